@@ -1,0 +1,44 @@
+"""ApiError codes and HTTP statuses (contract, Errors)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from http import HTTPStatus
+from types import MappingProxyType
+
+
+class ErrorCode(StrEnum):
+    """The documented slugs; endpoints may have others, whose names the contract does not show."""
+
+    INVALID_REQUEST = "invalid_request"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    UNPROCESSABLE = "unprocessable"
+    RATE_LIMITED = "rate_limited"
+    INTERNAL = "internal"
+
+
+_BY_STATUS: Mapping[int, ErrorCode] = MappingProxyType(
+    {
+        HTTPStatus.BAD_REQUEST: ErrorCode.INVALID_REQUEST,
+        HTTPStatus.FORBIDDEN: ErrorCode.FORBIDDEN,
+        HTTPStatus.NOT_FOUND: ErrorCode.NOT_FOUND,
+        HTTPStatus.CONFLICT: ErrorCode.CONFLICT,
+        HTTPStatus.UNPROCESSABLE_ENTITY: ErrorCode.UNPROCESSABLE,
+        HTTPStatus.TOO_MANY_REQUESTS: ErrorCode.RATE_LIMITED,
+    }
+)
+
+
+def meaning_of(status: int, code: str | None) -> ErrorCode:
+    """Read an error: a code that we know, else what its HTTP status class says.
+
+    429 is the one status that the contract pairs with a code, so there the status decides.
+    """
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return ErrorCode.RATE_LIMITED
+    if code in ErrorCode.__members__.values():
+        return ErrorCode(code or "")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ErrorCode.INTERNAL
+    return _BY_STATUS.get(status, ErrorCode.INVALID_REQUEST)

@@ -1,0 +1,62 @@
+"""What the service says about one credential, and what the caller does next (contract, Verdicts)."""
+
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Verdict(StrEnum):
+    """The verdicts of contract 2.4.2, spelled as on the wire."""
+
+    VALID = "valid"
+    AUDIO_CHANGED = "audioChanged"
+    TAMPERED = "tampered"
+    UNREGISTERED = "unregistered"
+    UNREADABLE = "unreadable"
+    LOCAL_SEAL = "local_seal"
+
+
+class Action(StrEnum):
+    """What the caller does next with a row."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    REQUEST_MATCHING_PAIR = "request_matching_pair"
+    DO_NOT_ACCEPT_AS_ISSUED = "do_not_accept_as_issued"
+    FIX_CATALOG = "fix_catalog"
+    TRY_AGAIN = "try_again"
+
+
+VERDICT_ACTIONS = MappingProxyType(
+    {
+        Verdict.VALID: Action.ACCEPT,
+        Verdict.AUDIO_CHANGED: Action.REQUEST_MATCHING_PAIR,
+        Verdict.TAMPERED: Action.REJECT,
+        Verdict.UNREGISTERED: Action.REJECT,
+        Verdict.UNREADABLE: Action.REJECT,
+        Verdict.LOCAL_SEAL: Action.DO_NOT_ACCEPT_AS_ISSUED,
+    }
+)
+"""The contract's table of caller actions; the enum's last two are ours, and no verdict leads there."""
+
+MEANING_OF_VALID = (
+    "valid: the service confirmed its own signature, its registry record and the exact audio bytes. "
+    "It is a recorded account of the process, not a statement about how the music was made."
+)
+
+
+def is_accepted(good: object, verdict: object) -> bool:
+    """Accept only when both signals agree; an unknown verdict is a failed verification."""
+    return good is True and verdict == Verdict.VALID
+
+
+def is_contradictory(good: bool, verdict: str) -> bool:
+    """Say whether `good` and a verdict that we know disagree."""
+    return verdict in VERDICT_ACTIONS and good is not (verdict == Verdict.VALID)
+
+
+def action_for(good: bool, verdict: str) -> Action:
+    """Look up the caller's action; an unknown or contradictory answer is a rejection."""
+    if is_contradictory(good, verdict):
+        return Action.REJECT
+    known = Verdict(verdict) if verdict in VERDICT_ACTIONS else None
+    return Action.REJECT if known is None else VERDICT_ACTIONS[known]
