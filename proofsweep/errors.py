@@ -15,7 +15,6 @@ ProofsweepError
 """
 
 from collections.abc import Callable
-from functools import partial
 
 
 class ProofsweepError(Exception):
@@ -30,8 +29,11 @@ class ProofsweepError(Exception):
         self.facts = facts
 
     def __reduce__(self) -> tuple[object, ...]:
-        rebuild: Callable[..., ProofsweepError] = partial(type(self), **self.facts)
-        return (rebuild, (self.message,))
+        return (_rebuild, (type(self), self.message, self.facts))
+
+
+def _rebuild(kind: Callable[..., ProofsweepError], message: str, facts: dict[str, object]) -> ProofsweepError:
+    return kind(message, **facts)
 
 
 class UsageError(ProofsweepError):

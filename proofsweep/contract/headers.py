@@ -53,11 +53,7 @@ def _text(value: str | None) -> str | None:
 
 def _count(value: str | None) -> int | None:
     digits = (value or "").strip()
-    return (
-        int(digits)
-        if digits.isascii() and digits.isdecimal() and len(digits) <= len(str(2**62)) - 1
-        else None
-    )
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= len(str(2**62)) - 1 else None
 
 
 def _wait_seconds(value: str | None, now: datetime) -> float | None:

@@ -40,9 +40,7 @@ def flag_of(value: object) -> bool | None:
 def instant_of(value: object) -> datetime | None:
     """Read unix epoch seconds; out of range or mistyped is absent. Contract, Resources: all timestamps."""
     seconds = number_of(value)
-    return (
-        datetime.fromtimestamp(seconds, UTC) if seconds is not None and 0 <= seconds <= _LAST_SECOND else None
-    )
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None and 0 <= seconds <= _LAST_SECOND else None
 
 
 def object_of(value: object) -> dict[str, object]:

@@ -22,7 +22,7 @@ GRACE_HOURS = 72
 """Contract, Limits: how long a rotated key goes on working."""
 
 NOTE_POLL_SECONDS = 2
-"""Contract, Endpoints 9: wait between polls of a pending note if the answer suggests none."""
+"""Contract, Endpoints 9: wait between polls of a pending note, if none is suggested."""
 
 NOTE_PATIENCE_SECONDS = 120
 """Contract, Endpoints 9: a client may stop polling after about two minutes."""

@@ -1,8 +1,8 @@
 """Every resource of the contract as a type (contract, Resources and their fields).
 
-Reading is lenient: unknown members are passed over, order does not matter, an absent or mistyped optional is
-None. It is strict where meaning hangs on it: `good` and `verdict` of a verification, the parts of a slot, a new
-key's secret.
+Reading is lenient: unknown members are passed over, order does not matter, an absent or mistyped optional
+is None. It is strict where meaning hangs on it: `good` and `verdict` of a verification, the parts of a slot,
+a new key's secret.
 """
 
 from typing import Annotated
@@ -16,9 +16,7 @@ from proofsweep.contract.lenient import Count, Flag, Instant, Number, Text, list
 class Resource(BaseModel):
     """Base of all: camelCase on the wire, unknown members passed over, immutable."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", alias_generator=to_camel, hide_input_in_errors=True
-    )
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, hide_input_in_errors=True)
 
 
 class ApiError(Resource):
@@ -148,8 +146,8 @@ class UploadResponse(Resource):
 class VerifyResponse(Resource):
     """POST /verify. Only `good` and `verdict` decide; the rest is kept as received.
 
-    `grade`, `interpretation` and `embedded_credential` are report-only or of unstated shape: whatever JSON came
-    stays as it is.
+    `grade`, `interpretation` and `embedded_credential` are report-only or of unstated shape: whatever JSON
+    came stays as it is.
     """
 
     good: StrictBool

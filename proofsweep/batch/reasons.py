@@ -1,0 +1,67 @@
+"""Why a row was not accepted, and what a person does about it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from proofsweep.contract.verdicts import Verdict
+
+
+class Reason(StrEnum):
+    """Our own slugs for the `reason` column; a bad verdict's slug is the verdict itself."""
+
+    UNKNOWN_VERDICT = "unknown_verdict"
+    CONTRADICTORY_ANSWER = "contradictory_answer"
+    MISSING_AUDIO = "missing_audio"
+    MISSING_SIDECAR = "missing_sidecar"
+    EMPTY = "empty"
+    TOO_LARGE = "too_large"
+    SIDECAR_TOO_LARGE = "sidecar_too_large"
+    NOT_WAV = "not_wav"
+    UNLISTED_FORMAT = "unlisted_format"
+    UNREADABLE_FILE = "unreadable_file"
+    SOURCE_CHANGED = "source_changed"
+    SLOT_REFUSED = "slot_refused"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    BAD_ANSWER = "bad_answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Ineligible:
+    """A row that cannot be sent at all; the reason is in the catalog or the file, and no call is spent."""
+
+    reason: Reason
+    detail: str
+
+
+REMEDIES = MappingProxyType(
+    {
+        Verdict.AUDIO_CHANGED: "ask the supplier for the audio and sidecar that belong together",
+        Verdict.TAMPERED: "reject, and ask the supplier for the untouched original delivery",
+        Verdict.UNREGISTERED: "reject, and ask the supplier for a credential issued by the service, and check the environment",
+        Verdict.UNREADABLE: "reject, and ask the supplier for the file as it was issued, not re-exported or edited",
+        Verdict.LOCAL_SEAL: "do not accept as issued; ask the artist to register the seal with the service",
+        Reason.UNKNOWN_VERDICT: "treated as a failed verification; ask the partner what this verdict means",
+        Reason.CONTRADICTORY_ANSWER: "treated as a failed verification; report the request ID to the partner",
+        Reason.MISSING_AUDIO: "correct the location in the manifest, or have the file delivered",
+        Reason.MISSING_SIDECAR: "have the sidecar delivered, or clear the manifest's sidecar cell",
+        Reason.EMPTY: "ask the supplier to deliver the file again: it holds no bytes",
+        Reason.TOO_LARGE: "larger than the verification slot; ask the supplier for a delivery that fits",
+        Reason.SIDECAR_TOO_LARGE: "no sidecar is that large; ask the supplier for the proof file itself",
+        Reason.NOT_WAV: "ask the supplier for a credentialed WAV, or for this file's sidecar",
+        Reason.UNLISTED_FORMAT: "ask the supplier for WAV, or for AIFF, CAF, MP3 or M4A with a sidecar",
+        Reason.UNREADABLE_FILE: "make the file readable for the user that runs proofsweep",
+        Reason.SOURCE_CHANGED: "let the delivery finish, then verify again",
+        Reason.SLOT_REFUSED: "verify again; if it stays, report the request IDs to the partner",
+        Reason.TIMEOUT: "verify again; the service did not answer in time",
+        Reason.CONNECTION: "verify again; the connection to the service broke",
+        Reason.BAD_ANSWER: "verify again; if it stays, report the request IDs to the partner",
+    }
+)
+
+
+def remedy_for(reason: str) -> str:
+    """Say in one clause what to do about a reason; statuses and future slugs get the general word."""
+    known: dict[str, str] = {str(slug): text for slug, text in REMEDIES.items()}
+    return known.get(reason, "verify again; if it stays, report the request IDs to the partner")
