@@ -82,13 +82,13 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
 
 
 def raw_bytes(location: str) -> bytes:
-    """Give the location's own bytes, also where they are not UTF-8."""
-    return location.encode("utf-8", "surrogateescape")
+    """Give the location's own bytes, also where they are not UTF-8; what no file name can hold becomes `?`."""
+    try:
+        return location.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte, as JSON may hold it
+        return location.encode("utf-8", "replace")
 
 
 def printable(text: str) -> str:
     r"""Show any text as UTF-8 can hold it; bytes that are none show as \xNN."""
-    try:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # a lone surrogate that stands for no byte, as JSON may hold it
-        return text.encode("utf-8", "replace").decode()
+    return raw_bytes(text).decode("utf-8", "backslashreplace")

@@ -39,7 +39,7 @@ REMEDIES = MappingProxyType(
     {
         Verdict.AUDIO_CHANGED: "ask the supplier for the audio and sidecar that belong together",
         Verdict.TAMPERED: "reject, and ask the supplier for the untouched original delivery",
-        Verdict.UNREGISTERED: "reject, and ask the supplier for a credential issued by the service, and check the environment",
+        Verdict.UNREGISTERED: "reject, and ask the supplier for a credential the service issued; check the environment",
         Verdict.UNREADABLE: "reject, and ask the supplier for the file as it was issued, not re-exported or edited",
         Verdict.LOCAL_SEAL: "do not accept as issued; ask the artist to register the seal with the service",
         Reason.UNKNOWN_VERDICT: "treated as a failed verification; ask the partner what this verdict means",

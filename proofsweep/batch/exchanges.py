@@ -1,0 +1,74 @@
+"""One HTTP exchange as the audit trail keeps it: what was asked, what came back, never what was in it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from proofsweep.contract.headers import AnswerHeaders
+
+
+class Call(StrEnum):
+    """What an exchange was for; never a path, since paths hold proof IDs."""
+
+    HEALTH = "health"
+    KEYS = "keys"
+    ROTATE = "rotate"
+    USAGE = "usage"
+    PROOFS = "proofs"
+    PROOF = "proof"
+    ERASE = "erase"
+    ASSET = "asset"
+    INTERPRETATION = "interpretation"
+    UPLOADS = "uploads"
+    VERIFY = "verify"
+    SLOT = "slot"
+    DOWNLOAD = "download"
+
+    @property
+    def is_keyed(self) -> bool:
+        """Say whether the call carries the key, and so counts against the quota (contract, Limits)."""
+        return self not in {Call.HEALTH, Call.SLOT, Call.DOWNLOAD}
+
+
+class Failure(StrEnum):
+    """Why an exchange brought no answer that can be used, whatever its status."""
+
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    BAD_ANSWER = "bad_answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request and what became of it.
+
+    Attributes:
+        attempt: from 1, of this call for this row.
+        was_sent: False where no connection could be had, so that nothing can have been charged.
+        request_id: the partner's X-Request-Id.
+        storage_id: the storage target's own id, for the slot's form POST.
+        bytes_sent: of the request's body.
+    """
+
+    call: Call
+    attempt: int
+    started_at: datetime
+    elapsed_ms: float
+    headers: AnswerHeaders
+    status: int | None = None
+    error_code: str | None = None
+    failure: Failure | None = None
+    request_id: str | None = None
+    storage_id: str | None = None
+    bytes_sent: int = 0
+    was_sent: bool = True
+
+    @property
+    def is_success(self) -> bool:
+        """Say whether the status is 2xx and the answer could be read whole."""
+        return self.failure is None and 200 <= (self.status or 0) < 300  # noqa: PLR2004 - the class of statuses
+
+    @property
+    def is_charged(self) -> bool:
+        """Say whether this was a keyed request that went out, whatever the answer."""
+        return self.call.is_keyed and self.was_sent

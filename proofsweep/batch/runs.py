@@ -1,0 +1,135 @@
+"""A run and its legs as values: the plan, the claim, the counts and how a leg ended."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+
+SHARD_ITEMS = 1_000
+MOST_SHARDS = 256
+SINGLE_ITEM_RUN = 200
+"""Runs of up to so many items show each of them as a Prefect task of its own."""
+
+BEAT_SECONDS = 10
+STALE_AFTER = timedelta(seconds=30)
+
+
+class EndedBy(StrEnum):
+    """Why a leg ended, as in the `runs` table."""
+
+    COMPLETE = "complete"
+    QUOTA = "quota"
+    WINDOW = "window"
+    CANCELLED = "cancelled"
+    KEY_REFUSED = "key_refused"
+    BREAKER = "breaker"
+    KILLED = "killed"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What was asked: the content of `plan.json`. Locations are printable text.
+
+    Attributes:
+        catalog_digest: hex sha256 of the catalog as it was planned.
+        eligible: items that will be sent; the others are ineligible by what the listing knew.
+        pairs: eligible items with a sidecar.
+        audio_bytes: of the eligible items.
+        reasons: ineligible items by reason.
+        passed_over: entries of a scanned folder that gave no item, by kind.
+    """
+
+    run_id: str
+    created_at: str
+    environment: str
+    base_url: str
+    catalog: str
+    catalog_kind: str
+    catalog_digest: str
+    items: int
+    eligible: int
+    pairs: int
+    audio_bytes: int
+    shard_items: int
+    shards: int
+    reasons: dict[str, int] = field(default_factory=dict)
+    passed_over: dict[str, int] = field(default_factory=dict)
+    proofsweep_version: str = ""
+
+    @property
+    def run_date(self) -> date:
+        """The UTC date on which the run began; it names the folders of all its legs."""
+        return datetime.fromisoformat(self.created_at).astimezone(UTC).date()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slice:
+    """A piece of one shard: rows `first` to `last` of it, counted from 0, `last` left out."""
+
+    shard: int
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class Counts:
+    """Rows by outcome, and what was spent on them."""
+
+    accepted: int = 0
+    rejected: int = 0
+    failed: int = 0
+    ineligible: int = 0
+    bytes_sent: int = 0
+    calls: int = 0
+    calls_again: int = 0
+    throttled: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows have an outcome."""
+        return self.accepted + self.rejected + self.failed + self.ineligible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Who runs a leg: enough to tell, on the same host, whether that process is still there.
+
+    Attributes:
+        process_started: the kernel's own start mark of the process, since numbers of processes are used again.
+    """
+
+    host: str
+    boot: str
+    pid: int
+    process_started: str
+    claimed_at: str
+
+
+def new_run_id(now: datetime, tail: str) -> str:
+    """Name a run so that names sort by time: UTC time, then a random tail; there is no hyphen in it."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{tail}"
+
+
+def shard_items_for(items: int) -> int:
+    """Say how many items a shard holds: at least 1,000, and never more than 256 shards a run."""
+    return max(SHARD_ITEMS, -(-items // MOST_SHARDS))
+
+
+def slices_of(plan: Plan) -> Iterator[Slice]:
+    """Cut the run into Prefect tasks: single items of a small run, whole shards of any other."""
+    for shard in range(plan.shards):
+        rows = min(plan.shard_items, plan.items - shard * plan.shard_items)
+        step = 1 if plan.items <= SINGLE_ITEM_RUN else rows
+        yield from (Slice(shard, first, first + step) for first in range(0, rows, step))
+
+
+def is_stale(last_sign: datetime, now: datetime) -> bool:
+    """Say whether a leg is given up: no sign of life for 30 s."""
+    return now - last_sign > STALE_AFTER
+
+
+def tally(words: Iterable[str]) -> dict[str, int]:
+    """Count words, most frequent first."""
+    return dict(Counter(words).most_common())

@@ -1,0 +1,174 @@
+"""The one retry layer: asks until there is an answer, and obeys the retry rule in between."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeVar, assert_never
+
+from proofsweep.batch.exchanges import Call, Exchange
+from proofsweep.client.gate import Gate
+from proofsweep.client.keys import CurrentKey
+from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
+from proofsweep.client.transport import Reply, Request, Transport
+from proofsweep.errors import CallFailed, ConfigError, RunMustStop, ServiceError, SlotRefused
+
+_LONG_PAUSE_SECONDS = 120.0
+_Error = TypeVar("_Error", bound=ServiceError)
+
+
+class SlotSpent(ServiceError):
+    """This slot is of no use any more, but a fresh one may be: begin again with POST /uploads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What all conversations of a leg share.
+
+    Attributes:
+        base_url: ends in `/v1`, without a slash behind it.
+        record_aside: takes the exchanges that belong to no row.
+    """
+
+    base_url: str
+    transport: Transport
+    gate: Gate
+    key: CurrentKey
+    policy: RetryPolicy
+    record_aside: Callable[[Exchange], None]
+
+
+@dataclass(slots=True)
+class Conversation:
+    """All exchanges for one item, or for one purpose; used by one thread at a time."""
+
+    line: Line
+    record: Callable[[Exchange], None]
+    _attempts: Counter[Call] = field(default_factory=Counter)
+    _failures: Counter[Call] = field(default_factory=Counter)
+    _fresh_slots: int = 0
+
+    def ask(self, request: Request) -> Reply:
+        """Make a call until it is answered with a 2xx that can be read.
+
+        Raises:
+            CallFailed, SlotRefused: it failed for good.
+            SlotSpent: only a fresh slot can help.
+            RunMustStop: nothing more can be asked in this leg.
+        """
+        while True:
+            reply = self._exchange(request)
+            if reply.exchange.is_success:
+                self._failures[request.call] = 0
+                return reply
+            self._obey(reply.exchange)
+
+    def _exchange(self, request: Request) -> Reply:
+        self.line.gate.wait_turn()
+        self._attempts[request.call] += 1
+        key = self.line.key.get() if request.call.is_keyed else None
+        reply = self.line.transport.send(request, attempt=self._attempts[request.call], key=key)
+        self.record(reply.exchange)
+        self.line.gate.learn(reply.exchange)
+        return reply
+
+    def _obey(self, exchange: Exchange) -> None:
+        """Do what the retry rule says: come back to ask again, or raise."""
+        self._failures[exchange.call] += 1
+        decision = decide(
+            exchange,
+            self.line.policy,
+            failures=self._failures[exchange.call],
+            fresh_slots=self._fresh_slots,
+            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+        )
+        match decision:
+            case Retry(wait_seconds):
+                self.line.gate.stop.rest(wait_seconds)
+            case PauseAll(wait_seconds):
+                self._failures[exchange.call] -= 1
+                self._wait_out_throttle(exchange, wait_seconds)
+            case RenewKey():
+                self._renew_key()
+            case FreshSlot(wait_seconds):
+                self._leave_slot(exchange, wait_seconds)
+            case GiveUp(reason):
+                self._give_up(exchange, reason)
+            case _:
+                assert_never(decision)
+
+    def _wait_out_throttle(self, exchange: Exchange, wait_seconds: float) -> None:
+        """Tell a busy lane from an exhausted quota; both answer 429 with the same code (contract, Errors 5)."""
+        if exchange.headers.rate_remaining == 0 or wait_seconds > _LONG_PAUSE_SECONDS:
+            self._stop_if_exhausted(exchange)
+        self.line.gate.pause_all(wait_seconds)
+        self.line.gate.wait_turn()
+
+    def _stop_if_exhausted(self, exchange: Exchange) -> None:
+        """Let one thread ask GET /partner/usage, whose headroom is the authoritative one (contract, Limits)."""
+        headroom = exchange.headers.rate_remaining
+        if exchange.call is not Call.USAGE:
+            with self.line.gate.question:
+                self.line.gate.stop.check()
+                headroom = Conversation(self.line, self.line.record_aside).ask_headroom()
+        if headroom is not None and headroom <= 0:
+            self._stop(RunMustStop("The key's quota is used up.", ended_by="quota"))
+
+    def ask_headroom(self) -> int | None:
+        """Ask for the calls that are left in this quota window; None when that cannot be had."""
+        try:
+            return self.ask(usage_request(self.line.base_url, days=1)).exchange.headers.rate_remaining
+        except CallFailed:
+            return None
+
+    def _renew_key(self) -> None:
+        """Go on with another key if its source now holds one; else nobody can go on (contract, Authentication 3)."""
+        try:
+            renewed = self.line.key.renew(self.line.key.get())
+        except ConfigError:
+            renewed = False
+        if not renewed:
+            self._stop(RunMustStop("The service refused the key (403).", ended_by="key_refused"))
+
+    def _stop(self, reason: RunMustStop) -> NoReturn:
+        self.line.gate.stop.pull(reason)
+        raise reason
+
+    def _leave_slot(self, exchange: Exchange, wait_seconds: float) -> None:
+        self._fresh_slots += 1
+        self.line.gate.stop.rest(wait_seconds)
+        raise _error(SlotSpent, exchange, "slot_refused")
+
+    def _give_up(self, exchange: Exchange, reason: str) -> None:
+        """End this call, unless everybody's calls fail: then wait with the others for an answer or for the breaker."""
+        if self.line.gate.others_fail_too(exchange, self._failures[exchange.call]):
+            self.line.gate.stop.rest(self.line.policy.backoff(self._failures[exchange.call], 1.0))
+            if exchange.call is Call.SLOT:
+                self._leave_slot(exchange, 0.0)
+            return
+        kind: type[ServiceError] = SlotRefused if exchange.call is Call.SLOT else CallFailed
+        raise _error(kind, exchange, reason)
+
+
+def usage_request(base_url: str, *, days: int | None) -> Request:
+    """GET /partner/usage for so many days; the contract's default when None."""
+    params = {} if days is None else {"days": days}
+    return Request(call=Call.USAGE, method="GET", url=f"{base_url}/partner/usage", params=params)
+
+
+def _error(kind: type[_Error], exchange: Exchange, reason: str) -> _Error:
+    return kind(
+        _sentence(exchange),
+        stage=str(exchange.call),
+        reason=reason,
+        status=exchange.status,
+        code=exchange.error_code,
+        request_id=exchange.request_id,
+    )
+
+
+def _sentence(exchange: Exchange) -> str:
+    what = "the storage target" if exchange.call is Call.SLOT else f"the call {exchange.call}"
+    if exchange.failure is not None:
+        return f"No usable answer ({exchange.failure}) from {what}, after {exchange.attempt} attempt(s)."
+    return f"Status {exchange.status} from {what}."

@@ -1,0 +1,180 @@
+"""The partner's API, one method per endpoint (contract, Endpoints), plus slot upload and asset download."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from proofsweep.batch.exchanges import Call, Exchange
+from proofsweep.batch.outcomes import Answer
+from proofsweep.client.conversation import Conversation, usage_request
+from proofsweep.client.slots import AudioBody, slot_request
+from proofsweep.client.transport import Reply, Request
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.contract.lenient import object_of, text_of
+from proofsweep.contract.limits import IDEMPOTENCY_KEY_LENGTH
+from proofsweep.contract.models import (
+    EmbeddedAssetResponse,
+    EraseProofResponse,
+    GetProofResponse,
+    HealthResponse,
+    Interpretation,
+    ListProofsResponse,
+    PartnerKeysResponse,
+    PartnerUsageResponse,
+    Resource,
+    RotatedKeyResponse,
+    UploadResponse,
+    VerifyResponse,
+)
+from proofsweep.errors import CallFailed, UsageError
+
+_Resource = TypeVar("_Resource", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partner:
+    """The service at one base URL.
+
+    Every method raises CallFailed when the call failed for good, and RunMustStop when nothing more can be asked.
+
+    Attributes:
+        sidecar_field: the wire name of the sidecar; None until it is known (contract, Naming note).
+        talk: the conversation that this partner's calls belong to.
+    """
+
+    sidecar_field: str | None
+    talk: Conversation
+
+    def in_new_conversation(self, record: Callable[[Exchange], None]) -> "Partner":
+        """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
+        return Partner(sidecar_field=self.sidecar_field, talk=Conversation(self.talk.line, record))
+
+    def health(self) -> HealthResponse:
+        """GET /health, the one public endpoint: no key is sent."""
+        return self._get(HealthResponse, Call.HEALTH, "/health")
+
+    def keys(self, *, limit: int | None = None, cursor: str | None = None) -> PartnerKeysResponse:
+        """GET /partner/keys: the whole inventory, or a page of it if `limit` (1-100) or `cursor` is given."""
+        return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", **_given(limit=limit, cursor=cursor))
+
+    def rotate(self, idempotency_key: str) -> RotatedKeyResponse:
+        """POST /partner/keys/rotate. The caller keeps `idempotency_key` (16-128 characters) before it calls.
+
+        The secret appears once; only the same Idempotency-Key brings it again, for 24 h.
+        """
+        if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH:
+            raise UsageError("An Idempotency-Key has 16 to 128 characters.")
+        headers = {"Idempotency-Key": idempotency_key}
+        request = Request(call=Call.ROTATE, method="POST", url=self._url("/partner/keys/rotate"), headers=headers)
+        return _read(RotatedKeyResponse, self.talk.ask(request))
+
+    def usage(self, *, days: int | None = None) -> tuple[PartnerUsageResponse, AnswerHeaders]:
+        """GET /partner/usage for `days` (1-90); the live headroom is the headers' `rate_remaining`."""
+        reply = self.talk.ask(usage_request(self.talk.line.base_url, days=days))
+        return _read(PartnerUsageResponse, reply), reply.exchange.headers
+
+    def proofs(self, *, limit: int | None = None, cursor: str | None = None) -> ListProofsResponse:
+        """GET /proofs: one page, newest first; the last page has no `next_cursor`."""
+        return self._get(ListProofsResponse, Call.PROOFS, "/proofs", **_given(limit=limit, cursor=cursor))
+
+    def proof(self, proof_id: str) -> GetProofResponse:
+        """GET /proofs/{proofId}: the sidecar stays base64, as received."""
+        reply = self.talk.ask(self._request(Call.PROOF, _proof_path(proof_id)))
+        members = object_of(reply.document)
+        sidecar = text_of(members.get(self.sidecar_field or "sidecar"))
+        return _parse(GetProofResponse, members | {"sidecar": sidecar}, reply.exchange)
+
+    def erase(self, proof_id: str) -> EraseProofResponse:
+        """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
+        return _read(EraseProofResponse, self.talk.ask(self._request(Call.ERASE, _proof_path(proof_id), "DELETE")))
+
+    def asset(self, proof_id: str) -> EmbeddedAssetResponse:
+        """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""
+        reply = self.talk.ask(self._request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
+        return _parse(EmbeddedAssetResponse, {"members": reply.document}, reply.exchange)
+
+    def interpretation(self, proof_id: str) -> Interpretation:
+        """GET /proofs/{proofId}/interpretation, once: polling is the caller's."""
+        return self._get(Interpretation, Call.INTERPRETATION, f"{_proof_path(proof_id)}/interpretation")
+
+    def request_slot(self) -> UploadResponse:
+        """POST /uploads?purpose=verify: a fresh slot at every call; short-lived, so fill it at once."""
+        return _read(UploadResponse, self.talk.ask(self._request(Call.UPLOADS, "/uploads", "POST", purpose="verify")))
+
+    def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
+        """POST the form to the slot's URL, without the key.
+
+        Raises:
+            SlotSpent: ask for a fresh slot and fill that.
+            SlotRefused: the audio is not stored, and will not be.
+            SourceError: the audio changed while it was read.
+        """
+        self.talk.ask(slot_request(slot, audio))
+
+    def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:
+        """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
+
+        Raises:
+            SlotSpent: the upload is not there any more, or not fit; upload once more.
+        """
+        body = {"uploadId": slot.upload_id}
+        if sidecar is not None:
+            body[self._sidecar_name()] = base64.b64encode(sidecar).decode()
+        reply = self.talk.ask(_json_request(Call.VERIFY, self._url("/verify"), body))
+        return Answer(_read(VerifyResponse, reply), reply.body_sha256)
+
+    def download(self, url: str) -> bytes:
+        """GET a short-lived asset URL, without the key; up to 2 MiB here, larger ones are refused as unreadable."""
+        return self.talk.ask(Request(call=Call.DOWNLOAD, method="GET", url=url)).body
+
+    def _sidecar_name(self) -> str:
+        if self.sidecar_field is None:
+            raise UsageError("The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified.")
+        return self.sidecar_field
+
+    def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int) -> _Resource:
+        return _read(kind, self.talk.ask(self._request(call, path, **params)))
+
+    def _request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
+        return Request(call=call, method=method, url=self._url(path), params=params)
+
+    def _url(self, path: str) -> str:
+        return self.talk.line.base_url + path  # concatenated: urljoin would drop the base's own path
+
+
+def _json_request(call: Call, url: str, body: dict[str, str]) -> Request:
+    content = json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"}
+    return Request(call=call, method="POST", url=url, headers=headers, content=content, content_bytes=len(content))
+
+
+def _proof_path(proof_id: str) -> str:
+    return f"/proofs/{quote(proof_id, safe='')}"
+
+
+def _given(**params: str | int | None) -> dict[str, str | int]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _read(kind: type[_Resource], reply: Reply) -> _Resource:
+    return _parse(kind, reply.document, reply.exchange)
+
+
+def _parse(kind: type[_Resource], document: object, exchange: Exchange) -> _Resource:
+    """Read a resource; a JSON answer without its parts is a bad answer that asking again does not mend."""
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        parts = ", ".join(sorted({str(part["loc"][0]) if part["loc"] else "the whole" for part in error.errors()}))
+        raise CallFailed(
+            f"The answer of the call {exchange.call} lacks a usable part ({parts}).",
+            stage=str(exchange.call),
+            reason="bad_answer",
+            status=exchange.status,
+            request_id=exchange.request_id,
+        ) from None

@@ -1,0 +1,38 @@
+"""The one switch that ends a leg early, whoever pulls it."""
+
+import threading
+
+from proofsweep.errors import RunMustStop
+
+
+class StopSwitch:
+    """Pulled once; says why. Safe to use from threads and from a signal handler."""
+
+    def __init__(self) -> None:
+        self._pulled = threading.Event()
+        self._reason: RunMustStop | None = None
+
+    def pull(self, reason: RunMustStop) -> None:
+        """Ask everybody to begin nothing new; the first reason stays."""
+        if self._reason is None:
+            self._reason = reason
+        self._pulled.set()
+
+    @property
+    def reason(self) -> RunMustStop | None:
+        """Why the switch was pulled; None while it was not."""
+        return self._reason if self._pulled.is_set() else None
+
+    def check(self) -> None:
+        """Raise RunMustStop if the switch was pulled."""
+        if self._reason is not None:
+            raise RunMustStop(self._reason.message, ended_by=self._reason.ended_by)
+
+    def rest(self, seconds: float) -> None:
+        """Wait, unless the leg is ending.
+
+        Raises:
+            RunMustStop: the switch was pulled, before or while waiting.
+        """
+        self._pulled.wait(max(0.0, seconds))
+        self.check()
