@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+HEAD_BYTES = 4096
+"""Bytes from the front of a file that `format_of` can make use of."""
+
 
 class AudioFormat(StrEnum):
     """The values of the `audio_format` column."""
@@ -16,3 +19,89 @@ class AudioFormat(StrEnum):
     FLAC = "flac"
     OGG = "ogg"
     UNKNOWN = "unknown"
+
+
+_CHUNKED = {
+    (b"RIFF", b"WAVE"): AudioFormat.WAV,
+    (b"RIFX", b"WAVE"): AudioFormat.WAV,
+    (b"RF64", b"WAVE"): AudioFormat.RF64,
+    (b"BW64", b"WAVE"): AudioFormat.BW64,
+    (b"FORM", b"AIFF"): AudioFormat.AIFF,
+    (b"FORM", b"AIFC"): AudioFormat.AIFF,
+}
+_MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
+_PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
+
+_HEADER_BYTES = 4
+_MPEG_1 = 3
+_LAYER_III = 1
+_KBITS = {
+    True: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
+    False: (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
+}
+_NO_KBITS = (0, 15)  # free format, which hardly anything plays, and no bitrate at all
+_RATES = {
+    (version, rate): hertz
+    for version, rates in {3: (44100, 48000, 32000), 2: (22050, 24000, 16000), 0: (11025, 12000, 8000)}.items()
+    for rate, hertz in enumerate(rates)
+}
+
+
+def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
+    """Name the format that these bytes begin; any bytes have an answer.
+
+    Args:
+        head: the file's first bytes; `HEAD_BYTES` are enough, unless `tag_bytes` points behind them.
+        tagged: the bytes stand behind an ID3v2 tag. Only MP3 is at home there, so it is the answer when in doubt.
+    """
+    tag = tag_bytes(head)
+    if tag or tagged:
+        return _format_behind_tag(head[tag:].lstrip(b"\0"))  # some writers pad behind the tag
+    return _container_of(head) or (AudioFormat.MP3 if _is_mp3(head) else AudioFormat.UNKNOWN)
+
+
+def tag_bytes(head: bytes) -> int:
+    """Give the bytes that the ID3v2 tags in front of the audio take up, 0 without one; may be more than `head` has."""
+    end = 0
+    while head[end : end + 3] == b"ID3" and len(head) >= end + 10:
+        size = 0
+        for seven_bits in head[end + 6 : end + 10]:
+            size = size << 7 | seven_bits & 0x7F
+        end += 10 + size
+    return end
+
+
+def _format_behind_tag(rest: bytes) -> AudioFormat:
+    if container := _container_of(rest):
+        return container
+    other_stream = _has_sync(rest) and not _is_mp3(rest)  # MPEG layer I or II, or AAC
+    return AudioFormat.UNKNOWN if other_stream else AudioFormat.MP3
+
+
+def _container_of(head: bytes) -> AudioFormat | None:
+    if head[4:8] == b"ftyp":
+        return None if head[8:12] in _PICTURE_BRANDS else AudioFormat.M4A
+    return _CHUNKED.get((head[:4], head[8:12])) or _MAGIC.get(head[:4])
+
+
+def _is_mp3(head: bytes) -> bool:
+    """See a frame of MPEG layer III, and another where it ends, if the bytes reach that far."""
+    size = _frame_bytes(head)
+    following = head[size:]
+    return size > 0 and (len(following) < _HEADER_BYTES or _frame_bytes(following) > 0)
+
+
+def _has_sync(head: bytes) -> bool:
+    return head[:1] == b"\xff" and head[1:2] >= b"\xe0"
+
+
+def _frame_bytes(frame: bytes) -> int:
+    """Give the length of the layer III frame that begins here, 0 where its header's parts make no sense together."""
+    if len(frame) < _HEADER_BYTES or not _has_sync(frame):
+        return 0
+    version, layer = frame[1] >> 3 & 3, frame[1] >> 1 & 3
+    kbits, rate, padding = frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
+    if layer != _LAYER_III or kbits in _NO_KBITS or (version, rate) not in _RATES:
+        return 0
+    mpeg_1 = version == _MPEG_1
+    return (144_000 if mpeg_1 else 72_000) * _KBITS[mpeg_1][kbits - 1] // _RATES[version, rate] + padding

@@ -1,0 +1,114 @@
+"""What is to be verified: a manifest, a glob of manifests, or a folder, all read in the same way."""
+
+import glob
+import os
+import posixpath
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from proofsweep.batch.formats import AudioFormat
+from proofsweep.batch.items import ManifestRow
+from proofsweep.batch.pairing import SidecarNames
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.storage.audio import sniff
+from proofsweep.storage.local_files import LocalFiles
+from proofsweep.storage.locations import one_line, path_of
+from proofsweep.storage.manifests import Manifests
+from proofsweep.storage.passed_over import PassedOver
+from proofsweep.storage.records import is_manifest_name
+from proofsweep.storage.scans import AUDIO_EXTENSIONS, FolderScan
+from proofsweep.storage.sources import Source
+
+
+class Catalog(Protocol):
+    """A list of audio, streamed.
+
+    Attributes:
+        name: the last part of the location, the same on every machine.
+        location: absolute, printable.
+        kind: `manifest` or `folder`.
+        passed_over: what became no row, as of the last pass that came to its end.
+    """
+
+    name: str
+    location: str
+    kind: str
+    passed_over: PassedOver
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Give the rows from the first, as often as wanted; CatalogError when there is none or reading fails."""
+        ...
+
+    def digest(self) -> str:
+        """Give a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
+        ...
+
+
+def open_catalog(location: str, *, sidecar_names: Sequence[str]) -> Catalog:
+    """Open a catalog: a path or `file://` URL of a manifest or a folder, or a glob of manifests.
+
+    Args:
+        location: relative to the working folder. A path that exists is never taken as a glob.
+        sidecar_names: the patterns by which a folder's sidecars are found; a manifest names its own.
+
+    Raises:
+        CatalogError: it cannot be read as a catalog; one line, which says what to do.
+    """
+    source = LocalFiles()
+    path = path_of(location, str(Path.cwd()))
+    if posixpath.isdir(path):
+        return _folder(path, source, SidecarNames(sidecar_names))
+    if posixpath.lexists(path):
+        return _manifests(path, posixpath.dirname(path), [path], source)
+    if glob.has_magic(path):
+        matches = sorted(glob.glob(path, recursive=True), key=os.fsencode)  # noqa: PTH207 -- locations are text
+        return _manifests(path, _folder_of_glob(path), matches, source)
+    raise CatalogError(f"{one_line(path)}: there is no such file or folder")
+
+
+def _folder(path: str, source: Source, sidecar_names: SidecarNames) -> FolderScan:
+    try:
+        os.scandir(path).close()
+    except OSError as error:
+        raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
+    return FolderScan(path, source, sidecar_names)
+
+
+def _manifests(location: str, folder: str, paths: Sequence[str], source: Source) -> Manifests:
+    if not paths:
+        raise CatalogError(f"{one_line(location)}: no manifest matches")
+    for path in paths:
+        _must_be_manifest(path, source)
+    manifests = Manifests(location, folder, paths, source)
+    manifests.check()
+    return manifests
+
+
+def _must_be_manifest(path: str, source: Source) -> None:
+    try:
+        file = source.open(path)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: {error.message}") from error
+    if file is None:
+        raise CatalogError(f"{one_line(path)}: the link leads to nothing")
+    with file:
+        if is_manifest_name(path):
+            return
+        if _is_audio_name(path) or sniff(file) is not AudioFormat.UNKNOWN:
+            raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
+    raise CatalogError(
+        f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
+    )
+
+
+def _is_audio_name(path: str) -> bool:
+    return posixpath.splitext(path)[1].lower() in AUDIO_EXTENSIONS
+
+
+def _folder_of_glob(pattern: str) -> str:
+    """Give the deepest folder that holds whatever may match."""
+    folder = posixpath.dirname(pattern)
+    while glob.has_magic(folder):
+        folder = posixpath.dirname(folder)
+    return folder

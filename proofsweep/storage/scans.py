@@ -1,0 +1,113 @@
+"""A folder as a catalog: every audio file below it is a row, paired with the sidecar beside it."""
+
+import hashlib
+import posixpath
+from collections import deque
+from collections.abc import Iterator
+from itertools import count
+
+from proofsweep.batch.formats import AudioFormat
+from proofsweep.batch.items import FileFacts, ManifestRow, printable, raw_bytes
+from proofsweep.batch.pairing import SidecarNames, Sidecars
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.storage.audio import sniff
+from proofsweep.storage.listing import listed_row
+from proofsweep.storage.locations import one_line, path_within
+from proofsweep.storage.passed_over import Cause, PassedOver
+from proofsweep.storage.sources import Folder, Source
+
+_LISTED = ".wav .wave .bwf .rf64 .bw64 .w64 .aif .aiff .aifc .afc .caf .mp3 .m4a .m4b .mp4"
+_UNLISTED = ".flac .ogg .oga .opus .mp2 .aac .wma .alac .ape .wv .dsf .dff .au .snd"
+AUDIO_EXTENSIONS = frozenset(f"{_LISTED} {_UNLISTED}".split())
+"""Names that say audio. Such a file is a row whatever it holds: what it is shows when it is read."""
+
+
+class FolderScan:
+    """The audio below a folder, in an order that names alone decide: a folder's own files, then its subfolders."""
+
+    kind = "folder"
+
+    def __init__(self, path: str, source: Source, sidecar_names: SidecarNames) -> None:
+        self.name = printable(posixpath.basename(path))
+        self.location = printable(path)
+        self.passed_over = PassedOver()
+        self._path = path
+        self._source = source
+        self._sidecar_names = sidecar_names
+        self._listing = hashlib.sha256()
+        self._walked = False
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Walk the folder and give its audio; `passed_over` is true once all of it was taken.
+
+        Raises:
+            CatalogError: at the end, when there was no audio at all.
+        """
+        self.passed_over, self._listing, self._walked = PassedOver(), hashlib.sha256(), False
+        numbers = count()
+        for folder in self._source.walk(self._path):
+            for row in self._rows_in(folder, numbers):
+                self._listing.update(_listed(row))
+                yield row
+        if next(numbers) == 0:
+            raise CatalogError(f"{one_line(self._path)}: there is no audio in this folder")
+        self._walked = True
+
+    def digest(self) -> str:
+        """Give the hex SHA-256 of names, sizes and times of the rows as last walked; walks when that has to be done."""
+        if not self._walked:
+            deque(self.rows(), maxlen=0)
+        return self._listing.hexdigest()
+
+    def _rows_in(self, folder: Folder, numbers: Iterator[int]) -> Iterator[ManifestRow]:
+        is_sidecar = self._sidecar_names.covers
+        sidecars = Sidecars(self._sidecar_names, filter(is_sidecar, folder.files))
+        for name in folder.files:
+            path = posixpath.join(folder.location, name)
+            if is_sidecar(name):
+                continue
+            if self._is_audio(name, path):
+                yield self._row(next(numbers), path, sidecars.claim(name))
+        for name in sidecars.orphans():
+            self._note(Cause.ORPHAN_SIDECARS, posixpath.join(folder.location, name))
+        for path in folder.unreadable:
+            self._note(Cause.UNREADABLE, path)
+
+    def _is_audio(self, name: str, path: str) -> bool:
+        """Go by the name; where that says nothing, look inside. What is no audio is noted."""
+        if name.startswith("."):
+            self._note(Cause.NOT_AUDIO, path)
+            return False
+        if posixpath.splitext(name)[1].lower() in AUDIO_EXTENSIONS:
+            return True
+        cause = self._why_not_audio(path)
+        if cause is not None:
+            self._note(cause, path)
+        return cause is None
+
+    def _why_not_audio(self, path: str) -> Cause | None:
+        try:
+            file = self._source.open(path)
+            if file is None:
+                return Cause.UNREADABLE
+            with file:
+                return Cause.NOT_AUDIO if sniff(file) is AudioFormat.UNKNOWN else None
+        except SourceError:
+            return Cause.UNREADABLE
+
+    def _row(self, number: int, path: str, sidecar_name: str | None) -> ManifestRow:
+        sidecar = None if sidecar_name is None else posixpath.join(posixpath.dirname(path), sidecar_name)
+        return listed_row(self._source, self._path, number=number, audio=path, sidecar=sidecar)
+
+    def _note(self, cause: Cause, path: str) -> None:
+        self.passed_over.note(cause, one_line(path_within(path, self._path)))
+
+
+def _listed(row: ManifestRow) -> bytes:
+    """Spell a row's names, sizes and times so that no two listings spell alike."""
+    facts = (row.named_audio, row.named_sidecar, _version(row.audio_facts), _version(row.sidecar_facts))
+    return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
+
+
+def _version(facts: FileFacts | None) -> str:
+    return "" if facts is None else facts.version
