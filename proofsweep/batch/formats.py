@@ -74,7 +74,7 @@ def tag_bytes(head: bytes) -> int:
 def _format_behind_tag(rest: bytes) -> AudioFormat:
     if container := _container_of(rest):
         return container
-    other_stream = _has_sync(rest) and not _is_mp3(rest)  # MPEG layer I or II, or AAC
+    other_stream = _has_sync(rest) and not _frame_bytes(rest)  # MPEG layer I or II, or AAC
     return AudioFormat.UNKNOWN if other_stream else AudioFormat.MP3
 
 

@@ -36,7 +36,7 @@ class ManifestRow:
         item_id: the manifest's own `id`, if it has one.
         tags: the manifest's further columns.
         audio_facts, sidecar_facts: None where there is no such file.
-        unreadable: why the audio's facts could not be had, where it is not simply missing.
+        unreadable: why the facts of one of its files could not be had, where that is not simply missing.
     """
 
     number: int

@@ -17,7 +17,7 @@ from proofsweep.storage.locations import one_line, path_of
 from proofsweep.storage.manifests import Manifests
 from proofsweep.storage.passed_over import PassedOver
 from proofsweep.storage.records import is_manifest_name
-from proofsweep.storage.scans import AUDIO_EXTENSIONS, FolderScan
+from proofsweep.storage.scans import FolderScan, is_audio_name
 from proofsweep.storage.sources import Source
 
 
@@ -55,6 +55,8 @@ def open_catalog(location: str, *, sidecar_names: Sequence[str]) -> Catalog:
     Raises:
         CatalogError: it cannot be read as a catalog; one line, which says what to do.
     """
+    if not location:
+        raise CatalogError("the catalog's location is empty")
     source = LocalFiles()
     path = path_of(location, str(Path.cwd()))
     if posixpath.isdir(path):
@@ -89,21 +91,17 @@ def _must_be_manifest(path: str, source: Source) -> None:
     try:
         file = source.open(path)
     except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: {error.message}") from error
+        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
     if file is None:
         raise CatalogError(f"{one_line(path)}: the link leads to nothing")
     with file:
         if is_manifest_name(path):
             return
-        if _is_audio_name(path) or sniff(file) is not AudioFormat.UNKNOWN:
+        if is_audio_name(path) or sniff(file) is not AudioFormat.UNKNOWN:
             raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
     raise CatalogError(
         f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
     )
-
-
-def _is_audio_name(path: str) -> bool:
-    return posixpath.splitext(path)[1].lower() in AUDIO_EXTENSIONS
 
 
 def _folder_of_glob(pattern: str) -> str:

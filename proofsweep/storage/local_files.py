@@ -85,7 +85,7 @@ class LocalFiles:
                 here = above | {_identity_of(path, above)}
                 folder, below = _look_into(path)
             except OSError:
-                yield Folder(location=path, files=[], unreadable=[path])
+                yield Folder(location=path, files=[], unreadable=["."])
                 continue
             yield folder
             waiting += [(posixpath.join(path, name), here) for name in reversed(below)]
@@ -102,14 +102,19 @@ def _identity_of(path: str, above: frozenset[_Identity]) -> _Identity:
 def _look_into(path: str) -> tuple[Folder, list[str]]:
     files: list[str] = []
     folders: list[str] = []
+    hidden: list[str] = []
     others: list[str] = []
     with os.scandir(path) as entries:
         for entry in entries:
-            kin = folders if _is_folder(entry) else files if _is_file(entry) else others
-            kin.append(entry.name)
-    for names in (files, folders, others):
+            if entry.name.startswith("."):
+                hidden.append(entry.name)
+            elif _is_folder(entry):
+                folders.append(entry.name)
+            else:
+                (files if _is_file(entry) else others).append(entry.name)
+    for names in (files, folders, hidden, others):
         names.sort(key=os.fsencode)
-    return Folder(location=path, files=files, unreadable=[posixpath.join(path, name) for name in others]), folders
+    return Folder(location=path, files=files, hidden=hidden, unreadable=others), folders
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -26,7 +26,7 @@ class Columns:
     audio: int | None
     sidecar: int | None
     item_id: int | None
-    tags: tuple[tuple[int, str], ...]
+    tags: Mapping[str, int]
 
     @classmethod
     def of(cls, header: Sequence[str]) -> "Columns":
@@ -36,12 +36,12 @@ class Columns:
             next((plain.index(name) for name in names if name in plain), None)
             for names in (_AUDIO, ("sidecar",), ("id",))
         )
-        names: dict[str, int] = {}
-        for index, name in enumerate(header):
+        tags: dict[str, int] = {}
+        for index, name in enumerate(map(str.strip, header)):
             if index not in (audio, sidecar, item_id):
-                known = not name.strip() or name.strip() in names
-                names[f"{name.strip()} ({index + 1})".strip() if known else name.strip()] = index
-        return cls(audio, sidecar, item_id, tuple((index, name) for name, index in names.items()))
+                is_new = name and name not in tags
+                tags[name if is_new else f"{name or 'column'} ({index + 1})"] = index
+        return cls(audio, sidecar, item_id, tags)
 
 
 class Manifests:
@@ -99,7 +99,7 @@ class Manifests:
             audio=audio and path_of(audio, folder),
             sidecar=sidecar and path_of(sidecar, folder),
             item_id=_cell(cells, columns.item_id),
-            tags={name: cells[index] for index, name in columns.tags if cells[index]},
+            tags={name: cells[index] for name, index in columns.tags.items() if cells[index]},
         )
 
 

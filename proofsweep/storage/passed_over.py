@@ -27,6 +27,9 @@ class PassedOver:
         if len(self.examples[cause]) < _MOST_EXAMPLES:
             self.examples[cause].append(name)
 
+    def __str__(self) -> str:
+        return f"{self.not_audio} no audio, {self.orphan_sidecars} orphan sidecars, {self.unreadable} unreadable"
+
     @property
     def not_audio(self) -> int:
         """Files that are no audio, hidden ones among them."""

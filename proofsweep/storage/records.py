@@ -1,10 +1,12 @@
 """The file formats of a manifest, each read as a stream of records: the column names, and one cell for each."""
 
+import codecs
 import csv
 import gzip
 import json
 import os
 import posixpath
+import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +26,10 @@ Record = tuple[tuple[str, ...], Sequence[str]]
 
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 _GZIP = b"\x1f\x8b"
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = ",;\t"
 _BATCH_ROWS = 8192
-_BROKEN = (OSError, EOFError, zlib.error, csv.Error, ValueError, RecursionError, pa.ArrowException)
+_BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
 
 
 def is_manifest_name(path: str) -> bool:
@@ -54,24 +57,31 @@ def records_of(path: str) -> Iterator[Record]:
 
 
 def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
-    text = _text(file)
-    first = next((line for line in text if line.strip()), "")
-    text.seek(0)
-    reader = csv.reader(text, delimiter=_delimiter_of(first), strict=True)
     header: tuple[str, ...] = ()
-    for cells in reader:
-        if len(cells) <= 1 and not "".join(cells).strip():
-            continue
+    for number, cells in _lines_of(_text(file)):
         if not header:
             header = tuple(cells)
         elif len(cells) > len(header):
-            raise ValueError(f"line {reader.line_num} has {len(cells)} cells, the header {len(header)}")
+            raise ValueError(f"line {number} has {len(cells)} cells, the header {len(header)}")
         else:
             yield header, cells + [""] * (len(header) - len(cells))
 
 
+def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
+    """Give each line's number and cells, without blank lines; of a cell with line breaks the last line counts."""
+    first = next((line for line in text if line.strip()), "")
+    text.seek(0)
+    reader = csv.reader(text, delimiter=_delimiter_of(first), strict=True)
+    try:
+        for cells in reader:
+            if len(cells) > 1 or "".join(cells).strip():
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}") from error
+
+
 def _delimiter_of(header: str) -> str:
-    return max(_DELIMITERS, key=header.count)
+    return max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _json_lines(file: _PackedOrPlain) -> Iterator[Record]:
@@ -106,9 +116,9 @@ def _unpack(packed: gzip.GzipFile, into: IO[bytes]) -> IO[bytes]:
 
 def _text(file: _PackedOrPlain) -> TextIOWrapper:
     """Read as UTF-8, and keep other bytes as file names have them."""
-    start = file.peek(_BATCH_ROWS)[:_BATCH_ROWS]
-    if b"\0" in start:
-        raise ValueError("it is no UTF-8 text (perhaps UTF-16); save it as CSV UTF-8")
+    start = file.peek(4)[:4]
+    if b"\0" in start or start.startswith(_UTF_16_MARKS):
+        raise ValueError("it looks like UTF-16; save it as UTF-8")
     return TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
 
 

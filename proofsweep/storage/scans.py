@@ -3,7 +3,7 @@
 import hashlib
 import posixpath
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 
 from proofsweep.batch.formats import AudioFormat
@@ -16,10 +16,9 @@ from proofsweep.storage.locations import one_line, path_within
 from proofsweep.storage.passed_over import Cause, PassedOver
 from proofsweep.storage.sources import Folder, Source
 
-_LISTED = ".wav .wave .bwf .rf64 .bw64 .w64 .aif .aiff .aifc .afc .caf .mp3 .m4a .m4b .mp4"
-_UNLISTED = ".flac .ogg .oga .opus .mp2 .aac .wma .alac .ape .wv .dsf .dff .au .snd"
-AUDIO_EXTENSIONS = frozenset(f"{_LISTED} {_UNLISTED}".split())
-"""Names that say audio. Such a file is a row whatever it holds: what it is shows when it is read."""
+_PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
+_CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
+_AUDIO_EXTENSIONS = frozenset(_PCM | _CODED)
 
 
 class FolderScan:
@@ -50,7 +49,7 @@ class FolderScan:
                 self._listing.update(_listed(row))
                 yield row
         if next(numbers) == 0:
-            raise CatalogError(f"{one_line(self._path)}: there is no audio in this folder")
+            raise CatalogError(f"{one_line(self._path)}: no audio in this folder; passed over {self.passed_over}")
         self._walked = True
 
     def digest(self) -> str:
@@ -63,29 +62,22 @@ class FolderScan:
         is_sidecar = self._sidecar_names.covers
         sidecars = Sidecars(self._sidecar_names, filter(is_sidecar, folder.files))
         for name in folder.files:
-            path = posixpath.join(folder.location, name)
             if is_sidecar(name):
                 continue
-            if self._is_audio(name, path):
+            path = posixpath.join(folder.location, name)
+            cause = self._why_no_row(path)
+            if cause is None:
                 yield self._row(next(numbers), path, sidecars.claim(name))
-        for name in sidecars.orphans():
-            self._note(Cause.ORPHAN_SIDECARS, posixpath.join(folder.location, name))
-        for path in folder.unreadable:
-            self._note(Cause.UNREADABLE, path)
+            else:
+                self._note(cause, folder, [name])
+        self._note(Cause.NOT_AUDIO, folder, folder.hidden)
+        self._note(Cause.ORPHAN_SIDECARS, folder, sidecars.orphans())
+        self._note(Cause.UNREADABLE, folder, folder.unreadable)
 
-    def _is_audio(self, name: str, path: str) -> bool:
-        """Go by the name; where that says nothing, look inside. What is no audio is noted."""
-        if name.startswith("."):
-            self._note(Cause.NOT_AUDIO, path)
-            return False
-        if posixpath.splitext(name)[1].lower() in AUDIO_EXTENSIONS:
-            return True
-        cause = self._why_not_audio(path)
-        if cause is not None:
-            self._note(cause, path)
-        return cause is None
-
-    def _why_not_audio(self, path: str) -> Cause | None:
+    def _why_no_row(self, path: str) -> Cause | None:
+        """Go by the name; where that says nothing, look inside."""
+        if is_audio_name(path):
+            return None
         try:
             file = self._source.open(path)
             if file is None:
@@ -99,8 +91,15 @@ class FolderScan:
         sidecar = None if sidecar_name is None else posixpath.join(posixpath.dirname(path), sidecar_name)
         return listed_row(self._source, self._path, number=number, audio=path, sidecar=sidecar)
 
-    def _note(self, cause: Cause, path: str) -> None:
-        self.passed_over.note(cause, one_line(path_within(path, self._path)))
+    def _note(self, cause: Cause, folder: Folder, names: Iterable[str]) -> None:
+        for name in names:
+            path = posixpath.normpath(posixpath.join(folder.location, name))
+            self.passed_over.note(cause, one_line(path_within(path, self._path)))
+
+
+def is_audio_name(path: str) -> bool:
+    """Say whether the name's extension says audio."""
+    return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
 
 
 def _listed(row: ManifestRow) -> bytes:

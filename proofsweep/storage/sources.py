@@ -1,7 +1,7 @@
 """The port to where a catalog's files lie: what is asked of a folder tree, and later of a bucket."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -14,13 +14,16 @@ class Folder:
 
     Attributes:
         location: of the folder itself.
-        files: names of its files, sorted by their raw bytes; links that lead nowhere are among them.
-        unreadable: names of entries that are neither file nor folder, that cannot be looked at, or lead in a circle.
+        files: names of its files; links that lead nowhere are among them.
+        hidden: names of files and folders that begin with a dot; such folders are not walked.
+        unreadable: names of entries that are neither file nor folder; `.` when the folder itself cannot be read or
+            leads back to one that holds it.
     """
 
     location: str
     files: list[str]
-    unreadable: list[str]
+    hidden: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
 
 class OpenFile(Protocol):
@@ -61,5 +64,5 @@ class Source(Protocol):
         ...
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a folder and all below it, each before its own subfolders, in the order of their names' raw bytes."""
+        """Give a folder and all below it, each before its own subfolders; all names sorted by their raw bytes."""
         ...
