@@ -44,10 +44,9 @@ class Exchange:
 
     Attributes:
         attempt: from 1, of this call for this row.
-        was_sent: False where no connection could be had, so that nothing can have been charged.
         request_id: the partner's X-Request-Id.
         storage_id: the storage target's own id, for the slot's form POST.
-        bytes_sent: of the request's body.
+        bytes_sent: of the request's body; None where no connection could be had, so that nothing can be charged.
     """
 
     call: Call
@@ -60,8 +59,7 @@ class Exchange:
     failure: Failure | None = None
     request_id: str | None = None
     storage_id: str | None = None
-    bytes_sent: int = 0
-    was_sent: bool = True
+    bytes_sent: int | None = 0
 
     @property
     def is_success(self) -> bool:
@@ -71,4 +69,4 @@ class Exchange:
     @property
     def is_charged(self) -> bool:
         """Say whether this was a keyed request that went out, whatever the answer."""
-        return self.call.is_keyed and self.was_sent
+        return self.call.is_keyed and self.bytes_sent is not None

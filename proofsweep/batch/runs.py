@@ -59,6 +59,11 @@ class Plan:
     proofsweep_version: str = ""
 
     @property
+    def is_small(self) -> bool:
+        """Say whether the run shows each of its items as a Prefect task."""
+        return self.items <= SINGLE_ITEM_RUN
+
+    @property
     def run_date(self) -> date:
         """The UTC date on which the run began; it names the folders of all its legs."""
         return datetime.fromisoformat(self.created_at).astimezone(UTC).date()
@@ -118,11 +123,16 @@ def shard_items_for(items: int) -> int:
 
 
 def slices_of(plan: Plan) -> Iterator[Slice]:
-    """Cut the run into Prefect tasks: single items of a small run, whole shards of any other."""
+    """Cut a run into Prefect tasks: single items of a small run, whole shards of any other."""
     for shard in range(plan.shards):
         rows = min(plan.shard_items, plan.items - shard * plan.shard_items)
-        step = 1 if plan.items <= SINGLE_ITEM_RUN else rows
+        step = 1 if plan.is_small else rows
         yield from (Slice(shard, first, first + step) for first in range(0, rows, step))
+
+
+def shard_of(plan: Plan, manifest_row: int) -> int:
+    """Say which shard a row lies in: a plan's rows are numbered without gaps."""
+    return manifest_row // plan.shard_items
 
 
 def is_stale(last_sign: datetime, now: datetime) -> bool:

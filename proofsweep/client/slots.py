@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from proofsweep.batch.exchanges import Call
+from proofsweep.batch.items import FileFacts
 from proofsweep.client.transport import Request
 from proofsweep.contract.models import UploadResponse
 
@@ -12,12 +13,9 @@ _NEUTRAL_NAME = "audio"
 
 
 class AudioBody(Protocol):
-    """What is sent: a known number of bytes, which may be read again from the start."""
+    """What is sent: as many bytes as its facts say, which may be read again from the start."""
 
-    @property
-    def size_bytes(self) -> int:
-        """How many bytes `chunks` gives, to the byte."""
-        ...
+    facts: FileFacts
 
     def chunks(self) -> Iterator[bytes]:
         """Read from the start; raises SourceError when the source is not what it was."""
@@ -38,7 +36,7 @@ def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
         url=slot.url.get_secret_value(),
         headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
         content=_Body(head, audio, tail),
-        content_bytes=len(head) + audio.size_bytes + len(tail),
+        content_bytes=len(head) + audio.facts.size_bytes + len(tail),
     )
 
 

@@ -192,8 +192,7 @@ def _exchange(
         failure=failure,
         request_id=headers.request_id,
         storage_id=_first(received, _STORAGE_ID_HEADERS) if is_storage else None,
-        bytes_sent=request.content_bytes if was_sent else 0,
-        was_sent=was_sent,
+        bytes_sent=request.content_bytes if was_sent else None,
     )
 
 

@@ -19,7 +19,9 @@ COLUMNS = (
     Column("rate_limit", INT, "X-RateLimit-Limit: the monthly quota"),
     Column("rate_remaining", INT, "X-RateLimit-Remaining: headroom"),
     Column("rate_reset", TIME, "X-RateLimit-Reset: when the quota's window ends"),
-    Column("bytes_sent", INT, "bytes of the request's body"),
+    Column(
+        "bytes_sent", INT, "bytes of the request's body; null when no connection could be had, so that nothing was sent"
+    ),
     Column("partner_date", TIME, "the answer's Date header"),
     Column("sunset", TEXT, "the answer's Sunset header: a breaking change is announced"),
 )

@@ -1,6 +1,8 @@
 """The `runs` table: one row per leg of a run."""
 
-from proofsweep.batch.rows.columns import INT, REAL, SMALL, TEXT, TIME, Column, schema_of
+from datetime import datetime
+
+from proofsweep.batch.rows.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, schema_of
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -40,3 +42,13 @@ COLUMNS = (
 )
 
 SCHEMA = schema_of(COLUMNS)
+
+
+def stored_row(cells: Row) -> Row:
+    """Read a row back from a receipt, where instants are ISO text."""
+    times = {column.name for column in COLUMNS if column.kind == TIME}
+    return {name: _instant(cell) if name in times else cell for name, cell in cells.items()}
+
+
+def _instant(cell: object) -> datetime | None:
+    return None if cell is None else datetime.fromisoformat(str(cell))

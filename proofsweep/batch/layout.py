@@ -1,0 +1,73 @@
+"""Names of all objects in a results store: functions of run, shard and leg, so that no work can land twice."""
+
+import re
+from datetime import date
+
+PLAN = "plan.json"
+_RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
+
+
+def is_run_id(text: str) -> bool:
+    """Say whether a text can be a run's name: letters, digits and underscores."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
+def run_folder(run_id: str) -> str:
+    """Where a run keeps what only the program reads."""
+    return f"_runs/{run_id}"
+
+
+def plan_name(run_id: str) -> str:
+    """The plan: without it there is no run."""
+    return f"{run_folder(run_id)}/{PLAN}"
+
+
+def shard_name(run_id: str, shard: int) -> str:
+    """The work items of one shard, in manifest order."""
+    return f"{run_folder(run_id)}/shards/{shard:05}.parquet"
+
+
+def table_folder(table: str, run_date: date) -> str:
+    """Where a table's parts of one day lie."""
+    return f"{table}/run_date={run_date.isoformat()}"
+
+
+def verdicts_name(run_id: str, run_date: date, shard: int, leg: int) -> str:
+    """The one verdicts part that a leg leaves for a shard."""
+    return f"{table_folder('verdicts', run_date)}/{run_id}-{shard:05}-{leg:03}.parquet"
+
+
+def exchanges_name(run_id: str, run_date: date, seq: int, leg: int) -> str:
+    """One part of a leg's audit trail; `seq` counts from 0."""
+    return f"{table_folder('exchanges', run_date)}/{run_id}-{seq:05}-{leg:03}.parquet"
+
+
+def runs_name(run_id: str, run_date: date, leg: int) -> str:
+    """The one row of a leg in the runs table."""
+    return f"{table_folder('runs', run_date)}/{run_id}-{leg:03}.parquet"
+
+
+def shard_and_leg_of(part_name: str) -> tuple[int, int]:
+    """Read shard (or seq) and leg from the name of a part."""
+    _, shard, leg = part_name.rsplit("/", 1)[-1].removesuffix(".parquet").split("-")
+    return int(shard), int(leg)
+
+
+def legs_folder(run_id: str) -> str:
+    """Where the legs of a run are claimed and receipted."""
+    return f"{run_folder(run_id)}/legs"
+
+
+def leg_folder(run_id: str, leg: int) -> str:
+    """Where one leg's claim, beats and receipt lie."""
+    return f"{legs_folder(run_id)}/{leg:03}"
+
+
+def journal_folder(run_id: str, leg: int) -> str:
+    """Where a leg writes down finished work that is in no part yet."""
+    return f"{run_folder(run_id)}/journal/{leg:03}"
+
+
+def key_name(fingerprint: str) -> str:
+    """Which service a key belongs to."""
+    return f"_keys/{fingerprint}.json"

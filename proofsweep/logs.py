@@ -1,0 +1,41 @@
+"""Structured log lines on the standard `proofsweep` logger; every event is named in `Event`."""
+
+import logging
+from enum import StrEnum
+
+import structlog
+
+LOGGER = "proofsweep"
+
+
+class Event(StrEnum):
+    """Everything that is ever logged, in the past tense. None carries a key, URL, proof ID or body."""
+
+    LEG_OPENED = "leg_opened"
+    LEG_CLOSED = "leg_closed"
+    LEG_TAKEN_OVER = "leg_taken_over"
+    SHARD_PUBLISHED = "shard_published"
+    STOP_ASKED = "stop_asked"
+    CATALOG_CHANGED = "catalog_changed"
+
+
+def set_up_logs(level: int = logging.INFO) -> None:
+    """Send our events to the standard logger, where Prefect picks them up; keep HTTP libraries from logging URLs."""
+    logging.getLogger(LOGGER).setLevel(level)
+    for chatty in ("httpx", "httpcore"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=True),
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def log(event: Event, **facts: str | float | None) -> None:
+    """Write one event with its facts."""
+    structlog.get_logger(LOGGER).info(str(event), **facts)

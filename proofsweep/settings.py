@@ -1,0 +1,205 @@
+"""Every setting, from a profile and the environment; the only place that reads `os.environ`."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from proofsweep.contract.limits import SLOT_BYTES
+from proofsweep.errors import ConfigError
+
+PROFILES = Path(__file__).resolve().parent.parent / "configs"
+DEFAULT_PROFILE = "sandbox"
+
+Bytes = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """Base of all sections: an unknown setting is an error, since it is likely a misspelt one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ServiceSettings(Section):
+    """Which service, and where its key is kept; the key itself is never a setting.
+
+    Attributes:
+        base_url: ends in `/v1` (contract, preamble).
+        environment: label stored in every row.
+        sidecar_field: wire name of the sidecar; pairs are refused until it is set (contract, Naming note).
+    """
+
+    base_url: str
+    environment: Annotated[str, Field(min_length=1, max_length=40)]
+    api_key_file: Path | None = None
+    api_key_env: str | None = None
+    api_key_block: str | None = None
+    sidecar_field: Annotated[str, Field(min_length=1)] | None = None
+    allow_plain_http: bool = False
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_trailing_slash(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("must be an http(s) URL like https://host/v1")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError("must hold no user name or password")
+        if not parts.path.rstrip("/").endswith("/v1"):
+            raise ValueError("must end in the path segment /v1")
+        return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> "ServiceSettings":
+        parts = urlsplit(self.base_url)
+        if parts.scheme == "http" and not self.allow_plain_http and not _is_loopback(parts.hostname or ""):
+            raise ValueError("base_url is plain http: the key would travel readable (allow_plain_http permits it)")
+        if sum(source is not None for source in (self.api_key_file, self.api_key_env, self.api_key_block)) > 1:
+            raise ValueError("give only one of api_key_file, api_key_env, api_key_block")
+        return self
+
+
+class ResultsSettings(Section):
+    """Where the tables go."""
+
+    url: str = "results"
+
+    @field_validator("url")
+    @classmethod
+    def _holds_no_credentials(cls, url: str) -> str:
+        if "://" in url and "@" in urlsplit(url).netloc:
+            raise ValueError("must hold no credentials")
+        return url
+
+
+class PaceSettings(Section):
+    """How hard to work: `workers` is the most items in flight."""
+
+    workers: Annotated[int, Field(ge=1, le=512)] = 16
+    longest_pause_seconds: Seconds = 120.0
+
+
+class LimitSettings(Section):
+    """Largest sizes that are sent. Only the slot's is the contract's; the pair's is not shown, so it is a setting."""
+
+    pair_bytes: Bytes = SLOT_BYTES
+    sidecar_bytes: Bytes = 1024 * 1024
+
+
+class CatalogSettings(Section):
+    """How a scanned folder's sidecars are found: the first name that exists counts."""
+
+    sidecar_names: tuple[str, ...] = ("{name}.sidecar", "{stem}.sidecar")
+
+
+class RetrySettings(Section):
+    """How patient a call is, and when the service is taken to fail for everyone."""
+
+    attempts: Annotated[int, Field(ge=1, le=20)] = 5
+    first_wait_seconds: Seconds = 0.5
+    longest_wait_seconds: Seconds = 30.0
+    breaker_failures: Annotated[int, Field(ge=2)] = 10
+    breaker_seconds: Annotated[float, Field(ge=0)] = 20.0
+
+
+class TimeoutSettings(Section):
+    """Seconds for each part of a call."""
+
+    connect_seconds: Seconds = 10.0
+    read_seconds: Seconds = 60.0
+    write_seconds: Seconds = 60.0
+    total_seconds: Seconds = 120.0
+
+
+class Settings(BaseSettings):
+    """All settings of one process: the profile's, with the environment's above them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    service: ServiceSettings
+    results: ResultsSettings = ResultsSettings()
+    pace: PaceSettings = PaceSettings()
+    limits: LimitSettings = LimitSettings()
+    catalog: CatalogSettings = CatalogSettings()
+    retry: RetrySettings = RetrySettings()
+    timeouts: TimeoutSettings = TimeoutSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic-settings' own
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment win over the profile, which comes in as arguments."""
+        return env_settings, init_settings
+
+
+def load_settings(config: str | None = None) -> Settings:
+    """Read the settings of a profile's name or a file's path; by default of `PROOFSWEEP_CONFIG`, else the sandbox's.
+
+    Raises:
+        ConfigError: it cannot be found or read, or a setting is not what it should be. Values are not shown.
+    """
+    name = config or os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
+    path = _path_of(name)
+    try:
+        return Settings(**_without_overridden_key(tomllib.loads(path.read_text(encoding="utf-8"))))
+    except OSError as error:
+        raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The config {path} is no TOML: {error}.") from error
+    except ValidationError as error:
+        raise ConfigError(f"Settings from {path} and the environment: {_first_complaint(error)}.") from None
+    except ValueError as error:
+        raise ConfigError(f"A PROOFSWEEP_ variable of the environment cannot be read: {error}.") from None
+
+
+def environment() -> Mapping[str, str]:
+    """Give the environment to whoever must look a variable up by a configured name."""
+    return os.environ
+
+
+def _path_of(name: str) -> Path:
+    if (PROFILES / f"{name}.toml").is_file():
+        return PROFILES / f"{name}.toml"
+    if "/" in name or name.endswith(".toml"):
+        return Path(name)
+    profiles = ", ".join(sorted(path.stem for path in PROFILES.glob("*.toml")))
+    raise ConfigError(
+        f"There is no profile {name!r} (there are {profiles}); for a file, give a path that ends in .toml."
+    )
+
+
+def _without_overridden_key(profile: dict[str, Any]) -> dict[str, Any]:
+    """Leave out where the profile keeps the key, if the environment names another place."""
+    prefix = "PROOFSWEEP_SERVICE__API_KEY_"
+    if not any(name.upper().startswith(prefix) and value for name, value in os.environ.items()):
+        return profile
+    service = {name: value for name, value in profile.get("service", {}).items() if not name.startswith("api_key_")}
+    return profile | {"service": service}
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _first_complaint(error: ValidationError) -> str:
+    complaint = error.errors(include_input=False, include_url=False)[0]
+    where = ".".join(str(part) for part in complaint["loc"]) or "service"
+    more = error.error_count() - 1
+    return f"{where}: {complaint['msg'].removeprefix('Value error, ')}" + (f" (and {more} more)" if more else "")

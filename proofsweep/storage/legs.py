@@ -1,0 +1,126 @@
+"""Legs in the store: the claim that is created once, the beats that say it is alive, the receipt that ends it."""
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from proofsweep.batch import layout
+from proofsweep.batch.runs import Claim, is_stale
+from proofsweep.errors import NameTaken
+from proofsweep.storage.results import Results, json_bytes, sha256_hex
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """The legs of one run; `clock` gives the time in UTC."""
+
+    results: Results
+    run_id: str
+    clock: Callable[[], datetime]
+
+    def numbers(self) -> list[int]:
+        """List the legs that were ever claimed."""
+        return [int(name) for name in self.results.store.folders(layout.legs_folder(self.run_id)) if name.isdecimal()]
+
+    def claim(self, leg: int) -> None:
+        """Take a leg for this process.
+
+        Raises:
+            NameTaken: another process was first.
+        """
+        claim = _own_claim(self.clock())
+        self.results.store.create(self._name(leg, "claim.json"), json_bytes(asdict(claim)))
+
+    def beat(self, leg: int, number: int) -> None:
+        """Say that this process is alive."""
+        beat = {"at": self.clock().isoformat()}
+        with suppress(NameTaken):
+            self.results.store.create(self._name(leg, f"beat-{number:06}.json"), json_bytes(beat))
+
+    def holder(self, leg: int) -> Claim | None:
+        """Read who claimed a leg; None where the claim cannot be read."""
+        content = self.results.store.read(self._name(leg, "claim.json"))
+        try:
+            return None if content is None else Claim(**json.loads(content))
+        except (ValueError, TypeError):
+            return None
+
+    def is_alive(self, leg: int) -> bool:
+        """Say whether a leg without a receipt is still being worked on."""
+        holder = self.holder(leg)
+        if holder is None or _is_gone(holder):
+            return False
+        return not is_stale(self._last_sign(leg, holder), self.clock())
+
+    def receipt(self, leg: int) -> dict[str, object] | None:
+        """Read how a leg ended; None while it has not."""
+        content = self.results.store.read(self._name(leg, "receipt.json"))
+        document = None if content is None else json.loads(content)
+        return document if isinstance(document, dict) else None
+
+    def write_receipt(self, leg: int, receipt: dict[str, object]) -> None:
+        """End a leg: its last object but the row in `runs`."""
+        self.results.store.create(self._name(leg, "receipt.json"), json_bytes(receipt))
+
+    def receipt_digest(self, leg: int) -> str | None:
+        """Give the hex sha256 of a receipt as it stands."""
+        content = self.results.store.read(self._name(leg, "receipt.json"))
+        return None if content is None else sha256_hex(content)
+
+    def _last_sign(self, leg: int, holder: Claim) -> datetime:
+        beats = [name for name in self.results.store.names(layout.leg_folder(self.run_id, leg)) if "/beat-" in name]
+        content = self.results.store.read(beats[-1]) if beats else None
+        try:
+            return datetime.fromisoformat(json.loads(content)["at"] if content else holder.claimed_at)
+        except (ValueError, KeyError, TypeError):
+            return datetime.fromisoformat(holder.claimed_at)
+
+    def _name(self, leg: int, name: str) -> str:
+        return f"{layout.leg_folder(self.run_id, leg)}/{name}"
+
+
+def _own_claim(now: datetime) -> Claim:
+    pid = os.getpid()
+    return Claim(
+        host=socket.gethostname(),
+        boot=_boot_id(),
+        pid=pid,
+        process_started=_process_started(pid),
+        claimed_at=now.isoformat(),
+    )
+
+
+def _is_gone(claim: Claim) -> bool:
+    """Say whether the claim's process was on this very host and is not there any more."""
+    if claim.host != socket.gethostname() or claim.boot != _boot_id():
+        return False
+    try:
+        os.kill(claim.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return _process_started(claim.pid) != claim.process_started
+
+
+def _boot_id() -> str:
+    """Tell this boot of this host from others, as containers may share a host name."""
+    return _text_of("/proc/sys/kernel/random/boot_id")
+
+
+def _process_started(pid: int) -> str:
+    """Give the kernel's start mark of a process, and whether it is a zombie; empty where it is not told."""
+    stat = _text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return "" if not stat or stat[0] == "Z" else stat[19]
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,131 @@
+"""The port to a results store, and its folder side: small immutable objects, created once."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Protocol
+
+from proofsweep.errors import NameTaken, ResultsError
+
+
+class Store(Protocol):
+    """A tree of objects with names like `verdicts/run_date=2026-11-20/a.parquet`."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, for a person; holds no credentials."""
+        ...
+
+    def create(self, name: str, content: bytes) -> None:
+        """Make an object that stands whole or not at all.
+
+        Raises:
+            NameTaken: there is one of that name.
+            ResultsError: the store cannot be written.
+        """
+        ...
+
+    def read(self, name: str) -> bytes | None:
+        """Give an object's content; None when there is none."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """List the full names of the objects right below a folder, sorted; of a missing folder, none."""
+        ...
+
+    def folders(self, folder: str) -> list[str]:
+        """List the last parts of the names of the folders right below a folder, sorted."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Take an object away; a missing one is no error."""
+        ...
+
+
+class FolderStore:
+    """A results store in a folder of this machine; objects survive a power cut once created."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @property
+    def url(self) -> str:
+        """The folder's path."""
+        return str(self._root)
+
+    def create(self, name: str, content: bytes) -> None:
+        """Write beside, make durable, then link: a name exists only with its whole content."""
+        path = self._root / name
+        draft = path.parent / f".draft-{secrets.token_hex(8)}"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_durably(draft, content)
+            path.hardlink_to(draft)
+            _make_durable(path.parent)
+        except FileExistsError as error:
+            raise NameTaken(f"{name} exists already.") from error
+        except OSError as error:
+            raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def read(self, name: str) -> bytes | None:
+        """Read the file, if there is one."""
+        try:
+            return (self._root / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise ResultsError(f"The results store {self.url} cannot be read ({error.strerror}).") from error
+
+    def names(self, folder: str) -> list[str]:
+        """List files; drafts of unfinished writes are not objects."""
+        return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
+
+    def folders(self, folder: str) -> list[str]:
+        """List sub-folders."""
+        return [entry.name for entry in self._entries(folder) if entry.is_dir()]
+
+    def delete(self, name: str) -> None:
+        """Remove the file, if it is there."""
+        (self._root / name).unlink(missing_ok=True)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(self._root / folder) as entries:
+                return sorted(
+                    (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
+                )
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise ResultsError(f"The results store {self.url} cannot be read ({error.strerror}).") from error
+
+
+def open_store(url: str) -> Store:
+    """Open the results store at a folder's path or `file://` URL; nothing is made yet.
+
+    Raises:
+        ResultsError: the location is of a kind that cannot be written.
+    """
+    scheme, has_scheme, rest = url.partition("://")
+    if not has_scheme:
+        return FolderStore(Path(url).expanduser().absolute())
+    if scheme == "file":
+        return FolderStore(Path(rest).absolute())
+    raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder.")
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _make_durable(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

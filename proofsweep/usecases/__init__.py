@@ -1,0 +1,1 @@
+"""The stories: each module tells one thing that a person or a flow wants done."""

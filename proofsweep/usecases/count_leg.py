@@ -1,0 +1,70 @@
+"""Count what a leg did, from the parts that stand in the store and from nothing else."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep import __version__
+from proofsweep.batch import layout
+from proofsweep.batch.exchanges import Call
+from proofsweep.batch.rows import runs
+from proofsweep.batch.rows.columns import Row
+from proofsweep.batch.runs import EndedBy, Plan
+from proofsweep.contract import CONTRACT_VERSION
+from proofsweep.storage.results import Results
+
+_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+_THROTTLED = 429
+
+
+def runs_row(results: Results, plan: Plan, leg: int, ended_by: EndedBy) -> Row:
+    """Make a leg's row; what its process alone knew (service, key, quota) is null."""
+    row: Row = dict.fromkeys(runs.SCHEMA.names)
+    row |= {
+        "run_id": plan.run_id,
+        "leg": leg,
+        "environment": plan.environment,
+        "base_url_host": plan.base_url.split("/")[2],
+        "catalog": plan.catalog,
+        "catalog_digest": plan.catalog_digest,
+        "ended_by": str(ended_by),
+        "items": plan.items,
+        "skipped": 0,
+        "contract_version": CONTRACT_VERSION,
+        "proofsweep_version": __version__,
+    }
+    return row | _outcomes_of(results, plan, leg) | _exchanges_of(results, plan, leg)
+
+
+def finished_count(results: Results, plan: Plan) -> int:
+    """Count the rows that are in parts, of all legs."""
+    return results.table("verdicts", results.parts_of("verdicts", plan), ["manifest_row"]).num_rows
+
+
+def _outcomes_of(results: Results, plan: Plan, leg: int) -> Row:
+    table = _of_leg(results, plan, leg, "verdicts", ["outcome"])
+    found = table.group_by("outcome").aggregate([("outcome", "count")]).to_pylist()
+    counts: Row = dict.fromkeys(_OUTCOMES, 0) | {group["outcome"]: group["outcome_count"] for group in found}
+    return counts | {"remaining": plan.items - finished_count(results, plan)}
+
+
+def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
+    """Add the audit trail up; an exchange without `bytes_sent` never went out, and so was no call."""
+    columns = ["call", "status", "bytes_sent", "started_at", "sunset"]
+    table = _of_leg(results, plan, leg, "exchanges", columns)
+    sums = [("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]
+    groups = table.group_by(["call", "status"]).aggregate(sums).to_pylist()
+    sunsets = table["sunset"].drop_null()
+    return {
+        "bytes_sent": sum(group["bytes_sent_sum"] or 0 for group in groups),
+        "calls": sum(group["bytes_sent_count"] for group in groups if Call(group["call"]).is_keyed),
+        "calls_again": 0,
+        "throttled": sum(group["call_count"] for group in groups if group["status"] == _THROTTLED),
+        "started_at": pc.min(table["started_at"]).as_py(),
+        "finished_at": pc.max(table["started_at"]).as_py(),
+        "sunset": sunsets[-1].as_py() if len(sunsets) else None,
+    }
+
+
+def _of_leg(results: Results, plan: Plan, leg: int, table: str, columns: list[str]) -> pa.Table:
+    names = [name for name in results.parts_of(table, plan) if layout.shard_and_leg_of(name)[1] == leg]
+    return results.table(table, names, columns)

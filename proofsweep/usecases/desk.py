@@ -1,0 +1,93 @@
+"""Everything one process needs to work on one leg of a run."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from proofsweep.batch import layout
+from proofsweep.batch.exchanges import Exchange
+from proofsweep.batch.items import WorkItem
+from proofsweep.batch.outcomes import Deferred, Finished
+from proofsweep.batch.preflight import SizeLimits
+from proofsweep.batch.rows.columns import Row
+from proofsweep.batch.rows.exchanges import exchange_row
+from proofsweep.batch.rows.verdicts import RowContext, row_of
+from proofsweep.batch.runs import Plan, Slice
+from proofsweep.client.partner import Partner
+from proofsweep.client.stop import StopSwitch
+from proofsweep.storage.journal import Journal
+from proofsweep.storage.results import Results
+from proofsweep.usecases.tally import Tally
+from proofsweep.usecases.verify_item import verify_item
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk:
+    """One leg as its workers see it.
+
+    Attributes:
+        workers: the threads of this process; items of two shards share them.
+        clock: gives the time in UTC.
+    """
+
+    plan: Plan
+    leg: int
+    results: Results
+    journal: Journal
+    partner: Partner
+    stop: StopSwitch
+    limits: SizeLimits
+    workers: Executor
+    clock: Clock
+    tally: Tally = field(default_factory=Tally)
+    _shards: dict[int, Sequence[WorkItem]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def context(self) -> RowContext:
+        """What all rows of this leg share."""
+        return RowContext(self.plan.run_id, self.leg, self.plan.environment)
+
+    def remaining(self, piece: Slice) -> list[WorkItem]:
+        """Read the items of a slice that no leg has finished yet."""
+        with self._lock:
+            items = self._shards.get(piece.shard)
+            if items is None:
+                items = self._remaining_of_shard(piece.shard)
+                self._shards = {piece.shard: items} if self.plan.shards == 1 else {}
+        first = piece.shard * self.plan.shard_items
+        wanted = range(first + piece.first, first + piece.last)
+        return [item for item in items if item.manifest_row in wanted]
+
+    def work(self, item: WorkItem) -> Row | None:
+        """Verify one item and write it down; None when it must wait for another leg."""
+        if self.stop.reason is not None:
+            return None
+        done = verify_item(item, self.partner, self.limits, self.clock)
+        self.tally.note(done)
+        row = row_of(done, self.context) if isinstance(done, Finished) else None
+        self.journal.add(row, self._trail(done))
+        return row
+
+    def note_aside(self, exchanges: Sequence[Exchange]) -> None:
+        """Write down exchanges that belong to no row."""
+        self.journal.add(None, [self._exchange_row(exchange, None) for exchange in exchanges])
+
+    def part_name(self, shard: int) -> str:
+        """Name the verdicts part that this leg leaves for a shard."""
+        return layout.verdicts_name(self.plan.run_id, self.plan.run_date, shard, self.leg)
+
+    def _remaining_of_shard(self, shard: int) -> list[WorkItem]:
+        finished = self.results.finished_rows(self.plan, shard)
+        items = self.results.shard_items(self.plan.run_id, shard)
+        return [item for item in items if item.manifest_row not in finished]
+
+    def _trail(self, done: Finished | Deferred) -> list[Row]:
+        return [self._exchange_row(exchange, done.item.manifest_row) for exchange in done.exchanges]
+
+    def _exchange_row(self, exchange: Exchange, manifest_row: int | None) -> Row:
+        return exchange_row(exchange, run_id=self.plan.run_id, leg=self.leg, manifest_row=manifest_row)

@@ -1,0 +1,55 @@
+"""Look at the service before anything is spent: is it there, does it take the key, how much quota is left."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from proofsweep.client.partner import Partner
+from proofsweep.contract.limits import USAGE_DAYS
+from proofsweep.errors import CallFailed, ConfigError, RunMustStop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSeen:
+    """What health and usage said. `headroom` is the number of keyed calls left until `quota_reset`."""
+
+    version: str | None = None
+    commit: str | None = None
+    deployed_at: datetime | None = None
+    quota_limit: float | None = None
+    headroom: int | None = None
+    quota_reset: datetime | None = None
+
+
+def examine_service(partner: Partner) -> ServiceSeen:
+    """Ask GET /health and GET /partner/usage; one keyed call.
+
+    Raises:
+        ConfigError: what answers there is not this service.
+        RunMustStop: the service does not answer, or refuses the key, or has no quota left.
+    """
+    try:
+        health = partner.health()
+        usage, headers = partner.usage(days=USAGE_DAYS.start)
+    except CallFailed as failed:
+        raise _explained(failed, partner) from failed
+    if headers.rate_remaining is not None and headers.rate_remaining <= 0:
+        raise RunMustStop("The key's quota is used up.", ended_by="quota")
+    return ServiceSeen(
+        version=health.version,
+        commit=health.commit,
+        deployed_at=health.deployed_at,
+        quota_limit=usage.plan.quota_limit,
+        headroom=headers.rate_remaining,
+        quota_reset=headers.rate_reset,
+    )
+
+
+def _explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
+    """Tell a wrong address from a service that is down: one is the person's to mend, the other is not."""
+    where = partner.talk.line.base_url
+    if failed.status is not None and (failed.reason == "bad_answer" or not failed.reason.startswith("http_5")):
+        return ConfigError(
+            f"What answers at {where} is not the partner's API ({failed.message} Status {failed.status}); "
+            "check service.base_url."
+        )
+    return RunMustStop(f"The service at {where} does not answer: {failed.message}", ended_by="breaker")

@@ -1,0 +1,32 @@
+"""Verify one slice of a shard, and leave a whole shard's part behind."""
+
+from concurrent.futures import as_completed
+from operator import itemgetter
+
+from proofsweep.batch.runs import Slice
+from proofsweep.errors import RunMustStop
+from proofsweep.logs import Event, log
+from proofsweep.usecases.desk import Desk
+
+
+def verify_slice(desk: Desk, piece: Slice) -> int:
+    """Work through what remains of a slice; give the number of rows it finished.
+
+    (1) read what remains, (2) verify on the worker threads, (3) publish if the shard is done. A shard that ends early
+    and one that is cut into single items publish nothing: their rows are in the journal until the leg's end.
+
+    Raises:
+        NameTaken: another leg has taken this one over.
+    """
+    items = desk.remaining(piece)  # (1)
+    futures = [desk.workers.submit(desk.work, item) for item in items]  # (2)
+    try:
+        rows = [row for future in as_completed(futures) if (row := future.result()) is not None]
+    except Exception:
+        desk.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
+        raise
+    if rows and len(rows) == len(items) and not desk.plan.is_small:  # (3)
+        rows.sort(key=itemgetter("manifest_row"))
+        part = desk.results.create_part(desk.part_name(piece.shard), "verdicts", rows)
+        log(Event.SHARD_PUBLISHED, run_id=desk.plan.run_id, leg=desk.leg, shard=piece.shard, rows=part.rows)
+    return len(rows)
