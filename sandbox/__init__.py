@@ -1,0 +1,11 @@
+"""A local partner service: its own reading of the contract, real cryptography, and faults on demand.
+
+It shares no code with the client that is tested against it, so a mistake in one is not mirrored in the other.
+"""
+
+from sandbox.launch import Running, launch
+from sandbox.operator import Issued, NewKey, Operator, OperatorError
+from sandbox.options import Options
+from sandbox.server import serve
+
+__all__ = ["Issued", "NewKey", "Operator", "OperatorError", "Options", "Running", "launch", "serve"]

@@ -1,0 +1,28 @@
+"""`python -m sandbox`: run a sandbox until it is stopped."""
+
+import argparse
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+from sandbox.options import Options
+from sandbox.server import serve
+
+
+def main(arguments: list[str]) -> None:
+    """Read the options from the command line and serve."""
+    defaults = {field.name: field.default for field in fields(Options)}
+    parser = argparse.ArgumentParser(prog="python -m sandbox", description="A local partner service.")
+    parser.add_argument("--home", type=Path, required=True, help="folder of keys, registry and uploads")
+    for name, default in defaults.items():
+        if name != "home":
+            option = f"--{name.replace('_', '-')}"
+            parser.add_argument(option, type=type(default), default=default, help=f"default: {default}")
+    parser.add_argument("--ends-with-stdin", action="store_true", help="stop when standard input is closed")
+    chosen = vars(parser.parse_args(arguments))
+    ends_with_stdin = chosen.pop("ends_with_stdin")
+    serve(Options(**chosen), ends_with_stdin=ends_with_stdin)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

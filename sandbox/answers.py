@@ -1,0 +1,52 @@
+"""What an origin says to a request, and the refusals it may raise instead."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One response before it meets the wire; `file` is sent in place of `body` where it is set."""
+
+    status: int = 200
+    body: bytes = b""
+    file: Path | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def with_headers(self, headers: Mapping[str, str]) -> "Answer":
+        """Return this answer with more headers; those it has already win."""
+        return replace(self, headers={**headers, **self.headers})
+
+
+def json_answer(members: Mapping[str, object], status: int = 200) -> Answer:
+    """Return an answer whose body is one JSON object."""
+    body = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
+    return Answer(status=status, body=body, headers={"content-type": "application/json"})
+
+
+class Refused(Exception):
+    """A request that is not served: the status, the stable code and a sentence for a person."""
+
+    def __init__(self, status: int, code: str, error: str, *, retry_after: int | None = None) -> None:
+        super().__init__(status, code, error)
+        self.status = status
+        self.code = code
+        self.error = error
+        self.retry_after = retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that belong to the refusal itself."""
+        return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
+
+
+def malformed(error: str) -> Refused:
+    """Return the refusal of a request that cannot be understood."""
+    return Refused(400, "invalid_request", error)
+
+
+def not_found(error: str) -> Refused:
+    """Return the refusal of a request for something that is not there."""
+    return Refused(404, "not_found", error)

@@ -1,0 +1,10 @@
+"""GET /health: the one call that needs no key."""
+
+from sandbox.answers import Answer, json_answer
+from sandbox.exchange import Exchange
+from sandbox.service import Service
+
+
+async def show(service: Service, _exchange: Exchange) -> Answer:
+    """Say that the service is up, and which one it is."""
+    return json_answer({"ok": True, "version": "2.4.2", "commit": "sandbox", "deployedAt": service.started_at})

@@ -1,0 +1,68 @@
+"""Key self-service: GET /partner/keys and POST /partner/keys/rotate."""
+
+import hashlib
+
+from sandbox.answers import Answer, Refused, json_answer, malformed
+from sandbox.api.queries import place_of, whole_number
+from sandbox.exchange import Exchange
+from sandbox.registry.keys import GRACE_SECONDS, Key
+from sandbox.registry.replays import Replay
+from sandbox.service import Service
+
+_DEFAULT_PAGE = 50
+
+
+async def show(service: Service, exchange: Exchange) -> Answer:
+    """List the tenant's keys: all of them, or a page where `limit` or `cursor` is given."""
+    query = exchange.request.query_params
+    keys = service.keys.of_tenant(exchange.caller.tenant)
+    now = service.clock.now()
+    if "limit" not in query and "cursor" not in query:
+        return json_answer({"keys": [_record(key, now) for key in keys]})
+    limit = whole_number(query, "limit", highest=100, default=_DEFAULT_PAGE)
+    listing = f"keys of {exchange.caller.tenant}"
+    (after,) = place_of(query, listing, service.signatures) or [0]
+    page = [key for key in keys if key.seq > after]
+    answer: dict[str, object] = {"keys": [_record(key, now) for key in page[:limit]]}
+    if len(page) > limit:
+        answer["nextCursor"] = service.signatures.cursor(listing, [page[limit - 1].seq])
+    return json_answer(answer)
+
+
+async def rotate(service: Service, exchange: Exchange) -> Answer:
+    """Mint a new key in the place of the calling one, or replay the answer of the rotation that did.
+
+    The replay identity is the tenant's Idempotency-Key; the same request means the same calling key and body.
+    """
+    idempotency_key = exchange.request.headers.get("idempotency-key", "")
+    # Contract, Limits: Idempotency-Key length.
+    if not 16 <= len(idempotency_key) <= 128:  # noqa: PLR2004 - the contract's numbers
+        raise malformed("the Idempotency-Key header has 16 to 128 characters")
+    body_sha256 = hashlib.sha256(await exchange.request.body()).hexdigest()
+    caller, now = exchange.caller, service.clock.second()
+    replay = service.replays.find(caller.tenant, idempotency_key, now)
+    if replay is not None:
+        return _replayed(replay, caller, body_sha256)
+    if caller.is_in_grace:
+        raise Refused(409, "conflict", "this key has been rotated already")
+    answer = _rotated(service, caller, now)
+    service.replays.add(
+        caller.tenant, idempotency_key, Replay(key_id=caller.key_id, body_sha256=body_sha256, answer=answer), now
+    )
+    return json_answer(answer, 201)
+
+
+def _rotated(service: Service, caller: Key, now: int) -> dict[str, object]:
+    new = service.keys.rotate(caller, now)
+    ends = now + GRACE_SECONDS
+    return {"apiKey": new.secret, "keyId": new.key_id, "name": new.name, "previousKeyExpiresAt": ends}
+
+
+def _replayed(replay: Replay, caller: Key, body_sha256: str) -> Answer:
+    if (replay.key_id, replay.body_sha256) != (caller.key_id, body_sha256):
+        raise Refused(409, "conflict", "this Idempotency-Key was used with another request")
+    return json_answer(replay.answer, 201).with_headers({"idempotency-replayed": "true"})
+
+
+def _record(key: Key, now: float) -> dict[str, object]:
+    return {"keyId": key.key_id, "name": key.name, "status": key.status(now)}

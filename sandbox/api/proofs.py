@@ -1,0 +1,87 @@
+"""Issued proofs: list, fetch, erase, download and interpret, each within the caller's tenant."""
+
+import base64
+
+from sandbox.answers import Answer, json_answer, not_found
+from sandbox.api.queries import place_of, whole_number
+from sandbox.exchange import Exchange
+from sandbox.grading import grade_of, interpretation_of
+from sandbox.registry.proofs import Proof
+from sandbox.service import Service
+from sandbox.storage.links import link_to
+
+_DEFAULT_PAGE = 50
+
+
+async def show_all(service: Service, exchange: Exchange) -> Answer:
+    """List the tenant's issued proofs, newest first, a page at a time."""
+    query, tenant = exchange.request.query_params, exchange.caller.tenant
+    limit = whole_number(query, "limit", highest=100, default=_DEFAULT_PAGE)
+    listing = f"proofs of {tenant}"
+    place = place_of(query, listing, service.signatures)
+    page = service.proofs.newest(tenant, (place[0], place[1]) if place else None, limit + 1)
+    answer: dict[str, object] = {"items": [_item(proof) for proof in page[:limit]]}
+    if len(page) > limit:
+        last = page[limit - 1]
+        answer["nextCursor"] = service.signatures.cursor(listing, [last.issued_at, last.seq])
+    return json_answer(answer)
+
+
+async def show(service: Service, exchange: Exchange) -> Answer:
+    """Return a proof's record and its sidecar, byte for byte as issued."""
+    proof = _issued(service, exchange)
+    sidecar = base64.b64encode(proof.sidecar).decode()
+    return json_answer({**_item(proof), "grade": grade_of(proof), service.options.sidecar_field: sidecar})
+
+
+async def erase(service: Service, exchange: Exchange) -> Answer:
+    """Remove a proof that the caller holds; anything else is already gone as far as the caller can see."""
+    proof_id, tenant = exchange.path["proof_id"], exchange.caller.tenant
+    proof, now = service.proofs.owned(tenant, proof_id), service.clock.second()
+    if proof is not None:
+        remove(service, proof, now)
+        return json_answer({"proofId": proof_id, "outcome": "erased", "erasedAt": now})
+    erased_at = service.proofs.erased_at(proof_id, tenant) or now
+    return json_answer({"proofId": proof_id, "outcome": "already_erased", "erasedAt": erased_at})
+
+
+async def show_asset(service: Service, exchange: Exchange) -> Answer:
+    """Return a short-lived link to the one-file artifact; a legacy proof has none."""
+    proof = _issued(service, exchange)
+    if proof.asset is None:
+        raise not_found("this proof has no one-file artifact")
+    url, expires_at = link_to(service, exchange.request.url.hostname or service.options.host, proof.asset)
+    return json_answer({"url": url, "expiresAt": expires_at})
+
+
+async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
+    """Return the process note as far as it has come; a pending proof has one to wait for."""
+    proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
+    if proof is None:
+        raise not_found("there is no such proof")
+    return json_answer(interpretation_of(proof, service.clock.now(), service.options.note_seconds))
+
+
+def remove(service: Service, proof: Proof, now: int) -> None:
+    """Erase a proof's record and the audio that was kept for it."""
+    service.proofs.erase(proof, now)
+    if proof.asset is not None:
+        (service.folder("assets") / proof.asset).unlink(missing_ok=True)
+
+
+def _issued(service: Service, exchange: Exchange) -> Proof:
+    """Return the caller's proof; a pending one has no record to show yet, and another tenant's is none."""
+    proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
+    if proof is None or proof.pending:
+        raise not_found("there is no such proof")
+    return proof
+
+
+def _item(proof: Proof) -> dict[str, object]:
+    item: dict[str, object] = {
+        "proofId": proof.proof_id,
+        "song": proof.song,
+        "issuedAt": proof.issued_at,
+        "hasFeedback": proof.has_feedback,
+    }
+    return item if proof.classification is None else {**item, "classification": proof.classification}

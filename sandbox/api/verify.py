@@ -1,0 +1,110 @@
+"""POST /verify: one-file credentials and legacy pairs, examined and held against the registry."""
+
+import asyncio
+import base64
+import binascii
+import json
+
+from sandbox.answers import Answer, Refused, json_answer, malformed, not_found
+from sandbox.exchange import Exchange
+from sandbox.grading import grade_of, interpretation_of
+from sandbox.registry.proofs import Proof
+from sandbox.registry.slots import Slot
+from sandbox.seals.identity import Condition, Finding
+from sandbox.service import Service
+from sandbox.verdicts import verdict_of
+
+# The gateway's bound on a JSON body: a sidecar is small, and is held in memory.
+_BODY_BYTES = 10 * 1024 * 1024
+
+
+async def verify(service: Service, exchange: Exchange) -> Answer:
+    """Say how the uploaded audio stands; asking again gives the same answer and changes nothing."""
+    body = await _json_body(exchange)
+    upload_id, sidecar = _upload_id(body), _sidecar(body, service.options.sidecar_field)
+    slot = _filled_slot(service, exchange, upload_id)
+    if sidecar is None:
+        audio = service.folder("uploads") / slot.token
+        finding = await asyncio.to_thread(service.one_file.examine, audio)
+    else:
+        finding = service.sidecars.examine(sidecar, slot.sha256 or "")
+    return json_answer(_members(service, finding, is_one_file=sidecar is None))
+
+
+async def _json_body(exchange: Exchange) -> dict[str, object]:
+    chunks, size_bytes = [], 0
+    async for chunk in exchange.request.stream():
+        size_bytes += len(chunk)
+        if size_bytes > _BODY_BYTES:
+            raise Refused(413, "invalid_request", f"a body has at most {_BODY_BYTES} bytes")
+        chunks.append(chunk)
+    try:
+        body = json.loads(b"".join(chunks))
+    except ValueError as error:
+        raise malformed("the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise malformed("the body is not a JSON object")
+    return body
+
+
+def _upload_id(body: dict[str, object]) -> str:
+    match body.get("uploadId"):
+        case str(upload_id) if upload_id:
+            return upload_id
+        case _:
+            raise malformed("uploadId is a string and required")
+
+
+def _sidecar(body: dict[str, object], field: str) -> bytes | None:
+    """Return the decoded sidecar; a member under any other name is unknown and so passed over."""
+    if field not in body:
+        return None
+    match body[field]:
+        case str(encoded):
+            try:
+                return base64.b64decode(encoded, validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise malformed(f"{field} is not standard base64") from error
+        case _:
+            raise malformed(f"{field} is a base64 string")
+
+
+def _filled_slot(service: Service, exchange: Exchange, upload_id: str) -> Slot:
+    slot = service.slots.by_upload(exchange.caller.tenant, upload_id)
+    if slot is None:
+        raise not_found("there is no such upload")
+    if slot.sha256 is not None:
+        return slot
+    if service.clock.now() >= slot.expires_at:
+        raise not_found("this upload is gone")
+    raise Refused(422, "unprocessable", "no audio has been uploaded to this slot")
+
+
+def _members(service: Service, finding: Finding, *, is_one_file: bool) -> dict[str, object]:
+    registered, was_erased = None, False
+    if finding.identity is not None:
+        proof_id = finding.identity.proof_id
+        registered = service.proofs.find(proof_id)
+        was_erased = service.proofs.erased_at(proof_id) is not None
+    verdict = verdict_of(finding, registered, was_erased=was_erased)
+    members: dict[str, object] = {"good": verdict == "valid", "verdict": verdict}
+    if verdict == "valid" and registered is not None:
+        members |= _report(service, registered)
+    elif verdict != "tampered" and finding.identity is not None:
+        # What an intact seal says of itself helps to find the matching pair; an altered one is not quoted.
+        members |= {"proofId": finding.identity.proof_id, "song": finding.identity.song}
+    if is_one_file and finding.condition is not Condition.UNREADABLE:
+        members["embeddedCredential"] = {"format": "c2pa", "publiclyTrusted": False}
+    return members
+
+
+def _report(service: Service, proof: Proof) -> dict[str, object]:
+    """Return the record's own words, report-only ones included."""
+    report: dict[str, object] = {
+        "proofId": proof.proof_id,
+        "song": proof.song,
+        "issuedAt": proof.issued_at,
+        "grade": grade_of(proof),
+        "interpretation": interpretation_of(proof, service.clock.now(), service.options.note_seconds),
+    }
+    return report if proof.classification is None else {**report, "classification": proof.classification}

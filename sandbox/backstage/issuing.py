@@ -1,0 +1,115 @@
+"""Issuing: seal given audio, register the proof, hand the sealed thing back."""
+
+import asyncio
+import base64
+import hashlib
+import secrets
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from sandbox.answers import Refused, malformed
+from sandbox.backstage.controls import known_tenant
+from sandbox.grading import classification_of
+from sandbox.registry.proofs import Proof
+from sandbox.seals.identity import Identity, Signer
+from sandbox.seals.wave import NotSignable
+from sandbox.service import Service
+from sandbox.storage.deposits import Deposit
+
+
+class Order(BaseModel):
+    """What is to be issued; without a tenant the proof is the first tenant's.
+
+    An empty classification stands for the older proofs that have none.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    song: str = "Untitled"
+    tenant: str | None = None
+    legacy: bool = False
+    sealed_by: Signer = Signer.SERVICE
+    registered: bool = True
+    pending: bool = False
+    classification: str | None = None
+    has_feedback: bool = False
+    note: str = "ready"
+
+
+async def issue(service: Service, request: Request) -> Response:
+    """Seal the audio in the body; answer with the credentialed WAV, or with the sidecar of a legacy pair."""
+    order = Order.model_validate(dict(request.query_params))
+    known_tenant(service, order.tenant)  # before any audio is taken in
+    proof_id = f"prf_{secrets.token_hex(12)}"
+    identity = Identity(proof_id=proof_id, song=order.song, created_at=service.clock.second())
+    headers = {"x-proof-id": proof_id, "x-issued-at": str(identity.created_at)}
+    source = service.folder("assets") / f"{proof_id}.source"
+    try:
+        sha256 = await _received(request, source)
+        if order.legacy:
+            sidecar = _sidecar(service, sha256, identity, order.sealed_by)
+            _register(service, order, identity, sidecar, None)
+            return Response(sidecar, headers=headers, media_type="application/json")
+        asset = service.folder("assets") / f"{proof_id}.wav"
+        sha256 = await asyncio.to_thread(_credentialed, service, source, asset, identity, order.sealed_by)
+    finally:
+        source.unlink(missing_ok=True)
+    _register(service, order, identity, _sidecar(service, sha256, identity, order.sealed_by), asset.name)
+    # What is not registered leaves no trace here: the only copy is the one that goes out.
+    after = None if order.registered else BackgroundTask(asset.unlink)
+    return FileResponse(asset, headers=headers, media_type="audio/wav", background=after)
+
+
+async def _received(request: Request, source: Path) -> str:
+    """Write the body to a file; return its digest."""
+    deposit = Deposit(source)
+    try:
+        async for chunk in request.stream():
+            deposit.write(chunk)
+        if deposit.size_bytes == 0:
+            raise malformed("the body holds no audio")
+        deposit.keep()
+    finally:
+        deposit.discard()
+    return deposit.sha256
+
+
+def _credentialed(service: Service, source: Path, asset: Path, identity: Identity, signer: Signer) -> str:
+    """Write the credentialed copy of a WAV; return its digest."""
+    try:
+        service.one_file.seal(source, asset, identity, signer)
+    except NotSignable as error:
+        raise Refused(422, "unprocessable", str(error)) from error
+    with asset.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _sidecar(service: Service, audio_sha256: str, identity: Identity, signer: Signer) -> bytes:
+    """Seal the proof document; a one-file proof has one too, bound to the credentialed copy."""
+    sidecar = service.sidecars.seal(audio_sha256, identity, signer)
+    service.secrets.note("sidecar", base64.b64encode(sidecar).decode())
+    return sidecar
+
+
+def _register(service: Service, order: Order, identity: Identity, sidecar: bytes, asset: str | None) -> None:
+    if not order.registered:
+        return
+    classification = classification_of(identity.proof_id) if order.classification is None else order.classification
+    proof = Proof(
+        proof_id=identity.proof_id,
+        tenant=known_tenant(service, order.tenant),
+        song=identity.song,
+        issued_at=identity.created_at,
+        sealed_by=order.sealed_by,
+        classification=classification or None,
+        has_feedback=order.has_feedback,
+        pending=order.pending,
+        note=order.note,
+        sidecar=sidecar,
+        asset=asset,
+    )
+    service.proofs.add(proof)

@@ -1,0 +1,49 @@
+"""Records: what the operator may look back on."""
+
+from dataclasses import asdict
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from sandbox.backstage.controls import known_tenant
+from sandbox.service import Service
+
+
+async def rotations(service: Service, _request: Request) -> Response:
+    """Return the append-only log of rotations and expiries."""
+    return JSONResponse({"events": service.keys.log(service.clock.second())})
+
+
+async def usage(service: Service, request: Request) -> Response:
+    """Return how each meter of a tenant stands, and the calls of today; looking costs nothing."""
+    now = service.clock.now()
+    keys = service.keys.of_tenant(known_tenant(service, request.query_params.get("tenant")))
+    return JSONResponse(
+        {
+            "keys": [
+                {
+                    "keyId": key.key_id,
+                    **asdict(service.meters.read(key.meter, now)),
+                    "today": service.meters.days(key.meter, now, 1)[0]["used"],
+                }
+                for key in keys
+            ]
+        }
+    )
+
+
+async def exchanges(service: Service, request: Request) -> Response:
+    """Return the exchanges after a sequence number, oldest first; a null status means that no header was sent."""
+    return JSONResponse({"exchanges": service.exchanges.after(int(request.query_params.get("after", "0")))})
+
+
+async def secrets(service: Service, _request: Request) -> Response:
+    """Return every secret that was ever handed out."""
+    return JSONResponse({"secrets": service.secrets.all()})
+
+
+async def faults(service: Service, _request: Request) -> Response:
+    """Return the faults in force, and how often each was met and has struck."""
+    rules = service.faults.rules
+    told = [{**rule.fault.model_dump(mode="json"), "met": rule.met, "struck": rule.struck} for rule in rules]
+    return JSONResponse({"faults": told})

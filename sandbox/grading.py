@@ -1,0 +1,40 @@
+"""The evidence grade and the process note: report-only, made up, always the same for one proof. Pure."""
+
+import hashlib
+
+from sandbox.registry.proofs import Proof
+
+_RUBRIC = "2026-03"
+_POLICY = "2026-01"
+_POLL_SECONDS = 2  # Contract, Endpoints: the suggested wait between polls
+
+CLASSIFICATIONS = ("human_performed", "human_edited", "mixed", "machine_generated")
+
+
+def share_of_human(proof_id: str) -> float:
+    """Return a share between 0 and 1 with two decimals, drawn from the proof id."""
+    return hashlib.sha256(proof_id.encode()).digest()[0] * 100 // 255 / 100
+
+
+def classification_of(proof_id: str) -> str:
+    """Return the classification that issuance writes into the record where the operator names none."""
+    return CLASSIFICATIONS[min(3, int((1 - share_of_human(proof_id)) * 4))]
+
+
+def grade_of(proof: Proof) -> dict[str, object]:
+    """Return the grade's five members; the shares add up to one."""
+    human = share_of_human(proof.proof_id)
+    machine = round((1 - human) * 0.75, 2)
+    risk = "low" if human >= 0.66 else "medium" if human >= 0.33 else "high"  # noqa: PLR2004 - thirds
+    unknown = round(1 - human - machine, 2)
+    return {"human": human, "ai": machine, "unknown": unknown, "riskCategory": risk, "rubricVersion": _RUBRIC}
+
+
+def interpretation_of(proof: Proof, now: float, note_seconds: int) -> dict[str, object]:
+    """Return the process note: pending until `note_seconds` after issuance, then what the proof's record says."""
+    if proof.pending or now < proof.issued_at + note_seconds:
+        return {"status": "pending", "retryAfterSeconds": _POLL_SECONDS}
+    if proof.note != "ready":
+        return {"status": "unavailable"}
+    text = f"The service witnessed the editing of {proof.song!r} and recorded it."
+    return {"status": "ready", "text": text, "policyVersion": _POLICY}

@@ -1,0 +1,80 @@
+"""Launching: a sandbox in a process of its own, for tests and demos."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sandbox.operator import Operator
+from sandbox.options import Options
+
+_STOP_SECONDS = 10
+
+
+class Running:
+    """A sandbox at work in another process; it ends when it is closed, or when this process dies."""
+
+    def __init__(self, process: subprocess.Popen[str], whereabouts: dict[str, str]) -> None:
+        self._process = process
+        self.base_url = whereabouts["base_url"]
+        self.operator_url = whereabouts["operator_url"]
+        self.key_file = Path(whereabouts["key_file"])
+        self.operator = Operator(self.operator_url)
+
+    @property
+    def api_key(self) -> str:
+        """The first tenant's API key."""
+        return self.key_file.read_text().strip()
+
+    def close(self) -> None:
+        """Stop the sandbox and wait until it is gone; its home stays."""
+        self.operator.close()
+        _stop(self._process)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def launch(home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Options | None = None) -> Running:
+    """Start a sandbox over `home` and return once it answers.
+
+    `ports` are those of API, storage and operator, 0 taking any free one; `options` may say everything else. The
+    process has a session of its own, so that Ctrl-C in a terminal does not reach it, and it watches a pipe whose end
+    says that this process is gone. Raises RuntimeError if it does not come up.
+    """
+    port, storage_port, operator_port = ports
+    members = asdict(options) if options else {}
+    chosen = members | {"home": home, "port": port, "storage_port": storage_port, "operator_port": operator_port}
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-m", "sandbox", "--ends-with-stdin", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    line = process.stdout.readline() if process.stdout else ""
+    if not line:
+        _stop(process)
+        raise RuntimeError(f"the sandbox did not start over {home}")
+    return Running(process, json.loads(line))
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Close both pipes, which the sandbox takes as its end; kill it if it does not."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            pipe.close()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

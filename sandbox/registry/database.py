@@ -1,0 +1,45 @@
+"""The sandbox's memory: one SQLite file that outlives restarts."""
+
+import sqlite3
+from pathlib import Path
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS tenants (tenant TEXT PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS meters (meter TEXT PRIMARY KEY, quota INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS keys (
+    seq INTEGER PRIMARY KEY, key_id TEXT UNIQUE NOT NULL, tenant TEXT NOT NULL, meter TEXT NOT NULL,
+    name TEXT NOT NULL, secret TEXT UNIQUE NOT NULL, expires_at INTEGER);
+CREATE TABLE IF NOT EXISTS replays (
+    key_id TEXT NOT NULL, tenant TEXT NOT NULL, idempotency_key TEXT NOT NULL, body_sha256 TEXT NOT NULL,
+    completed_at INTEGER NOT NULL, answer TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS key_log (
+    seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, event TEXT NOT NULL, tenant TEXT NOT NULL,
+    key_id TEXT NOT NULL, next_key_id TEXT);
+CREATE TABLE IF NOT EXISTS usage (
+    meter TEXT NOT NULL, day TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (meter, day));
+CREATE TABLE IF NOT EXISTS proofs (
+    seq INTEGER PRIMARY KEY, proof_id TEXT UNIQUE NOT NULL, tenant TEXT NOT NULL, song TEXT NOT NULL,
+    issued_at INTEGER NOT NULL, sealed_by TEXT NOT NULL, classification TEXT, has_feedback INTEGER NOT NULL,
+    pending INTEGER NOT NULL, note TEXT NOT NULL, sidecar BLOB NOT NULL, asset TEXT);
+CREATE INDEX IF NOT EXISTS proofs_newest ON proofs (tenant, issued_at, seq);
+CREATE TABLE IF NOT EXISTS erasures (proof_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, erased_at INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS slots (
+    upload_id TEXT PRIMARY KEY, token TEXT UNIQUE NOT NULL, tenant TEXT NOT NULL, url TEXT NOT NULL,
+    fields TEXT NOT NULL, expires_at INTEGER NOT NULL, sha256 TEXT);
+CREATE INDEX IF NOT EXISTS slots_expiry ON slots (expires_at);
+CREATE TABLE IF NOT EXISTS exchanges (
+    seq INTEGER PRIMARY KEY, at REAL NOT NULL, origin TEXT NOT NULL, call TEXT NOT NULL, status INTEGER,
+    request_id TEXT NOT NULL, tenant TEXT);
+CREATE TABLE IF NOT EXISTS secrets (kind TEXT NOT NULL, value TEXT NOT NULL);
+"""
+
+
+def open_database(file: Path) -> sqlite3.Connection:
+    """Open the registry at `file`, and lay its tables out where it is new."""
+    database = sqlite3.connect(file, isolation_level=None)
+    database.row_factory = sqlite3.Row
+    database.execute("PRAGMA journal_mode = WAL")
+    # Losing the last calls to a power cut is no loss here, and waiting for the disk on every call would be one.
+    database.execute("PRAGMA synchronous = OFF")
+    database.executescript(_TABLES)
+    return database

@@ -1,0 +1,49 @@
+"""What the operator may look back on: every exchange, and every secret ever made."""
+
+import json
+import sqlite3
+
+
+class Exchanges:
+    """An append-only record of which request IDs were given out, on which call, with which status."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def note(
+        self, *, at: float, origin: str, call: str, status: int | None, request_id: str, tenant: str | None
+    ) -> None:
+        """Record one exchange; a null status means that the connection broke before any header was sent."""
+        self._database.execute(
+            "INSERT INTO exchanges (at, origin, call, status, request_id, tenant) VALUES (?, ?, ?, ?, ?, ?)",
+            (at, origin, call, status, request_id, tenant),
+        )
+
+    def after(self, seq: int) -> list[dict[str, object]]:
+        """Return the exchanges with a higher sequence number than `seq`, oldest first."""
+        rows = self._database.execute("SELECT * FROM exchanges WHERE seq > ? ORDER BY seq", (seq,))
+        return [dict(row) for row in rows]
+
+
+class Secrets:
+    """Every value that must never be seen in a client's logs, tables or artifacts."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def note(self, kind: str, value: str) -> None:
+        """Remember one secret that is about to be handed out."""
+        self._database.execute("INSERT INTO secrets VALUES (?, ?)", (kind, value))
+
+    def all(self) -> list[dict[str, str]]:
+        """Return kind and value of each secret: keys, sidecars, asset URLs, slot URLs and the slots' own fields."""
+        query = "SELECT kind, value FROM secrets UNION ALL SELECT 'api_key', secret FROM keys"
+        return [dict(row) for row in self._database.execute(query)] + self._of_slots()
+
+    def _of_slots(self) -> list[dict[str, str]]:
+        found = []
+        for row in self._database.execute("SELECT url, fields FROM slots"):
+            fields = json.loads(row["fields"])
+            found.append({"kind": "slot_url", "value": str(row["url"])})
+            found += [{"kind": f"slot_{name}", "value": fields[name]} for name in ("key", "policy", "x-amz-signature")]
+        return found

@@ -1,0 +1,74 @@
+"""Meters: how many calls a key's account has drawn, day by day, and how many a month allows."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sandbox.clock import day_of, next_month
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A meter at one moment: the monthly quota, what is left of it, and when it starts anew (unix seconds)."""
+
+    limit: int
+    remaining: int
+    reset: int
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header trio that the contract promises on self-service answers and on 429."""
+        return {
+            "x-ratelimit-limit": str(self.limit),
+            "x-ratelimit-remaining": str(self.remaining),
+            "x-ratelimit-reset": str(self.reset),
+        }
+
+
+class Meters:
+    """Counts calls; one source for usage, billing and throttling, so they cannot disagree."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def count(self, meter: str, now: float) -> Reading:
+        """Draw one call from the meter and return how it stands after that."""
+        self._database.execute(
+            "INSERT INTO usage VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1", (meter, day_of(now))
+        )
+        return self.read(meter, now)
+
+    def read(self, meter: str, now: float) -> Reading:
+        """Return how the meter stands."""
+        limit = self._limit(meter)
+        used = self._used(meter, day_of(now)[:8] + "01", day_of(now))
+        return Reading(limit=limit, remaining=max(0, limit - used), reset=next_month(now))
+
+    def set_quota(self, meter: str, limit: int) -> None:
+        """Change the monthly quota."""
+        self._database.execute("UPDATE meters SET quota = ? WHERE meter = ?", (limit, meter))
+
+    def days(self, meter: str, now: float, count: int) -> list[dict[str, object]]:
+        """Return the last `count` UTC days, oldest first; `remaining` is the month's headroom as the day ended."""
+        limit = self._limit(meter)
+        today = datetime.fromtimestamp(now, UTC).date()
+        labels = [(today - timedelta(days=back)).isoformat() for back in reversed(range(count))]
+        return [
+            {
+                "date": label,
+                "used": self._used(meter, label, label),
+                "remaining": max(0, limit - self._used(meter, label[:8] + "01", label)),
+            }
+            for label in labels
+        ]
+
+    def _limit(self, meter: str) -> int:
+        row = self._database.execute("SELECT quota FROM meters WHERE meter = ?", (meter,)).fetchone()
+        return int(row["quota"])
+
+    def _used(self, meter: str, first_day: str, last_day: str) -> int:
+        row = self._database.execute(
+            "SELECT coalesce(sum(used), 0) AS used FROM usage WHERE meter = ? AND day BETWEEN ? AND ?",
+            (meter, first_day, last_day),
+        ).fetchone()
+        return int(row["used"])

@@ -1,0 +1,1 @@
+"""The cryptography: certificate chains, one-file manifests and sidecar documents."""

@@ -1,0 +1,121 @@
+"""Signing chains: a self-made root and the one leaf that seals under it."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_LIFETIME = timedelta(days=3650)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """A leaf's private key and its certificates, leaf first, all as PEM."""
+
+    key_pem: bytes
+    chain_pem: bytes
+    root_pem: bytes
+
+    @classmethod
+    def make(cls, common_name: str) -> Self:
+        """Make a new root and a leaf called `common_name` under it, good for ten years."""
+        root_key, leaf_key = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+        root_pem = _root(root_key, common_name).public_bytes(Encoding.PEM)
+        leaf_pem = _leaf(leaf_key.public_key(), root_key, common_name).public_bytes(Encoding.PEM)
+        key_pem = leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return cls(key_pem=key_pem, chain_pem=leaf_pem + root_pem, root_pem=root_pem)
+
+    @classmethod
+    def kept(cls, folder: Path, common_name: str) -> Self:
+        """Return the chain kept in `folder`, made there on first use."""
+        files = [folder / f"{common_name}-{part}.pem" for part in ("key", "chain", "root")]
+        if not all(file.exists() for file in files):
+            made = cls.make(common_name)
+            for file, pem in zip(files, (made.key_pem, made.chain_pem, made.root_pem), strict=True):
+                file.touch(mode=0o600)
+                file.write_bytes(pem)
+        key_pem, chain_pem, root_pem = (file.read_bytes() for file in files)
+        return cls(key_pem=key_pem, chain_pem=chain_pem, root_pem=root_pem)
+
+    @property
+    def private_key(self) -> Ed25519PrivateKey:
+        """The leaf's key, for seals that are no C2PA manifests."""
+        key = load_pem_private_key(self.key_pem, password=None)
+        if not isinstance(key, Ed25519PrivateKey):
+            raise TypeError("a sandbox signs with Ed25519 keys only")
+        return key
+
+    @property
+    def fingerprint(self) -> str:
+        """A short name of the leaf's public key, lowercase hex."""
+        raw = self.private_key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        return hashlib.sha256(raw).hexdigest()[:16]
+
+
+def _root(key: Ed25519PrivateKey, common_name: str) -> x509.Certificate:
+    name = _name(f"{common_name} root")
+    return (
+        _certificate(name, name, key.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .sign(key, None)
+    )
+
+
+def _leaf(public_key: Ed25519PublicKey, root_key: Ed25519PrivateKey, common_name: str) -> x509.Certificate:
+    # C2PA validators refuse a leaf without these: digitalSignature, emailProtection, and both key identifiers.
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key())
+    return (
+        _certificate(_name(common_name), _name(f"{common_name} root"), public_key)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.EMAIL_PROTECTION]), critical=False)
+        .add_extension(issuer, critical=False)
+        .sign(root_key, None)
+    )
+
+
+def _certificate(subject: x509.Name, issuer: x509.Name, key: Ed25519PublicKey) -> x509.CertificateBuilder:
+    yesterday = datetime.now(UTC) - timedelta(days=1)  # a machine whose clock lags must still accept it
+    return (
+        x509.CertificateBuilder(subject_name=subject, issuer_name=issuer, public_key=key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(yesterday)
+        .not_valid_after(yesterday + _LIFETIME)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Verification sandbox"),
+            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
+        ]
+    )
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )

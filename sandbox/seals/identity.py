@@ -1,0 +1,52 @@
+"""What a seal says about itself, and what an examination of it can find."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Signer(StrEnum):
+    """Whose signature a seal bears."""
+
+    SERVICE = "service"
+    DEVICE = "device"
+    STRANGER = "stranger"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The three members that manifest and document carry; `created_at` is in unix seconds."""
+
+    proof_id: str
+    song: str
+    created_at: int
+
+    def members(self) -> dict[str, object]:
+        """Return the members under their wire names."""
+        return {"proofId": self.proof_id, "song": self.song, "createdAt": self.created_at}
+
+
+class Condition(StrEnum):
+    """How a seal was found."""
+
+    UNREADABLE = "unreadable"
+    ALTERED = "altered"
+    AUDIO_CHANGED = "audio_changed"
+    INTACT = "intact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of an examination; signer and identity are known only where they could be trusted."""
+
+    condition: Condition
+    signer: Signer | None = None
+    identity: Identity | None = None
+
+
+def identity_of(members: object) -> Identity | None:
+    """Read an identity from decoded JSON; None where a member is missing or of another type."""
+    match members:
+        case {"proofId": str(proof_id), "song": str(song), "createdAt": int(created_at)}:
+            return Identity(proof_id=proof_id, song=song, created_at=created_at)
+        case _:
+            return None

@@ -1,0 +1,74 @@
+"""Legacy seals: a sidecar proof file, signed, bound to the audio's exact bytes."""
+
+import base64
+import binascii
+import json
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from sandbox.seals.chains import Chain
+from sandbox.seals.identity import Condition, Finding, Identity, Signer, identity_of
+
+_FORMAT = "proof-document/1"
+
+
+class SidecarSeals:
+    """Seals proof documents, and examines them against the sandbox's own keys."""
+
+    def __init__(self, chains: dict[Signer, Chain]) -> None:
+        self._chains = chains
+        self._pens: dict[Signer, Ed25519PrivateKey] = {signer: chain.private_key for signer, chain in chains.items()}
+        ours = (Signer.SERVICE, Signer.DEVICE)
+        self._signers = {chains[signer].fingerprint: signer for signer in ours}
+
+    def seal(self, audio_sha256: str, identity: Identity, signer: Signer) -> bytes:
+        """Return a sidecar proof file for the audio with this digest (lowercase hex)."""
+        document = {
+            "format": _FORMAT,
+            **identity.members(),
+            "audioSha256": audio_sha256,
+            "signer": self._chains[signer].fingerprint,
+        }
+        signature = self._pens[signer].sign(_canonical(document))
+        sealed = {"document": document, "signature": base64.b64encode(signature).decode()}
+        return json.dumps(sealed, ensure_ascii=False, indent=1).encode()
+
+    def examine(self, sidecar: bytes, audio_sha256: str) -> Finding:
+        """Say how the sidecar stands, from itself and the audio's digest alone.
+
+        The signature is looked at before the audio: what an altered document says about the audio means nothing.
+        """
+        match _decoded(sidecar):
+            case {"document": {"format": str(), "signer": str(fingerprint)} as document, "signature": str(signature)}:
+                identity = identity_of(document)
+            case _:
+                return Finding(condition=Condition.UNREADABLE)
+        signer = self._signers.get(fingerprint)
+        if signer is None:
+            return Finding(condition=Condition.INTACT, signer=Signer.STRANGER, identity=identity)
+        if identity is None or not self._is_signed(document, signature, signer):
+            return Finding(condition=Condition.ALTERED)
+        matches = document.get("audioSha256") == audio_sha256
+        condition = Condition.INTACT if matches else Condition.AUDIO_CHANGED
+        return Finding(condition=condition, signer=signer, identity=identity)
+
+    def _is_signed(self, document: dict[str, object], signature: str, signer: Signer) -> bool:
+        try:
+            raw = base64.b64decode(signature, validate=True)
+            self._pens[signer].public_key().verify(raw, _canonical(document))
+        except (binascii.Error, InvalidSignature):
+            return False
+        return True
+
+
+def _canonical(document: dict[str, object]) -> bytes:
+    """Return the one byte form of a document, whatever order or spacing the file has."""
+    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _decoded(sidecar: bytes) -> object:
+    try:
+        return json.loads(sidecar)
+    except ValueError:
+        return None

@@ -1,0 +1,89 @@
+"""The server: three origins on three ports, in one process."""
+
+import json
+import os
+import socket
+import sys
+import threading
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sandbox.api.desk import ApiDesk
+from sandbox.backstage.app import operator_app
+from sandbox.options import Options
+from sandbox.origin import Origin
+from sandbox.service import open_service
+from sandbox.storage.desk import StorageDesk
+from sandbox.wire import WireProtocol
+
+_GRACE_SECONDS = 3
+
+
+def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
+    """Run a sandbox until SIGINT or SIGTERM, or until standard input ends where that is asked for.
+
+    As soon as the ports are open, one line of JSON on standard output says where everything is.
+    """
+    sockets = [_listening(options.host, port) for port in options.ports]
+    ports = tuple(listener.getsockname()[1] for listener in sockets)
+    service = open_service(options, (ports[0], ports[1], ports[2]))
+    origins = Origins(
+        {
+            ports[0]: Origin(service, ApiDesk(service)),
+            ports[1]: Origin(service, StorageDesk()),
+            ports[2]: operator_app(service),
+        }
+    )
+    server = uvicorn.Server(_config(origins))
+    if ends_with_stdin:
+        threading.Thread(target=_stop_after_stdin, args=(server,), daemon=True).start()
+    print(json.dumps(_whereabouts(options, service.ports)), flush=True)  # noqa: T201 - who started us waits for it
+    server.run(sockets)
+
+
+class Origins:
+    """Sends each request to the application of the port that it came in by."""
+
+    def __init__(self, by_port: dict[int, ASGIApp]) -> None:
+        self._by_port = by_port
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Deal with one request."""
+        await self._by_port[scope["server"][1]](scope, receive, send)
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=WireProtocol,
+        ws="none",
+        lifespan="off",
+        access_log=False,  # request lines hold proof ids and signed links
+        log_level="critical",
+        server_header=False,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=2048)
+
+
+def _whereabouts(options: Options, ports: tuple[int, int, int]) -> dict[str, str]:
+    host = "127.0.0.1" if options.host == "0.0.0.0" else options.host  # noqa: S104 - compared, not bound
+    host = f"[{host}]" if ":" in host else host
+    return {
+        "base_url": f"http://{host}:{ports[0]}/v1",
+        "operator_url": f"http://{host}:{ports[2]}",
+        "key_file": str(options.key_file),
+    }
+
+
+def _stop_after_stdin(server: uvicorn.Server) -> None:
+    """Stop when the other end of standard input is closed: whoever started us is gone."""
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    server.should_exit = True

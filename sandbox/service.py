@@ -1,0 +1,98 @@
+"""The service: everything that the three origins share, wired once."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.clock import Clock
+from sandbox.faults import Faults
+from sandbox.options import Options
+from sandbox.registry.database import open_database
+from sandbox.registry.exchanges import Exchanges, Secrets
+from sandbox.registry.keys import Keys
+from sandbox.registry.meters import Meters
+from sandbox.registry.proofs import Proofs
+from sandbox.registry.replays import Replays
+from sandbox.registry.slots import Slots
+from sandbox.seals.chains import Chain
+from sandbox.seals.identity import Signer
+from sandbox.seals.one_file import OneFileSeals
+from sandbox.seals.sidecars import SidecarSeals
+from sandbox.signatures import Signatures
+from sandbox.throttle import Lane, Throttle
+
+# Contract, Authentication: rotation has a low lane of its own. Ours: five at once, then one in twelve seconds.
+_ROTATION_LANE = Lane(rate=1 / 12, burst=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One sandbox at work; `ports` are those that were really bound: API, storage, operator."""
+
+    options: Options
+    ports: tuple[int, int, int]
+    started_at: int
+    clock: Clock
+    keys: Keys
+    replays: Replays
+    meters: Meters
+    proofs: Proofs
+    slots: Slots
+    exchanges: Exchanges
+    secrets: Secrets
+    one_file: OneFileSeals
+    sidecars: SidecarSeals
+    signatures: Signatures
+    throttle: Throttle
+    faults: Faults
+
+    def folder(self, name: str) -> Path:
+        """Return a folder of the sandbox's home."""
+        return self.options.home / name
+
+
+def open_service(options: Options, ports: tuple[int, int, int]) -> Service:
+    """Open a home, laid out on first use, and wire the service over it."""
+    for name in ("seals", "uploads", "assets"):
+        (options.home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+    database = open_database(options.home / "registry.sqlite")
+    chains = _chains(options.home / "seals")
+    clock = Clock()
+    service = Service(
+        options=options,
+        ports=ports,
+        started_at=clock.second(),
+        clock=clock,
+        keys=Keys(database),
+        replays=Replays(database),
+        meters=Meters(database),
+        proofs=Proofs(database),
+        slots=Slots(database),
+        exchanges=Exchanges(database),
+        secrets=Secrets(database),
+        one_file=OneFileSeals(chains),
+        sidecars=SidecarSeals(chains),
+        signatures=Signatures.kept(options.home / "seals" / "secret"),
+        throttle=Throttle({"calls": Lane(rate=options.rate, burst=options.burst), "rotate": _ROTATION_LANE}),
+        faults=Faults(options.seed),
+    )
+    _ensure_first_key(service)
+    return service
+
+
+def _chains(folder: Path) -> dict[Signer, Chain]:
+    """Return the signing chains; the stranger's is new each time, since nobody here knows it."""
+    return {
+        Signer.SERVICE: Chain.kept(folder, Signer.SERVICE),
+        Signer.DEVICE: Chain.kept(folder, Signer.DEVICE),
+        Signer.STRANGER: Chain.make(Signer.STRANGER),
+    }
+
+
+def _ensure_first_key(service: Service) -> None:
+    if service.keys.first_tenant() is not None:
+        return
+    first = service.keys.add_tenant("first", service.options.quota)
+    descriptor = os.open(service.options.key_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as key_file:
+        key_file.write(f"{first.secret}\n")

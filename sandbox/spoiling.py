@@ -1,0 +1,47 @@
+"""Spoiling: a true answer, made into what a broken or newer service might say. Pure."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sandbox.answers import Answer, json_answer
+from sandbox.faults import Fault, Kind
+
+_PAGE = b"<!doctype html><title>Service Unavailable</title><h1>We will be back soon</h1>"
+
+
+def spoiled(answer: Answer, faults: Iterable[Fault]) -> Answer:
+    """Return the answer as the faults leave it; what they do to the connection itself is not done here."""
+    for fault in faults:
+        answer = _with_headers_of(fault, _with_body_of(fault, answer))
+    return answer
+
+
+def _with_body_of(fault: Fault, answer: Answer) -> Answer:
+    match fault.kind:
+        case Kind.ANSWER:
+            return _with_members(answer, fault)
+        case Kind.OVERSIZED:
+            return _with_members(answer, fault.model_copy(update={"answer": {"padding": "x" * fault.size_bytes}}))
+        case Kind.NOT_JSON:
+            return replace(answer, body=_PAGE, headers={**answer.headers, "content-type": "text/html"})
+        case Kind.CUT_JSON:
+            return replace(answer, body=answer.body[: len(answer.body) // 2])
+        case _:
+            return answer
+
+
+def _with_members(answer: Answer, fault: Fault) -> Answer:
+    """Set and leave out members of a success; an error keeps its form, so that rules for both can be mixed."""
+    if answer.status >= 300 or not answer.body:  # noqa: PLR2004 - the successes end here
+        return answer
+    members = {**json.loads(answer.body), **fault.answer}
+    kept = {name: value for name, value in members.items() if name not in fault.without}
+    return replace(answer, body=json_answer(kept).body)
+
+
+def _with_headers_of(fault: Fault, answer: Answer) -> Answer:
+    changes = {name.lower(): value for name, value in fault.headers.items()}
+    kept = {name: value for name, value in answer.headers.items() if name not in changes}
+    new = {name: value for name, value in changes.items() if value is not None}
+    return replace(answer, headers={**kept, **new})

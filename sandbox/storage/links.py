@@ -1,0 +1,23 @@
+"""Signed links to stored artifacts."""
+
+from urllib.parse import urlencode
+
+from sandbox.service import Service
+
+LINK_SECONDS = 5 * 60
+
+
+def link_to(service: Service, host: str, asset: str) -> tuple[str, int]:
+    """Return a link to a stored artifact on `host`, and the unix time at which it expires."""
+    expires_at = service.clock.second() + LINK_SECONDS
+    signature = service.signatures.sign("asset", f"{asset} {expires_at}")
+    query = urlencode({"expires": expires_at, "signature": signature})
+    url = f"http://{host}:{service.ports[1]}/assets/{asset}?{query}"
+    service.secrets.note("asset_url", url)
+    return url, expires_at
+
+
+def is_valid(service: Service, asset: str, expires: str, signature: str) -> bool:
+    """Say whether a link is ours and has not expired."""
+    is_ours = service.signatures.accepts("asset", f"{asset} {expires}", signature)
+    return is_ours and service.clock.now() < int(expires)

@@ -1,0 +1,43 @@
+"""The slot's policy: signed by us, not expired, and followed to the letter by the form."""
+
+import base64
+import json
+from datetime import UTC, datetime
+
+from sandbox.answers import Refused
+from sandbox.registry.slots import Slot
+from sandbox.service import Service
+
+_SIGNATURE = "x-amz-signature"
+
+
+def denied(error: str) -> Refused:
+    """Return the storage's refusal of a form or a link that is not in order."""
+    return Refused(403, "AccessDenied", error)
+
+
+def length_range(service: Service, slot: Slot, fields: dict[str, str]) -> tuple[int, int]:
+    """Return how many bytes the file may have, at least and at most; raise a 403 for a form that is not in order."""
+    encoded, signature = fields.get("policy"), fields.get(_SIGNATURE)
+    if encoded is None or signature is None:
+        raise denied("policy or signature is missing before the file")
+    if not service.signatures.accepts("slot", encoded, signature):
+        raise denied("the signature does not match the policy")
+    policy = json.loads(base64.b64decode(encoded))
+    if datetime.fromtimestamp(service.clock.now(), UTC) >= datetime.fromisoformat(policy["expiration"]):
+        raise denied("the policy has expired")
+    *bound, (_, least, most) = policy["conditions"]
+    _check_fields({name: value for pair in bound for name, value in pair.items()}, fields)
+    if fields["key"] != slot.fields["key"]:
+        raise denied("this policy is of another slot")
+    return least, most
+
+
+def _check_fields(bound: dict[str, str], fields: dict[str, str]) -> None:
+    """Raise a 403 unless the form holds every bound field with its value, and no other."""
+    for name, value in bound.items():
+        if fields.get(name) != value:
+            raise denied(f"the field {name} does not follow the policy")
+    extra = fields.keys() - bound.keys() - {"policy", _SIGNATURE}
+    if extra:
+        raise denied("the form has fields that the policy does not name")

@@ -1,0 +1,46 @@
+"""The throttle: token buckets, one for each meter and lane."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """A lane lets `rate` calls per second through, and up to `burst` at once after a pause."""
+
+    rate: float
+    burst: float
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+class Throttle:
+    """Lets calls through or says how long to wait; time is an argument (unix seconds)."""
+
+    def __init__(self, lanes: dict[str, Lane]) -> None:
+        self._lanes = dict(lanes)
+        self._buckets: dict[tuple[str, str], _Bucket] = {}
+
+    def set_lane(self, name: str, lane: Lane) -> None:
+        """Change a lane; buckets start full again."""
+        self._lanes[name] = lane
+        self._buckets = {place: bucket for place, bucket in self._buckets.items() if place[1] != name}
+
+    def has_lane(self, name: str) -> bool:
+        """Say whether there is such a lane."""
+        return name in self._lanes
+
+    def wait_seconds(self, meter: str, name: str, now: float) -> int:
+        """Take a token and return 0, or return the whole seconds until there is one."""
+        lane = self._lanes[name]
+        bucket = self._buckets.setdefault((meter, name), _Bucket(lane.burst, now))
+        bucket.tokens = min(lane.burst, bucket.tokens + max(0.0, now - bucket.at) * lane.rate)
+        bucket.at = now
+        if bucket.tokens >= 1:
+            bucket.tokens -= 1
+            return 0
+        return math.ceil((1 - bucket.tokens) / lane.rate)
