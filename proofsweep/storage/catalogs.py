@@ -13,7 +13,7 @@ from proofsweep.batch.pairing import SidecarNames
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.audio import sniff
 from proofsweep.storage.local_files import LocalFiles
-from proofsweep.storage.locations import one_line, path_of
+from proofsweep.storage.locations import one_line, path_of, path_within
 from proofsweep.storage.manifests import Manifests
 from proofsweep.storage.passed_over import PassedOver
 from proofsweep.storage.records import is_manifest_name
@@ -64,8 +64,7 @@ def open_catalog(location: str, *, sidecar_names: Sequence[str]) -> Catalog:
     if posixpath.lexists(path):
         return _manifests(path, posixpath.dirname(path), [path], source)
     if glob.has_magic(path):
-        matches = sorted(glob.glob(path, recursive=True), key=os.fsencode)  # noqa: PTH207 -- locations are text
-        return _manifests(path, _folder_of_glob(path), matches, source)
+        return _globbed(path, source)
     raise CatalogError(f"{one_line(path)}: there is no such file or folder")
 
 
@@ -75,6 +74,16 @@ def _folder(path: str, source: Source, sidecar_names: SidecarNames) -> FolderSca
     except OSError as error:
         raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
     return FolderScan(path, source, sidecar_names)
+
+
+def _globbed(path: str, source: Source) -> Manifests:
+    """Read the part of a pattern that exists as it stands literally: brackets are common in the names of folders."""
+    folder = posixpath.dirname(path)
+    while not posixpath.isdir(folder):
+        folder = posixpath.dirname(folder)
+    matches = glob.glob(path_within(path, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
+    matches.sort(key=os.fsencode)
+    return _manifests(path, folder, [posixpath.join(folder, match) for match in matches], source)
 
 
 def _manifests(location: str, folder: str, paths: Sequence[str], source: Source) -> Manifests:
@@ -102,11 +111,3 @@ def _must_be_manifest(path: str, source: Source) -> None:
     raise CatalogError(
         f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
     )
-
-
-def _folder_of_glob(pattern: str) -> str:
-    """Give the deepest folder that holds whatever may match."""
-    folder = posixpath.dirname(pattern)
-    while glob.has_magic(folder):
-        folder = posixpath.dirname(folder)
-    return folder

@@ -58,13 +58,14 @@ def records_of(path: str) -> Iterator[Record]:
 
 def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
     header: tuple[str, ...] = ()
-    for number, cells in _lines_of(_text(file)):
-        if not header:
-            header = tuple(cells)
-        elif len(cells) > len(header):
-            raise ValueError(f"line {number} has {len(cells)} cells, the header {len(header)}")
-        else:
-            yield header, cells + [""] * (len(header) - len(cells))
+    with _text(file) as text:
+        for number, cells in _lines_of(text):
+            if not header:
+                header = tuple(cells)
+            elif len(cells) > len(header):
+                raise ValueError(f"line {number} has {len(cells)} cells, the header {len(header)}")
+            else:
+                yield header, cells + [""] * (len(header) - len(cells))
 
 
 def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
@@ -85,16 +86,21 @@ def _delimiter_of(header: str) -> str:
 
 
 def _json_lines(file: _PackedOrPlain) -> Iterator[Record]:
-    for number, line in enumerate(_text(file), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"line {number} is no JSON: {error}") from error
-        if not isinstance(record, dict):
-            raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
-        yield tuple(record), [_cell(value) for value in record.values()]
+    with _text(file) as text:
+        for number, line in enumerate(text, start=1):
+            if line.strip():
+                record = _json_object(line, number)
+                yield tuple(record), [_cell(value) for value in record.values()]
+
+
+def _json_object(line: str, number: int) -> dict[str, object]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"line {number} is no JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
+    return record
 
 
 def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
