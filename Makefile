@@ -1,0 +1,51 @@
+# Everything runs in a virtual environment that is made here and thrown away with `make clean`.
+# A fresh machine needs python3 (3.11 or newer) and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check format lock bench clean
+
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+demo: $(READY) ## verify a sample catalog against a local partner service, end to end
+	@$(BIN)/proofsweep demo
+
+test: $(READY) ## run all tests
+	@$(BIN)/pytest --quiet
+
+check: $(READY) ## format, lint, types and import contracts
+	@$(BIN)/ruff format --quiet --check --diff .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(READY) ## put the code into its format, and heal what ruff can heal
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+lock: $(READY) ## renew requirements.lock from pyproject.toml
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		--output-file requirements.lock pyproject.toml
+
+bench: $(READY) ## run every benchmark
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+clean: ## remove what was made here, the environment included
+	@rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("proofsweep needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@echo "Making $(VENV) (once; a minute or two)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) --require-hashes --requirement requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
