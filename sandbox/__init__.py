@@ -4,8 +4,21 @@ It shares no code with the client that is tested against it, so a mistake in one
 """
 
 from sandbox.launch import Running, launch
-from sandbox.operator import Issued, NewKey, Operator, OperatorError
+from sandbox.operator import Issued, NewKey, Operator, OperatorError, Order
 from sandbox.options import Options
+from sandbox.samples import Sample, write_catalog
 from sandbox.server import serve
 
-__all__ = ["Issued", "NewKey", "Operator", "OperatorError", "Options", "Running", "launch", "serve"]
+__all__ = [
+    "Issued",
+    "NewKey",
+    "Operator",
+    "OperatorError",
+    "Options",
+    "Order",
+    "Running",
+    "Sample",
+    "launch",
+    "serve",
+    "write_catalog",
+]

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 import httpx
 
 _TIMEOUT_SECONDS = 60.0
 
 Lane = Literal["calls", "rotate"]
-SealedBy = Literal["service", "device", "stranger"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +32,25 @@ class NewKey:
     api_key: str
 
 
+class Order(TypedDict, total=False):
+    """What may be said of a proof that is to be issued; whatever is left out is the sandbox's choice.
+
+    `legacy` asks for a sidecar in place of a one-file credential. A proof that is not `registered` leaves no trace in
+    the registry; a `pending` one is there but not yet issued. An empty `classification` stands for the older proofs
+    that have none. A `note` that is unavailable never becomes an interpretation.
+    """
+
+    song: str
+    tenant: str
+    legacy: bool
+    sealed_by: Literal["service", "device", "stranger"]
+    registered: bool
+    pending: bool
+    classification: str
+    has_feedback: bool
+    note: Literal["ready", "unavailable"]
+
+
 class OperatorError(Exception):
     """The operator's side refused; the message says why."""
 
@@ -43,41 +61,16 @@ class Operator:
     def __init__(self, operator_url: str) -> None:
         self._http = httpx.Client(base_url=operator_url, timeout=_TIMEOUT_SECONDS, trust_env=False)
 
-    def issue(
-        self,
-        audio: Path,
-        out: Path,
-        *,
-        song: str | None = None,
-        legacy: bool = False,
-        sealed_by: SealedBy = "service",
-        registered: bool = True,
-        pending: bool = False,
-        tenant: str | None = None,
-        classification: str | None = None,
-        has_feedback: bool = False,
-        note: Literal["ready", "unavailable"] = "ready",
-    ) -> Issued:
-        """Issue a proof for `audio`, a WAV if it is to be a one-file credential.
+    def issue(self, audio: Path, out: Path, **order: Unpack[Order]) -> Issued:
+        """Issue a proof for `audio`, which is a WAV unless the order is for a legacy pair.
 
-        What comes back is written to `out`, a file or a folder: a credentialed copy of the WAV, or with `legacy` a
-        sidecar for the audio as it is. In a folder the copy bears the audio's name, the sidecar adds `.sidecar` to it.
-
-        An empty `classification` stands for the older proofs that have none; None leaves it to the sandbox.
+        What comes back is written to `out`, a file or a folder: a credentialed copy of the WAV, or a sidecar for the
+        audio as it is. In a folder the copy bears the audio's name, and the sidecar adds `.sidecar` to it.
         """
-        target = _target(audio, out, legacy=legacy)
-        order: dict[str, str | bool | None] = {
-            "song": song if song is not None else audio.stem,
-            "legacy": legacy,
-            "sealed_by": sealed_by,
-            "registered": registered,
-            "pending": pending,
-            "tenant": tenant,
-            "classification": classification,
-            "has_feedback": has_feedback,
-            "note": note,
-        }
-        told = {name: value for name, value in order.items() if value is not None}
+        is_legacy = order.get("legacy", False)
+        target = _target(audio, out, is_legacy=is_legacy)
+        order.setdefault("song", audio.stem)
+        told = {name: str(value) for name, value in order.items()}
         with (
             audio.open("rb") as stream,
             self._http.stream("POST", "/proofs", params=told, content=stream) as response,
@@ -87,8 +80,8 @@ class Operator:
         return Issued(
             proof_id=response.headers["x-proof-id"],
             issued_at=int(response.headers["x-issued-at"]),
-            audio=audio if legacy else target,
-            sidecar=target if legacy else None,
+            audio=audio if is_legacy else target,
+            sidecar=target if is_legacy else None,
         )
 
     def complete(self, proof_id: str) -> None:
@@ -182,8 +175,8 @@ def _check(response: httpx.Response) -> None:
     raise OperatorError(response.json()["error"])
 
 
-def _target(audio: Path, out: Path, *, legacy: bool) -> Path:
-    target = out / f"{audio.name}{'.sidecar' if legacy else ''}" if out.is_dir() else out
+def _target(audio: Path, out: Path, *, is_legacy: bool) -> Path:
+    target = out / f"{audio.name}{'.sidecar' if is_legacy else ''}" if out.is_dir() else out
     if target.exists() and target.samefile(audio):
         raise OperatorError(f"the credentialed copy of {audio} needs another place than the audio itself")
     return target

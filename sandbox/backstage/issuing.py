@@ -5,6 +5,7 @@ import base64
 import hashlib
 import secrets
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from starlette.background import BackgroundTask
@@ -37,7 +38,12 @@ class Order(BaseModel):
     pending: bool = False
     classification: str | None = None
     has_feedback: bool = False
-    note: str = "ready"
+    note: Literal["ready", "unavailable"] = "ready"
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether the registry is to know the proof: what a stranger seals is never ours, whatever was asked for."""
+        return self.registered and self.sealed_by is not Signer.STRANGER
 
 
 async def issue(service: Service, request: Request) -> Response:
@@ -60,7 +66,7 @@ async def issue(service: Service, request: Request) -> Response:
         source.unlink(missing_ok=True)
     _register(service, order, identity, _sidecar(service, sha256, identity, order.sealed_by), asset.name)
     # What is not registered leaves no trace here: the only copy is the one that goes out.
-    after = None if order.registered else BackgroundTask(asset.unlink)
+    after = None if order.is_registered else BackgroundTask(asset.unlink)
     return FileResponse(asset, headers=headers, media_type="audio/wav", background=after)
 
 
@@ -96,7 +102,7 @@ def _sidecar(service: Service, audio_sha256: str, identity: Identity, signer: Si
 
 
 def _register(service: Service, order: Order, identity: Identity, sidecar: bytes, asset: str | None) -> None:
-    if not order.registered:
+    if not order.is_registered:
         return
     classification = classification_of(identity.proof_id) if order.classification is None else order.classification
     proof = Proof(
