@@ -32,6 +32,7 @@ _CHUNKED = {
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
+# A frame of MPEG audio: its header names version, layer, bitrate and sample rate, and these its length.
 _HEADER_BYTES = 4
 _MPEG_1 = 3
 _LAYER_III = 1
@@ -67,7 +68,8 @@ def tag_bytes(head: bytes) -> int:
         size = 0
         for seven_bits in head[end + 6 : end + 10]:
             size = size << 7 | seven_bits & 0x7F
-        end += 10 + size
+        has_footer = head[end + 5] & 0x10
+        end += 10 + size + (10 if has_footer else 0)
     return end
 
 

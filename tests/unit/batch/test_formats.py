@@ -86,6 +86,14 @@ def test_tags_in_a_row_are_all_counted(sizes: list[int]) -> None:
     assert tag_bytes(tags + b"fLaC") == len(tags)
 
 
+def test_a_tags_footer_is_part_of_it() -> None:
+    """ID3v2.4 may repeat its header behind the tag; the audio begins behind that."""
+    tag = b"ID3\x04\x00\x10\x00\x00\x00\x05" + bytes(5) + b"3DI\x04\x00\x10\x00\x00\x00\x05"
+
+    assert tag_bytes(tag) == len(tag)
+    assert format_of(tag + b"fLaC") is AudioFormat.FLAC
+
+
 @given(st.binary(max_size=200))
 def test_a_tag_never_ends_before_it_begins(head: bytes) -> None:
     """The offset to look at again is not negative, also for tags cut short."""
