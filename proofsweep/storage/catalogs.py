@@ -28,7 +28,7 @@ class Catalog(Protocol):
         name: the last part of the location, the same on every machine.
         location: absolute, printable.
         kind: `manifest` or `folder`.
-        passed_over: what became no row, as of the last pass that came to its end.
+        passed_over: what became no row; whole once a pass over the rows came to its end.
     """
 
     name: str
@@ -99,15 +99,16 @@ def _manifests(location: str, folder: str, paths: Sequence[str], source: Source)
 def _must_be_manifest(path: str, source: Source) -> None:
     try:
         file = source.open(path)
+        if file is None:
+            raise CatalogError(f"{one_line(path)}: the link leads to nothing")
+        with file:
+            is_audio = is_audio_name(path) or sniff(file) is not AudioFormat.UNKNOWN
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
-    if file is None:
-        raise CatalogError(f"{one_line(path)}: the link leads to nothing")
-    with file:
-        if is_manifest_name(path):
-            return
-        if is_audio_name(path) or sniff(file) is not AudioFormat.UNKNOWN:
-            raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
+    if is_manifest_name(path):
+        return
+    if is_audio:
+        raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
     raise CatalogError(
         f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
     )

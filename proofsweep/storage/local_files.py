@@ -92,7 +92,7 @@ class LocalFiles:
 
 
 def _identity_of(path: str, above: frozenset[_Identity]) -> _Identity:
-    status = os.stat(path)  # noqa: PTH116 -- as below
+    status = os.stat(path)  # noqa: PTH116 -- as above
     identity = (status.st_dev, status.st_ino)
     if identity in above:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)

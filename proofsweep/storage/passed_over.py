@@ -28,7 +28,7 @@ class PassedOver:
             self.examples[cause].append(name)
 
     def __str__(self) -> str:
-        return f"{self.not_audio} no audio, {self.orphan_sidecars} orphan sidecars, {self.unreadable} unreadable"
+        return f"{self.not_audio} not audio, {self.orphan_sidecars} orphan sidecars, {self.unreadable} unreadable"
 
     @property
     def not_audio(self) -> int:

@@ -49,7 +49,7 @@ class FolderScan:
                 self._listing.update(_listed(row))
                 yield row
         if next(numbers) == 0:
-            raise CatalogError(f"{one_line(self._path)}: no audio in this folder; passed over {self.passed_over}")
+            raise CatalogError(f"{one_line(self._path)}: no audio in this folder; passed over: {self.passed_over}")
         self._walked = True
 
     def digest(self) -> str:

@@ -177,7 +177,7 @@ def test_a_folder_without_audio_is_no_catalog(tmp_path: Path) -> None:
     """The message says what was there instead."""
     fill(tmp_path, "cover.jpg", content=b"x")
 
-    with pytest.raises(CatalogError, match="no audio in this folder; passed over 1 no audio"):
+    with pytest.raises(CatalogError, match="no audio in this folder; passed over: 1 not audio"):
         list(scan(tmp_path).rows())
 
 
