@@ -1,6 +1,7 @@
 """Rows that cannot be sent are told apart before any call."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -96,3 +97,27 @@ def test_further_columns_travel_as_json() -> None:
     assert item.tags_json is not None
     assert json.loads(item.tags_json) == {"Künstler": "Åse", "upc": "0123"}
     assert "Åse" in item.tags_json
+
+
+INELIGIBLE = [
+    Reason.MISSING_AUDIO,
+    Reason.MISSING_SIDECAR,
+    Reason.EMPTY,
+    Reason.TOO_LARGE,
+    Reason.SIDECAR_TOO_LARGE,
+    Reason.NOT_WAV,
+    Reason.UNLISTED_FORMAT,
+    Reason.UNREADABLE_FILE,
+    Reason.SOURCE_CHANGED,
+]
+
+
+@pytest.mark.parametrize("reason", INELIGIBLE)
+def test_the_page_on_catalogs_gives_each_remedy(reason: Reason) -> None:
+    """What a person reads there is what the summary of a run says."""
+    page = Path(__file__).parents[3] / "docs" / "catalogs.md"
+
+    rows = [line for line in page.read_text().splitlines() if line.startswith(f"| `{reason}` |")]
+
+    assert len(rows) == 1
+    assert rows[0].endswith(f"| {REMEDIES[reason]} |")
