@@ -3,14 +3,16 @@
 import os
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from proofsweep import __version__
 from proofsweep.batch.exchanges import Exchange
 from proofsweep.batch.preflight import SizeLimits
+from proofsweep.batch.runs import Plan
 from proofsweep.client.breaker import Breaker
 from proofsweep.client.conversation import Conversation, Line
 from proofsweep.client.gate import Gate
@@ -20,13 +22,18 @@ from proofsweep.client.partner import Partner
 from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
-from proofsweep.errors import ConfigError
+from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.settings import ServiceSettings, Settings, environment, load_settings
 from proofsweep.storage.catalogs import Catalog, open_catalog
 from proofsweep.storage.journal import Journal
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.desk import Desk
+from proofsweep.usecases.examine_service import ServiceSeen, examine_service
+from proofsweep.usecases.open_leg import open_leg
+from proofsweep.usecases.plan_run import Asked, plan_run
+from proofsweep.usecases.sitting import leg_facts, sitting
+from proofsweep.usecases.survey_catalog import Survey
 
 ReadBlock = Callable[[str], str]
 
@@ -60,6 +67,17 @@ class Engine:
     limits: SizeLimits
     workers: ThreadPoolExecutor
     aside: list[Exchange] = field(default_factory=list)
+    _seen: ServiceSeen | None = None
+
+    def examined(self) -> ServiceSeen:
+        """Look at the service, once.
+
+        Raises:
+            ConfigError, RunMustStop: it cannot be worked with.
+        """
+        if self._seen is None:
+            self._seen = examine_service(self.partner)
+        return self._seen
 
     @property
     def key_fingerprint(self) -> str:
@@ -70,6 +88,11 @@ class Engine:
 _lock = threading.RLock()
 _engines: dict[str, Engine] = {}
 _desks: dict[Place, Desk] = {}
+
+
+def engine(config: str | None, read_block: ReadBlock | None = None) -> Engine:
+    """Give this process's engine for a config, as `engine_for` does for its settings."""
+    return engine_for(load_settings(config), read_block)
 
 
 def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engine:
@@ -93,13 +116,83 @@ def desk_for(place: Place, read_block: ReadBlock | None = None) -> Desk:
         return _desks[place]
 
 
-def clear(place: Place) -> None:
-    """Forget a leg's desk and its engine, once the leg is closed."""
+def plan_catalog(
+    catalog: str | None, config: str | None, results_url: str | None, *, read_block: ReadBlock | None = None
+) -> Plan:
+    """Plan a run of a catalog: its shards and its plan are written, once it is clear that it can be begun.
+
+    Raises:
+        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be; nothing was written.
+    """
+    if catalog is None:
+        raise ConfigError("Give either a run or a catalog.")
+    settings = load_settings(config)
+    results = results_for(settings, results_url)
+
+    def can_be_begun(survey: Survey) -> None:
+        refuse_unnamed_pairs(survey, settings)
+        mine = engine_for(settings, read_block)
+        results.check_key(mine.key_fingerprint, settings.service.base_url)
+        mine.examined()
+
+    asked = Asked(
+        catalog=catalog_for(settings, catalog),
+        limits=limits_for(settings),
+        environment=settings.service.environment,
+        base_url=settings.service.base_url,
+        before_writing=can_be_begun,
+    )
+    return plan_run(asked, results, utc_now())
+
+
+def refuse_unnamed_pairs(survey: Survey, settings: Settings) -> None:
+    """Raise ConfigError if there are pairs whose sidecar the service would not recognise (contract, Naming note).
+
+    A service passes over a field that it does not know, and would verify the audio alone: a false `unreadable`.
+    """
+    if survey.pairs and settings.service.sidecar_field is None:
+        raise ConfigError(
+            f"The catalog holds {survey.pairs} legacy pair(s), but the sidecar's wire name is not set: "
+            "ask the partner for it and set service.sidecar_field."
+        )
+
+
+def catalog_has_changed(plan: Plan, config: str | None) -> bool:
+    """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too."""
+    try:
+        return catalog_for(load_settings(config), plan.catalog).digest() != plan.catalog_digest
+    except CatalogError:
+        return True
+
+
+@contextmanager
+def held_leg(
+    run_id: str, config: str | None, results_url: str | None, *, flow_run_id: str | None, read_block: ReadBlock | None
+) -> Iterator[tuple[Place, Desk]]:
+    """Claim the next leg of a run, and settle it however the work inside ends.
+
+    Raises:
+        RunIsActive: another leg is alive.
+        ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
+    """
+    settings = load_settings(config)
+    mine, results = engine_for(settings, read_block), results_for(settings, results_url)
+    plan = results.plan(run_id)
+    seen = mine.examined()
+    results.bind_key(mine.key_fingerprint, settings.service.base_url)
+    place = Place(config=config, results_url=results_url, run_id=run_id, leg=open_leg(results, plan, utc_now))
+    desk = desk_for(place, read_block)
+    try:
+        with sitting(desk, mine.aside, leg_facts(seen, mine.key_fingerprint, flow_run_id)):
+            yield place, desk
+    finally:
+        _forget(place, mine)
+
+
+def desks() -> list[Desk]:
+    """Give the desks of this process, for whoever watches the work."""
     with _lock:
-        _desks.pop(place, None)
-        for engine in _engines.values():
-            engine.workers.shutdown(wait=False, cancel_futures=True)
-        _engines.clear()
+        return list(_desks.values())
 
 
 def results_for(settings: Settings, url: str | None = None) -> Results:
@@ -120,6 +213,13 @@ def limits_for(settings: Settings) -> SizeLimits:
 def utc_now() -> datetime:
     """Give the time; the one clock that is handed to everything else."""
     return datetime.now(UTC)
+
+
+def _forget(place: Place, engine: Engine) -> None:
+    with _lock:
+        _desks.pop(place, None)
+        _engines.pop(engine.settings.model_dump_json(), None)
+    engine.workers.shutdown(wait=False, cancel_futures=True)
 
 
 def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -53,6 +53,11 @@ class Partner:
     def in_new_conversation(self, record: Callable[[Exchange], None]) -> "Partner":
         """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
         return Partner(sidecar_field=self.sidecar_field, talk=Conversation(self.talk.line, record))
+
+    def with_attempts(self, attempts: int) -> "Partner":
+        """Give the same partner with another patience; its exchanges go where they went."""
+        line = replace(self.talk.line, policy=replace(self.talk.line.policy, attempts=attempts))
+        return Partner(sidecar_field=self.sidecar_field, talk=Conversation(line, self.talk.record))
 
     def health(self) -> HealthResponse:
         """GET /health, the one public endpoint: no key is sent."""

@@ -19,20 +19,22 @@ def check_file(
 
 
 def _item(audio: Path, sidecar: Path | None, limits: SizeLimits) -> WorkItem:
+    facts, unreadable = _facts(audio)
     row = ManifestRow(
         number=0,
         audio=str(audio.absolute()),
         sidecar=None if sidecar is None else str(sidecar.absolute()),
         named_audio=audio.name,
         named_sidecar="" if sidecar is None else sidecar.name,
-        audio_facts=_facts(audio),
-        sidecar_facts=None if sidecar is None else _facts(sidecar),
+        audio_facts=facts,
+        sidecar_facts=None if sidecar is None else _facts(sidecar)[0],
+        unreadable=unreadable,
     )
     return work_item_of(row, audio.name, limits)
 
 
-def _facts(path: Path) -> FileFacts | None:
+def _facts(path: Path) -> tuple[FileFacts | None, str | None]:
     try:
-        return LocalFiles().facts(str(path.absolute()))
-    except SourceError:
-        return FileFacts(size_bytes=1, version="")
+        return LocalFiles().facts(str(path.absolute())), None
+    except SourceError as error:
+        return None, error.message

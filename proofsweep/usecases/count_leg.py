@@ -8,7 +8,7 @@ from proofsweep.batch import layout
 from proofsweep.batch.exchanges import Call
 from proofsweep.batch.rows import runs
 from proofsweep.batch.rows.columns import Row
-from proofsweep.batch.runs import EndedBy, Plan
+from proofsweep.batch.runs import Plan
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.storage.results import Results
 
@@ -16,8 +16,8 @@ _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
 
 
-def runs_row(results: Results, plan: Plan, leg: int, ended_by: EndedBy) -> Row:
-    """Make a leg's row; what its process alone knew (service, key, quota) is null."""
+def runs_row(results: Results, plan: Plan, leg: int) -> Row:
+    """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null."""
     row: Row = dict.fromkeys(runs.SCHEMA.names)
     row |= {
         "run_id": plan.run_id,
@@ -26,7 +26,6 @@ def runs_row(results: Results, plan: Plan, leg: int, ended_by: EndedBy) -> Row:
         "base_url_host": plan.base_url.split("/")[2],
         "catalog": plan.catalog,
         "catalog_digest": plan.catalog_digest,
-        "ended_by": str(ended_by),
         "items": plan.items,
         "skipped": 0,
         "contract_version": CONTRACT_VERSION,
@@ -51,8 +50,8 @@ def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
     """Add the audit trail up; an exchange without `bytes_sent` never went out, and so was no call."""
     columns = ["call", "status", "bytes_sent", "started_at", "sunset"]
     table = _of_leg(results, plan, leg, "exchanges", columns)
-    sums = [("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]
-    groups = table.group_by(["call", "status"]).aggregate(sums).to_pylist()
+    grouped = table.group_by(["call", "status"])
+    groups = grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist()
     sunsets = table["sunset"].drop_null()
     return {
         "bytes_sent": sum(group["bytes_sent_sum"] or 0 for group in groups),

@@ -14,7 +14,7 @@ from proofsweep.batch.preflight import SizeLimits
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.rows.exchanges import exchange_row
 from proofsweep.batch.rows.verdicts import RowContext, row_of
-from proofsweep.batch.runs import Plan, Slice
+from proofsweep.batch.runs import Plan, Slice, slices_of
 from proofsweep.client.partner import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.storage.journal import Journal
@@ -52,6 +52,11 @@ class Desk:
         """What all rows of this leg share."""
         return RowContext(self.plan.run_id, self.leg, self.plan.environment)
 
+    def remaining_slices(self) -> list[Slice]:
+        """Cut what is left of the run into Prefect tasks."""
+        finished = {shard: self.results.finished_rows(self.plan, shard) for shard in range(self.plan.shards)}
+        return [piece for piece in slices_of(self.plan) if not finished[piece.shard].issuperset(self._rows(piece))]
+
     def remaining(self, piece: Slice) -> list[WorkItem]:
         """Read the items of a slice that no leg has finished yet."""
         with self._lock:
@@ -59,8 +64,7 @@ class Desk:
             if items is None:
                 items = self._remaining_of_shard(piece.shard)
                 self._shards = {piece.shard: items} if self.plan.shards == 1 else {}
-        first = piece.shard * self.plan.shard_items
-        wanted = range(first + piece.first, first + piece.last)
+        wanted = self._rows(piece)
         return [item for item in items if item.manifest_row in wanted]
 
     def work(self, item: WorkItem) -> Row | None:
@@ -80,6 +84,10 @@ class Desk:
     def part_name(self, shard: int) -> str:
         """Name the verdicts part that this leg leaves for a shard."""
         return layout.verdicts_name(self.plan.run_id, self.plan.run_date, shard, self.leg)
+
+    def _rows(self, piece: Slice) -> range:
+        first = piece.shard * self.plan.shard_items
+        return range(first + piece.first, first + piece.last)
 
     def _remaining_of_shard(self, shard: int) -> list[WorkItem]:
         finished = self.results.finished_rows(self.plan, shard)

@@ -7,6 +7,9 @@ from proofsweep.client.partner import Partner
 from proofsweep.contract.limits import USAGE_DAYS
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 
+_ATTEMPTS = 2
+"""Somebody waits for this; a run that has begun is more patient."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSeen:
@@ -27,9 +30,10 @@ def examine_service(partner: Partner) -> ServiceSeen:
         ConfigError: what answers there is not this service.
         RunMustStop: the service does not answer, or refuses the key, or has no quota left.
     """
+    brief = partner.with_attempts(_ATTEMPTS)
     try:
-        health = partner.health()
-        usage, headers = partner.usage(days=USAGE_DAYS.start)
+        health = brief.health()
+        usage, headers = brief.usage(days=USAGE_DAYS.start)
     except CallFailed as failed:
         raise _explained(failed, partner) from failed
     if headers.rate_remaining is not None and headers.rate_remaining <= 0:

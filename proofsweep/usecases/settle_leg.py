@@ -44,8 +44,10 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     try:
         _publish_rows(results, plan, end)  # (1)
         _publish_exchanges(results, plan, end.leg)  # (2)
-        row = runs_row(results, plan, end.leg, end.ended_by) | end.facts
-        legs.write_receipt(end.leg, _receipt(results, plan, end, row, legs))  # (3)
+        row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
+        if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
+            row["ended_by"] = str(EndedBy.COMPLETE)
+        legs.write_receipt(end.leg, _receipt(results, plan, row, legs))  # (3)
     except NameTaken as taken:
         raise RunIsActive(f"Leg {end.leg} of run {plan.run_id} was taken over by another process.") from taken
     write_runs_row(results, plan, legs, end.leg)  # (4)
@@ -116,15 +118,16 @@ def _in_portions(segments: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _receipt(results: Results, plan: Plan, end: LegEnd, row: Row, legs: Legs) -> dict[str, object]:
+def _receipt(results: Results, plan: Plan, row: Row, legs: Legs) -> dict[str, object]:
+    leg = int(str(row["leg"]))
     return {
         "run_id": plan.run_id,
-        "leg": end.leg,
-        "ended_by": str(end.ended_by),
+        "leg": leg,
+        "ended_by": row["ended_by"],
         "counts": row,
-        "parts": [asdict(part) for part in _parts_of_leg(results, plan, end.leg)],
+        "parts": [asdict(part) for part in _parts_of_leg(results, plan, leg)],
         "plan_sha256": results.plan_digest(plan.run_id),
-        "previous_receipt_sha256": legs.receipt_digest(end.leg - 1) if end.leg > 1 else None,
+        "previous_receipt_sha256": legs.receipt_digest(leg - 1) if leg > 1 else None,
     }
 
 

@@ -1,0 +1,83 @@
+"""`proofsweep check`: one file now, without Prefect."""
+
+from pathlib import Path
+
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.options import AsJson, Config
+from cli.screen import COLOURS, console, print_json
+from proofsweep.batch.outcomes import Deferred, Finished, word_for
+from proofsweep.batch.reasons import remedy_for
+from proofsweep.batch.rows.columns import Row
+from proofsweep.batch.rows.verdicts import RowContext, row_of
+from proofsweep.bootstrap import engine_for, results_for, utc_now
+from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.errors import ConfigError
+from proofsweep.settings import Settings, load_settings
+from proofsweep.usecases.check_file import check_file
+
+_CODES = {
+    "accepted": ExitCode.ACCEPTED,
+    "rejected": ExitCode.REJECTED,
+    "ineligible": ExitCode.REJECTED,
+    "failed": ExitCode.FAILED,
+}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(check)
+
+
+def check(
+    audio: Path = typer.Argument(help="The audio file."),
+    sidecar: Path | None = typer.Argument(
+        None, help="Its sidecar proof file, if it has one: then the pair is verified."
+    ),
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent."""
+    settings = load_settings(config)
+    if sidecar is not None and settings.service.sidecar_field is None:
+        raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
+    done = _checked(audio, sidecar, settings)
+    row = row_of(done, RowContext("check", 0, settings.service.environment))
+    if as_json:
+        print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
+    else:
+        _print(row, done)
+    return _CODES[word_for(done.outcome)]
+
+
+def _checked(audio: Path, sidecar: Path | None, settings: Settings) -> Finished:
+    engine = engine_for(settings, _read_block)
+    results_for(settings).check_key(engine.key_fingerprint, settings.service.base_url)
+    done = check_file(audio, sidecar, engine.partner, engine.limits, utc_now)
+    if isinstance(done, Deferred):
+        engine.stop.check()
+        raise ConfigError("The service gave no answer.")
+    return done
+
+
+def _print(row: Row, done: Finished) -> None:
+    out = console()
+    word = word_for(done.outcome)
+    out.print(f"{word} · {row['verdict'] or row['reason']}", style=f"bold {COLOURS[word]}")
+    if word == "accepted":
+        for name in ("song", "proof_id", "issued_at", "classification"):
+            if row[name] is not None:
+                out.print(f"  {name}: {row[name]}", markup=False, soft_wrap=True)
+        out.print(f"  {MEANING_OF_VALID}", style="dim", soft_wrap=True)
+    else:
+        out.print(f"  {row['detail']}", markup=False, soft_wrap=True)
+        out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)
+    if row["verify_request_id"] is not None:
+        out.print(f"  request ID: {row['verify_request_id']}", markup=False)
+
+
+def _read_block(name: str) -> str:
+    from tasks.key_block import read_block  # noqa: PLC0415 - only where the settings name a block
+
+    return read_block(name)

@@ -1,0 +1,119 @@
+"""A Prefect server of our own for as long as a command runs, where no other is configured.
+
+It lives in a process session of its own, so that a Ctrl-C in the terminal reaches the run and not the server, and it
+ends when this process does, however that ends: it watches a pipe whose other end is held here.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from proofsweep.errors import ConfigError
+
+_PATIENCE_SECONDS = 90.0
+_POLL_SECONDS = 0.1
+_QUIET = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
+    "PREFECT_SERVER_UI_ENABLED": "false",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",
+}
+
+
+class EmbeddedServer:
+    """A server that is starting, or up."""
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+        self.url = url
+        self._process = process
+        self._log = log
+
+    def wait_until_up(self) -> None:
+        """Come back when the server answers.
+
+        Raises:
+            ConfigError: it did not come up.
+        """
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        with httpx.Client(trust_env=False, timeout=2.0) as client:
+            while self._process.poll() is None and time.monotonic() < deadline:
+                if _answers(client, self.url):
+                    return
+                time.sleep(_POLL_SECONDS)
+        last = self._log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+        raise ConfigError(f"The embedded Prefect server did not come up: {last[0]}")
+
+    def close(self) -> None:
+        """End the server."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@contextmanager
+def prefect_api() -> Iterator[EmbeddedServer | None]:
+    """See that there is a Prefect API: the configured one (then None is given), else an embedded server, starting."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    if _is_configured():
+        yield None
+        return
+    with TemporaryDirectory(prefix="proofsweep-prefect-") as folder:
+        server = _start(Path(folder) / "server.log")
+        os.environ["PREFECT_API_URL"] = server.url
+        try:
+            yield server
+        finally:
+            os.environ.pop("PREFECT_API_URL", None)
+            server.close()
+
+
+def _is_configured() -> bool:
+    """Say whether the environment or the active Prefect profile names a server, without importing Prefect for it."""
+    if os.environ.get("PREFECT_API_URL"):
+        return True
+    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
+    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
+    return profiles.is_file() and "PREFECT_API_URL" in profiles.read_text(errors="replace")
+
+
+def _start(log: Path) -> EmbeddedServer:
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}/api"
+    with log.open("wb") as sink:
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-m", "cli.server_process", str(port)],
+            stdin=subprocess.PIPE,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            env=os.environ | {"PREFECT_API_URL": url},
+        )
+    return EmbeddedServer(process, url, log)
+
+
+def _answers(client: httpx.Client, url: str) -> bool:
+    try:
+        return client.get(f"{url}/health").is_success
+    except httpx.TransportError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,58 @@
+"""What the process says to the shell when it ends."""
+
+from enum import IntEnum
+
+from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
+from proofsweep.reporting.run_seen import RunSeen
+
+
+class ExitCode(IntEnum):
+    """The documented exit codes; of 3 to 8 the highest that applies."""
+
+    ACCEPTED = 0
+    BUG = 1
+    USAGE = 2
+    REJECTED = 3
+    FAILED = 4
+    QUOTA = 5
+    CANCELLED = 6
+    KEY_REFUSED = 7
+    BREAKER = 8
+    ACTIVE = 9
+
+
+_BY_ENDING = {
+    "quota": ExitCode.QUOTA,
+    "window": ExitCode.CANCELLED,
+    "cancelled": ExitCode.CANCELLED,
+    "killed": ExitCode.CANCELLED,
+    "key_refused": ExitCode.KEY_REFUSED,
+    "breaker": ExitCode.BREAKER,
+}
+
+
+def code_of_run(run: RunSeen) -> ExitCode:
+    """Give the code for a run as it stands, over all its legs."""
+    if run.remaining and run.ended_by == "error":
+        return ExitCode.BUG
+    applying = [ExitCode.ACCEPTED]
+    if run.rows("rejected") or run.rows("ineligible"):
+        applying.append(ExitCode.REJECTED)
+    if run.rows("failed"):
+        applying.append(ExitCode.FAILED)
+    if run.remaining:
+        applying.append(_BY_ENDING.get(run.ended_by or "", ExitCode.CANCELLED))
+    return max(applying)
+
+
+def code_of_error(error: ProofsweepError) -> ExitCode:
+    """Give the code for an error that ended a command."""
+    match error:
+        case UsageError():
+            return ExitCode.USAGE
+        case RunIsActive():
+            return ExitCode.ACTIVE
+        case RunMustStop(ended_by=ended_by):
+            return _BY_ENDING.get(ended_by, ExitCode.BUG)
+        case _:
+            return ExitCode.FAILED

@@ -1,0 +1,90 @@
+"""`proofsweep plan`: what a run would be, before anything is sent or written."""
+
+from dataclasses import asdict
+
+import typer
+from rich.console import Console
+
+from cli.options import AsJson, Config, ResultsUrl
+from cli.screen import console, duration_text, print_json, size_text
+from proofsweep.batch.forecast import Forecast
+from proofsweep.batch.reasons import remedy_for
+from proofsweep.bootstrap import catalog_for, engine_for, limits_for, refuse_unnamed_pairs, results_for
+from proofsweep.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.reporting.history import forecast_for
+from proofsweep.settings import Settings, load_settings
+from proofsweep.usecases.examine_service import ServiceSeen
+from proofsweep.usecases.survey_catalog import Survey, passed_over, survey_catalog
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(plan)
+
+
+def plan(
+    catalog: str = typer.Argument(help="A manifest, a glob of manifests, or a folder."),
+    deep: bool = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Say what verifying a catalog would take: counts, reasons, bytes, calls, quota and time.
+
+    Sends no file and writes nothing; asks the service once for the quota that is left.
+    """
+    settings = load_settings(config)
+    listing = catalog_for(settings, catalog)
+    survey = survey_catalog(listing, limits_for(settings), deep=deep)
+    refuse_unnamed_pairs(survey, settings)
+    seen, trouble = _seen(settings)
+    cost = forecast_for(results_for(settings, results), survey.eligible, seen.headroom, seen.quota_reset)
+    if as_json:
+        print_json(
+            asdict(survey) | {"passed_over": passed_over(listing)} | asdict(cost) | {"rows_short": cost.rows_short}
+        )
+        return 0
+    out = console()
+    _print_survey(out, survey, listing.location, limits_for(settings).one_file)
+    for cause, count in passed_over(listing).items():
+        out.print(f"  passed over: {count:,} {cause.replace('_', ' ')}")
+    _print_cost(out, cost, trouble)
+    return 0
+
+
+def _seen(settings: Settings) -> tuple[ServiceSeen, str]:
+    """Ask the service for its quota; a plan can be had without it."""
+    try:
+        return engine_for(settings, None).examined(), ""
+    except (ConfigError, ResultsError, RunMustStop) as error:
+        return ServiceSeen(), error.message
+
+
+def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) -> None:
+    out.print(f"{location}: {survey.items:,} rows", style="bold", soft_wrap=True)
+    out.print(f"  {survey.eligible:,} to send ({survey.pairs:,} pairs), {size_text(survey.audio_bytes)} of audio")
+    formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
+    out.print(f"  formats: {formats}")
+    out.print(
+        f"  largest: {size_text(survey.largest_bytes)}; {survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
+    )
+    for reason, count in survey.reasons.most_common():
+        out.print(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
+
+
+def _print_cost(out: Console, cost: Forecast, trouble: str) -> None:
+    out.print(f"  calls: {cost.calls:,} keyed (two for each file that is sent), more where one must be tried again")
+    if cost.headroom is None:
+        out.print(f"  quota: not known{': ' + trouble if trouble else ''}", soft_wrap=True)
+    elif cost.rows_short:
+        out.print(
+            f"  quota: {cost.headroom:,} calls left, short by {cost.rows_short:,} rows; {_reset(cost)}", style="red"
+        )
+    else:
+        out.print(f"  quota: {cost.headroom:,} calls left, it fits; {_reset(cost)}")
+    pace = "not known before a first run" if cost.seconds is None else f"about {duration_text(cost.seconds)}"
+    out.print(f"  time: {pace}")
+
+
+def _reset(cost: Forecast) -> str:
+    return "reset not told" if cost.quota_reset is None else f"resets {cost.quota_reset:%Y-%m-%d %H:%M} UTC"

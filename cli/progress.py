@@ -1,0 +1,87 @@
+"""How a run is watched: a live line on a terminal, plain lines elsewhere."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from cli.screen import COLOURS, size_text
+from proofsweep import bootstrap
+from proofsweep.usecases.desk import Desk
+
+_LIVE_SECONDS = 0.25
+_PLAIN_SECONDS = 10.0
+
+
+@contextmanager
+def watched(out: Console, items: int, finished_before: int) -> Iterator[None]:
+    """Show the progress of this process's leg while the work inside goes on.
+
+    Args:
+        out: where to show it.
+        items: rows of the whole plan.
+        finished_before: rows that earlier legs have finished.
+    """
+    over = threading.Event()
+    show = _show_live if out.is_terminal else _show_plainly
+    thread = threading.Thread(target=show, args=(out, over, items, finished_before), name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _show_live(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[pace]}"),
+        TextColumn("{task.fields[counts]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=out, transient=True) as progress:
+        bar = progress.add_task("verify", total=items, completed=finished_before, pace="starting", counts="")
+        began = time.monotonic()
+        while not over.wait(_LIVE_SECONDS):
+            _advance(progress, bar, finished_before, time.monotonic() - began)
+
+
+def _advance(progress: Progress, bar: TaskID, finished_before: int, seconds: float) -> None:
+    desk = _desk()
+    if desk is None:
+        return
+    done = desk.tally.rows.total()
+    stopping = "stopping · " if desk.stop.reason is not None else ""
+    pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.tally.audio_bytes)}"
+    progress.update(bar, completed=finished_before + done, pace=pace, counts=_coloured_counts(desk))
+
+
+def _coloured_counts(desk: Desk) -> str:
+    counts = dict(desk.tally.rows)
+    return " ".join(f"[{COLOURS[word]}]{count:,} {word}[/]" for word, count in counts.items())
+
+
+def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
+    began = time.monotonic()
+    while not over.wait(_PLAIN_SECONDS):
+        desk = _desk()
+        if desk is not None:
+            out.print(_plain_line(desk, items, finished_before, time.monotonic() - began))
+
+
+def _plain_line(desk: Desk, items: int, finished_before: int, seconds: float) -> str:
+    done = desk.tally.rows.total()
+    rate = done / seconds
+    left = items - finished_before - done
+    counts = ", ".join(f"{count:,} {word}" for word, count in dict(desk.tally.rows).items())
+    remaining = f", about {left / rate:,.0f} s left" if rate else ""
+    return f"{finished_before + done:,} of {items:,} rows ({counts}), {rate:,.1f} files/s{remaining}"
+
+
+def _desk() -> Desk | None:
+    return next(iter(bootstrap.desks()), None)

@@ -1,0 +1,65 @@
+"""Run the verify flow in this process, against the configured Prefect server or an embedded one."""
+
+import logging
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from cli.embedded_server import EmbeddedServer
+from cli.exit_codes import code_of_run
+from cli.progress import watched
+from cli.screen import console, print_json, print_summary
+from proofsweep.bootstrap import results_for
+from proofsweep.reporting.run_seen import RunSeen, describe_run
+from proofsweep.reporting.summary import json_of
+from proofsweep.settings import load_settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line was asked for."""
+
+    config: str | None
+    results_url: str | None
+    as_json: bool
+
+    @property
+    def out(self) -> Console:
+        """Where text goes; with `--json` stdout is the object's alone."""
+        return console(to_stderr=self.as_json)
+
+    def run_seen(self, run_id: str) -> RunSeen:
+        """Read how a run stands."""
+        return describe_run(results_for(load_settings(self.config), self.results_url), run_id)
+
+
+def verify_run(run_id: str, asked: Asked, server: EmbeddedServer | None) -> int:
+    """Run a leg of a planned run through Prefect, say what came of it, and give the exit code."""
+    before = asked.run_seen(run_id)
+    if server is not None:
+        server.wait_until_up()
+    _run_quietly(run_id, asked, before)
+    return report(run_id, asked)
+
+
+def report(run_id: str, asked: Asked) -> int:
+    """Print a run's summary; give its exit code."""
+    run = asked.run_seen(run_id)
+    results_url = results_for(load_settings(asked.config), asked.results_url).store.url
+    if asked.as_json:
+        print_json(json_of(run, results_url))
+    else:
+        print_summary(asked.out, run, results_url)
+    return code_of_run(run)
+
+
+def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
+    """Run the flow with its log lines going to the server alone: the terminal shows progress and errors our way."""
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect takes seconds to import
+
+    for name in ("prefect", "prefect.flow_runs", "prefect.task_runs", "proofsweep"):
+        for handler in logging.getLogger(name).handlers:
+            if type(handler).__name__ == "PrefectConsoleHandler":
+                handler.setLevel(logging.CRITICAL + 1)
+    with watched(asked.out, before.plan.items, before.finished):
+        verify_catalog(run_id=run_id, config=asked.config, results=asked.results_url)

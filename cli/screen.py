@@ -1,0 +1,79 @@
+"""What a person sees: tables and sentences on a terminal or in a log file."""
+
+import json
+import sys
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.summary import advice_for, ending_of, json_of, label_of
+
+COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
+_PLAIN_WIDTH = 160
+
+
+def console(*, to_stderr: bool = False) -> Console:
+    """Make a console; away from a terminal its lines are wide, so that nothing is folded in a log."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else _PLAIN_WIDTH)
+
+
+def print_json(document: object) -> None:
+    """Print one JSON object."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, default=str) + "\n")
+
+
+def print_summary(out: Console, run: RunSeen, results_url: str) -> None:
+    """Print a run's summary, to be read in ten seconds."""
+    out.print()
+    out.print(Text(f"Run {run.plan.run_id}", style="bold"), Text(f"— {ending_of(run)}"))
+    out.print(Padding(_counts(run), (1, 0, 1, 2)))
+    out.print(Padding(_kinds(run), (0, 0, 1, 2)))
+    totals = json_of(run, results_url)
+    out.print(
+        f"  {totals['calls']:,} keyed calls, {size_text(run.total('bytes_sent'))} sent, "
+        f"{totals['throttled']:,} throttled, {run.seconds:,.1f} s in {len(run.legs)} leg(s)"
+    )
+    for cause, count in run.plan.passed_over.items():
+        out.print(f"  passed over: {count:,} {cause.replace('_', ' ')}")
+    if run.remaining:
+        out.print(f"  {run.remaining:,} rows remain: proofsweep resume {run.plan.run_id}", style="bold")
+    out.print(f"  tables: {results_url}/{{verdicts,exchanges,runs}}", soft_wrap=True)
+    out.print(f"  {MEANING_OF_VALID}", style="dim", soft_wrap=True)
+
+
+def size_text(size_bytes: float) -> str:
+    """Write a number of bytes for a person."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size_bytes < 1024:  # noqa: PLR2004 - the step of the binary units
+            return f"{size_bytes:,.0f} {unit}" if unit == "B" else f"{size_bytes:,.1f} {unit}"
+        size_bytes /= 1024
+    return f"{size_bytes:,.1f} TiB"
+
+
+def _counts(run: RunSeen) -> Text:
+    words = [Text(f"{run.rows(word):,} {word}", style=COLOURS[word]) for word in COLOURS if run.rows(word)]
+    words.append(Text(f"{run.finished:,} of {run.plan.items:,} rows", style="bold"))
+    return Text("   ").join(words)
+
+
+def _kinds(run: RunSeen) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("rows", justify="right")
+    table.add_column("outcome")
+    table.add_column("what to do")
+    for group in run.groups:
+        style = COLOURS.get(group.outcome, "")
+        table.add_row(f"{group.rows:,}", Text(label_of(group), style=style), advice_for(group))
+    return table
+
+
+def duration_text(seconds: float) -> str:
+    """Write a time span for a person."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

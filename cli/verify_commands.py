@@ -1,0 +1,72 @@
+"""`proofsweep verify` and `proofsweep resume`."""
+
+import typer
+
+from cli.embedded_server import prefect_api
+from cli.options import AsJson, Config, ResultsUrl
+from cli.run_flow import Asked, report, verify_run
+from proofsweep.bootstrap import catalog_has_changed, engine, plan_catalog, results_for
+from proofsweep.errors import ResultsError
+from proofsweep.reporting.run_seen import newest_unfinished
+from proofsweep.settings import load_settings
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(verify)
+    app.command()(resume)
+
+
+def verify(
+    catalog: str = typer.Argument(
+        help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
+
+    Each row of the catalog ends in one row of `verdicts`. Ctrl-C ends in good order: what is in hand is finished, what
+    is finished is published, and `proofsweep resume` does the rest.
+    """
+    asked = Asked(config=config, results_url=results, as_json=as_json)
+    load_settings(config)
+    with prefect_api() as server:
+        plan = plan_catalog(catalog, config, results, read_block=_read_block)
+        asked.out.print(f"Run {plan.run_id}: {plan.items:,} rows, {plan.eligible:,} to send", soft_wrap=True)
+        return verify_run(plan.run_id, asked, server)
+
+
+def resume(
+    run_id: str | None = typer.Argument(None, help="The run to go on with; the newest unfinished one by default."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Go on with a run that did not end. A finished one is not touched: its summary and exit code are given."""
+    asked = Asked(config=config, results_url=results, as_json=as_json)
+    run_id = run_id or _newest_unfinished(asked)
+    before = asked.run_seen(run_id)
+    if before.remaining == 0:
+        return report(run_id, asked)
+    asked.out.print(f"Run {run_id}: {before.remaining:,} of {before.plan.items:,} rows remain", soft_wrap=True)
+    with prefect_api() as server:
+        engine(config, _read_block).examined()
+        if catalog_has_changed(before.plan, config):
+            asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
+        return verify_run(run_id, asked, server)
+
+
+def _newest_unfinished(asked: Asked) -> str:
+    results = results_for(load_settings(asked.config), asked.results_url)
+    run_id = newest_unfinished(results)
+    if run_id is None:
+        raise ResultsError(f"There is no unfinished run in {results.store.url}.")
+    return run_id
+
+
+def _read_block(name: str) -> str:
+    from tasks.key_block import read_block  # noqa: PLC0415 - only where the settings name a block
+
+    return read_block(name)

@@ -1,0 +1,36 @@
+"""Verify what remains of a planned run, or plan one from a catalog and verify it."""
+
+from prefect import flow
+from prefect.runtime import flow_run
+
+from proofsweep import bootstrap
+from proofsweep.logs import set_up_logs
+from proofsweep.reporting.run_seen import describe_run
+from tasks.drain import drained_on_signals
+from tasks.fan_out import fan_out
+from tasks.key_block import read_block
+from tasks.summary_artifact import show_summary
+
+
+@flow(name="verify-catalog", flow_run_name="verify-{run_id}", retries=0, persist_result=False)
+def verify_catalog(
+    run_id: str | None = None, catalog: str | None = None, config: str | None = None, results: str | None = None
+) -> str:
+    """Verify a catalog end to end; gives the run's id.
+
+    (1) plan, unless the run is planned already, (2) claim a leg, (3) fan out over what remains, (4) settle the leg,
+    (5) leave a summary.
+
+    Args:
+        run_id: a run that is planned already; None plans one from `catalog`.
+        catalog: location of a manifest, a glob of manifests or a folder.
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+    """
+    set_up_logs()
+    run_id = run_id or bootstrap.plan_catalog(catalog, config, results, read_block=read_block).run_id  # (1)
+    leg = bootstrap.held_leg(run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block)
+    with drained_on_signals(bootstrap.engine(config, read_block).stop), leg as (place, desk):  # (2) and (4)
+        fan_out(place, desk.remaining_slices(), is_small=desk.plan.is_small)  # (3)
+    show_summary(describe_run(desk.results, run_id), desk.results.store.url)  # (5)
+    return run_id

@@ -1,0 +1,81 @@
+"""A run in words: what came of it, what to do about each kind of row, where the tables are."""
+
+from proofsweep.batch.reasons import remedy_for
+from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.reporting.run_seen import Group, RunSeen
+
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
+ENDINGS = {
+    "complete": "every row has its outcome",
+    "quota": "stopped: the key's quota is used up; resume after it resets",
+    "window": "stopped: the window closed; resume when it opens again",
+    "cancelled": "stopped on request; resume when you like",
+    "key_refused": "stopped: the service refused the key; put the right one in place and resume",
+    "breaker": "stopped: the service fails or throttles for everyone; resume when it is well again",
+    "killed": "the leg was killed; what it had finished is kept, resume for the rest",
+    "error": "stopped by a mistake of this program; what was finished is kept",
+}
+
+
+def ending_of(run: RunSeen) -> str:
+    """Say in one clause how the run stands."""
+    if run.ended_by is None:
+        return "no leg of it has ended yet"
+    return ENDINGS.get(run.ended_by, run.ended_by)
+
+
+def label_of(group: Group) -> str:
+    """Name a kind of row: its outcome, and the verdict or reason behind it."""
+    return group.outcome if group.reason is None else f"{group.outcome} · {group.reason}"
+
+
+def advice_for(group: Group) -> str:
+    """Say what to do about a kind of row."""
+    return "accept the credential" if group.outcome == "accepted" else remedy_for(group.reason or "")
+
+
+def markdown_of(run: RunSeen, results_url: str) -> str:
+    """Write the summary as Markdown; holds no proof ID and no secret."""
+    lines = [
+        f"# Run {run.plan.run_id}: {ending_of(run)}",
+        "",
+        f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain.",
+        "",
+        "| rows | outcome | what to do |",
+        "|---:|---|---|",
+        *(f"| {group.rows:,} | {label_of(group)} | {advice_for(group)} |" for group in run.groups),
+        "",
+        f"Tables: `{results_url}` (verdicts, exchanges, runs).",
+        "",
+        MEANING_OF_VALID,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def json_of(run: RunSeen, results_url: str) -> dict[str, object]:
+    """Give the summary as one object: counts over all legs of the run, and this leg's own row under `this_leg`."""
+    last = run.legs[-1] if run.legs else None
+    return {
+        "run_id": run.plan.run_id,
+        "leg": last.leg if last else 0,
+        "ended_by": run.ended_by,
+        "items": run.plan.items,
+        "skipped": 0,
+        **{outcome: run.rows(outcome) for outcome in OUTCOMES},
+        "remaining": run.remaining,
+        **{column: run.total(column) for column in ("calls", "calls_again", "throttled", "bytes_sent")},
+        "seconds": round(run.seconds, 3),
+        "results": results_url,
+        "groups": [
+            {
+                "outcome": group.outcome,
+                "verdict": group.verdict,
+                "reason": group.reason,
+                "rows": group.rows,
+                "what_to_do": advice_for(group),
+            }
+            for group in run.groups
+        ],
+        "this_leg": last.counts if last else {},
+    }

@@ -1,0 +1,74 @@
+"""Work on a claimed leg: kept alive while it lasts, settled however it ends."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from proofsweep.batch.exchanges import Exchange
+from proofsweep.batch.rows.columns import Row
+from proofsweep.batch.runs import EndedBy
+from proofsweep.errors import CallFailed, RunMustStop
+from proofsweep.logs import Event, log
+from proofsweep.storage.legs import Legs
+from proofsweep.usecases.desk import Desk
+from proofsweep.usecases.examine_service import ServiceSeen
+from proofsweep.usecases.pulse import kept_alive
+from proofsweep.usecases.settle_leg import LegEnd, settle_leg
+
+_NOBODY_THERE = {EndedBy.BREAKER, EndedBy.KEY_REFUSED, EndedBy.QUOTA}
+
+
+@contextmanager
+def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
+    """Hold a leg open for work; at its end publish what was finished, and say how it ended.
+
+    Args:
+        desk: of a leg that this process has claimed.
+        aside: exchanges that belong to no row; also those from before the leg.
+        facts: cells of the `runs` row that only this process knows.
+    """
+    legs = Legs(desk.results, desk.plan.run_id, desk.clock)
+    started_at = desk.clock()
+    log(Event.LEG_OPENED, run_id=desk.plan.run_id, leg=desk.leg, items=desk.plan.items)
+    try:
+        with kept_alive(desk, legs):
+            yield
+    except BaseException:
+        desk.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
+        raise
+    finally:
+        end = LegEnd(
+            leg=desk.leg,
+            ended_by=_ended_by(desk),
+            facts=facts | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": desk.clock()},
+        )
+        desk.note_aside(aside)
+        desk.journal.flush()
+        row = settle_leg(desk.results, desk.plan, end, legs)
+        log(Event.LEG_CLOSED, run_id=desk.plan.run_id, leg=desk.leg, ended_by=str(row["ended_by"]))
+
+
+def leg_facts(seen: ServiceSeen, key_fingerprint: str, flow_run_id: str | None) -> Row:
+    """Give the cells of the `runs` row that are known when a leg begins."""
+    return {
+        "key_fingerprint": key_fingerprint,
+        "flow_run_id": flow_run_id,
+        "quota_before": seen.headroom,
+        "service_version": seen.version,
+        "service_commit": seen.commit,
+        "service_deployed_at": seen.deployed_at,
+    }
+
+
+def _ended_by(desk: Desk) -> EndedBy:
+    reason = desk.stop.reason
+    return EndedBy.COMPLETE if reason is None else EndedBy(reason.ended_by)
+
+
+def _headroom(desk: Desk) -> int | None:
+    """Ask what is left of the quota, unless it is known that nobody would answer."""
+    if _ended_by(desk) in _NOBODY_THERE:
+        return None
+    try:
+        return desk.partner.with_attempts(1).usage(days=1)[1].rate_remaining
+    except (CallFailed, RunMustStop):
+        return None

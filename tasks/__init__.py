@@ -1,0 +1,1 @@
+"""Where Prefect touches us: a core call wearing a coat."""

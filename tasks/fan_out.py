@@ -1,0 +1,27 @@
+"""Map the work over what remains of a run."""
+
+from collections.abc import Sequence
+
+from prefect import unmapped
+from prefect.futures import wait
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from proofsweep.batch.runs import Slice
+from proofsweep.bootstrap import Place
+from tasks.upload_then_verify import upload_then_verify
+
+SHARDS_AT_ONCE = 2
+"""One shard's tail overlaps the next one's head; more would only hold more rows in memory."""
+
+
+ITEMS_AT_ONCE = 16
+"""Tasks of a small run are single items, and mostly wait."""
+
+
+def fan_out(place: Place, pieces: Sequence[Slice], *, is_small: bool) -> int:
+    """Run one task for each slice, and wait for all; give the number of rows finished."""
+    at_once = ITEMS_AT_ONCE if is_small else SHARDS_AT_ONCE
+    with ThreadPoolTaskRunner(max_workers=at_once) as runner:  # type: ignore[var-annotated]  # its stubs know no sync task
+        futures = runner.map(upload_then_verify, {"place": unmapped(place), "piece": list(pieces)})  # type: ignore[arg-type]
+        wait(list(futures))
+    return sum(int(future.result()) for future in futures)

@@ -1,0 +1,11 @@
+"""The run's summary, to be seen in Prefect's UI."""
+
+from prefect.artifacts import create_markdown_artifact
+
+from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.summary import markdown_of
+
+
+def show_summary(run: RunSeen, results_url: str) -> None:
+    """Leave the summary as a Markdown artifact of the flow run."""
+    create_markdown_artifact(key="proofsweep-summary", markdown=markdown_of(run, results_url))
