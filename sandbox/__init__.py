@@ -1,13 +1,13 @@
 """A local partner service: its own reading of the contract, real cryptography, and faults on demand.
 
-It shares no code with the client that is tested against it, so a mistake in one is not mirrored in the other.
+It shares no code with the client that is tested against it, so a mistake in one is not mirrored in the other. To run one
+in this very process there is `sandbox.server.serve`, which is not imported here: the cryptography takes its time to load.
 """
 
 from sandbox.launch import Running, launch
 from sandbox.operator import Issued, NewKey, Operator, OperatorError, Order
 from sandbox.options import Options
 from sandbox.samples import Sample, write_catalog
-from sandbox.server import serve
 
 __all__ = [
     "Issued",
@@ -19,6 +19,5 @@ __all__ = [
     "Running",
     "Sample",
     "launch",
-    "serve",
     "write_catalog",
 ]

@@ -25,6 +25,11 @@ class Running:
         self.operator = Operator(self.operator_url)
 
     @property
+    def pid(self) -> int:
+        """The sandbox's process."""
+        return self._process.pid
+
+    @property
     def api_key(self) -> str:
         """The first tenant's API key."""
         return self.key_file.read_text().strip()
