@@ -1,0 +1,45 @@
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HOSTS = ("pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".org", "proxy.golang" + ".org", "deb.debian" + ".org")
+MACHINE = re.compile(r"(?<![\w.*{}<>~-])/(?:home|root|Users|work|opt)/")
+SIBLING = "../" + "shared"
+MAY_NAME_SIBLING = {".ci/run"}
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """Read every text file that is committed."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("needs a git checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [path for path in listed.split("\0") if path and (ROOT / path).is_file()]
+    return {path: text for path in paths if (text := text_of(ROOT / path)) is not None}
+
+
+def text_of(path: Path) -> str | None:
+    """Read a file; None if it is no text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def test_no_file_names_a_registry(texts: dict[str, str]) -> None:
+    """Where packages come from is the business of the machine that installs them."""
+    assert [(path, host) for path, text in texts.items() for host in HOSTS if host in text] == []
+
+
+def test_no_file_names_a_folder_of_some_machine(texts: dict[str, str]) -> None:
+    """A path of the author's machine leads nowhere on another."""
+    assert [(path, found[0]) for path, text in texts.items() if (found := MACHINE.search(text))] == []
+
+
+def test_only_ci_looks_beside_the_checkout(texts: dict[str, str]) -> None:
+    """Everything is in the checkout; what lies beside it comes in through a variable that CI sets."""
+    assert {path for path, text in texts.items() if SIBLING in text} <= MAY_NAME_SIBLING

@@ -1,0 +1,55 @@
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+BOUNDS = {"fastapi"}
+"""Declared only to keep another dependency from taking a version that it does not work with."""
+
+
+def names_of(requirements: Iterable[str]) -> set[str]:
+    """Give the distributions that requirements name."""
+    return {re.split(r"[<>=!~ \[;]", requirement)[0] for requirement in requirements}
+
+
+def imported_by(folders: Iterable[str]) -> set[str]:
+    """Give the distributions whose packages the Python files in some folders import."""
+    packages = set[str]()
+    for module in (module for folder in folders for module in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(module.read_text())):
+            match node:
+                case ast.Import(names=names):
+                    packages |= {alias.name.partition(".")[0] for alias in names}
+                case ast.ImportFrom(module=str(name), level=0):
+                    packages.add(name.partition(".")[0])
+    known = packages_distributions()
+    foreign = packages - sys.stdlib_module_names - set(PACKAGES)
+    return {known[package][0].lower().replace("_", "-") if package in known else package for package in foreign}
+
+
+def test_what_is_imported_is_declared_and_the_reverse() -> None:
+    """The wheel asks for what the code uses: no more, and no less."""
+    assert imported_by(PACKAGES) == names_of(PROJECT["dependencies"]) - BOUNDS
+
+
+def test_what_only_tests_and_benchmarks_import_is_declared_for_developers() -> None:
+    """Nothing is there for the tests by chance, because something else happens to bring it."""
+    declared = names_of(PROJECT["dependencies"]) | names_of(PROJECT["optional-dependencies"]["dev"])
+
+    assert imported_by(["tests", "benchmarks"]) - declared == set()
+
+
+def test_lock_holds_hashes_and_no_host() -> None:
+    """Whoever installs decides where from; what arrives is what was locked."""
+    lock = (ROOT / "requirements.lock").read_text()
+    pins = re.findall(r"^[a-z0-9-]+==.*", lock, flags=re.MULTILINE)
+
+    assert "://" not in lock
+    assert len(pins) > len(PROJECT["dependencies"])
+    assert all(pin.endswith("\\") for pin in pins)

@@ -1,0 +1,93 @@
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONTRACTS = {
+    contract["id"]: contract["name"]
+    for contract in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+}
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+BREAKS = [
+    ("program", "proofsweep/storage/stores.py", "import tasks"),
+    ("program", "proofsweep/bootstrap.py", "import sandbox"),
+    ("program", "sandbox/wire.py", "import proofsweep"),
+    ("program", "tasks/upload_then_verify.py", "import flows"),
+    ("program", "flows/verify_catalog.py", "import cli"),
+    ("core", "proofsweep/client/partner.py", "import proofsweep.storage.stores"),
+    ("core", "proofsweep/storage/stores.py", "import proofsweep.usecases"),
+    ("core", "proofsweep/batch/items.py", "import proofsweep.logs"),
+    ("core", "proofsweep/contract/verdicts.py", "import proofsweep.batch.items"),
+    ("core", "proofsweep/errors.py", "import proofsweep.contract"),
+    ("orchestrator", "proofsweep/usecases/plan_run.py", "import prefect"),
+    ("pure", "proofsweep/batch/preflight.py", "import pathlib"),
+    ("pure", "proofsweep/contract/headers.py", "import time"),
+    ("pure", "proofsweep/errors.py", "import structlog"),
+    ("arrow", "proofsweep/batch/items.py", "import pyarrow"),
+    ("flows", "flows/verify_catalog.py", "import httpx"),
+    ("sandbox", "tasks/fan_out.py", "import sandbox"),
+    ("settings", "proofsweep/usecases/plan_run.py", "import proofsweep.settings"),
+]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Copy what the linter looks at to where it may be spoiled."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def lint(tree: Path) -> str:
+    """Check a tree's contracts; give what the linter says, on unbroken lines."""
+    found = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
+        cwd=tree,
+        env=os.environ | {"COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout
+
+
+def broken(report: str) -> set[str]:
+    """Give the ids of the contracts that a report calls broken."""
+    return {name for name, title in CONTRACTS.items() if f"{title} BROKEN" in report}
+
+
+def test_code_as_it_stands_keeps_every_contract() -> None:
+    """Nobody imports what the house's directions forbid."""
+    report = lint(ROOT)
+
+    assert f"{len(CONTRACTS)} kept, 0 broken" in report
+
+
+@pytest.mark.parametrize(("contract", "module", "line"), BREAKS)
+def test_forbidden_import_breaks_its_contract(tree: Path, contract: str, module: str, line: str) -> None:
+    """A contract that no import can break guards nothing."""
+    with (tree / module).open("a") as source:
+        source.write(f"\n{line}\n")
+
+    assert contract in broken(lint(tree))
+
+
+def test_module_without_a_layer_breaks_the_core(tree: Path) -> None:
+    """A new module in the core must say where it belongs, in the contract's list of layers."""
+    (tree / "proofsweep" / "helpers.py").touch()
+
+    report = lint(tree)
+
+    assert broken(report) == {"core"}
+    assert "helpers" in report
+
+
+def test_every_contract_is_broken_by_an_example() -> None:
+    """A contract that is added comes with an import that breaks it."""
+    assert {contract for contract, _, _ in BREAKS} == set(CONTRACTS)

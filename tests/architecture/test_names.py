@@ -1,0 +1,39 @@
+import ast
+import re
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+EMPTY_WORDS = {"common", "data", "handler", "helper", "helpers", "info", "manager", "misc", "util", "utils"}
+
+
+def words(name: str) -> set[str]:
+    """Take a name in snake or camel case apart."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)}
+
+
+@pytest.mark.parametrize("package", ["cli", "flows", "tasks"])
+def test_no_module_bears_the_name_of_another_library(package: str) -> None:
+    """A file that is run by its path lets its neighbours hide the libraries whose names they bear."""
+    ours = {module.stem for module in (ROOT / package).glob("*.py")} - {"__init__"}
+    theirs = sys.stdlib_module_names | packages_distributions().keys()
+
+    assert ours & theirs - set(PACKAGES) == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_name_says_nothing(package: str) -> None:
+    """Who needs a helper, a manager or some data has not found the noun yet."""
+    modules = sorted((ROOT / package).rglob("*.py"))
+    classes = [
+        node.name
+        for module in modules
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+    assert [name for name in [module.stem for module in modules] + classes if words(name) & EMPTY_WORDS] == []

@@ -1,0 +1,57 @@
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+LONGEST_FUNCTION = 45
+LONGEST_MODULE = {"cli": 300, "flows": 120, "tasks": 80, "proofsweep": 300, "sandbox": 300}
+
+
+def modules(package: str) -> list[Path]:
+    """Give a package's source files."""
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def functions(module: Path) -> Iterator[tuple[str, int]]:
+    """Give each function's name and its number of lines, the docstring's included."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_function_is_too_long(package: str) -> None:
+    """A function fits on a screen, docstring included."""
+    too_long = [
+        f"{module.relative_to(ROOT)}: {name} has {lines} lines"
+        for module in modules(package)
+        for name, lines in functions(module)
+        if lines > LONGEST_FUNCTION
+    ]
+
+    assert too_long == []
+
+
+@pytest.mark.parametrize(("package", "longest"), LONGEST_MODULE.items())
+def test_no_module_is_too_long(package: str, longest: int) -> None:
+    """A module has one meaning; flows and tasks have little to say beside it."""
+    lengths = {module: len(module.read_text().splitlines()) for module in modules(package)}
+
+    too_long = [f"{module.relative_to(ROOT)}: {lines}" for module, lines in lengths.items() if lines > longest]
+
+    assert too_long == []
+
+
+def test_flow_files_define_no_classes() -> None:
+    """A flow orchestrates: a class beside it is a noun that belongs into the core."""
+    classes = [
+        f"{module.name}: {node.name}"
+        for module in modules("flows")
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+    assert classes == []
