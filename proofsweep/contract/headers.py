@@ -70,6 +70,6 @@ def _wait_seconds(value: str | None, now: datetime) -> float | None:
 def _date(value: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(value or "")
+        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
