@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 from urllib.parse import quote
 
 from pydantic import ValidationError
@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.batch.outcomes import Answer
 from proofsweep.client.conversation import Conversation, usage_request
+from proofsweep.client.messages import Destination, Reply, Request
 from proofsweep.client.slots import AudioBody, slot_request
-from proofsweep.client.transport import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import object_of, text_of
 from proofsweep.contract.limits import IDEMPOTENCY_KEY_LENGTH
@@ -72,8 +72,8 @@ class Partner:
 
         The secret appears once; only the same Idempotency-Key brings it again, for 24 h.
         """
-        if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH:
-            raise UsageError("An Idempotency-Key has 16 to 128 characters.")
+        if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH or not idempotency_key.isascii():
+            raise UsageError("An Idempotency-Key has 16 to 128 characters, all of them ASCII.")
         headers = {"Idempotency-Key": idempotency_key}
         request = Request(call=Call.ROTATE, method="POST", url=self._url("/partner/keys/rotate"), headers=headers)
         return _read(RotatedKeyResponse, self.talk.ask(request))
@@ -91,7 +91,7 @@ class Partner:
         """GET /proofs/{proofId}: the sidecar stays base64, as received."""
         reply = self.talk.ask(self._request(Call.PROOF, _proof_path(proof_id)))
         members = object_of(reply.document)
-        sidecar = text_of(members.get(self.sidecar_field or "sidecar"))
+        sidecar = None if self.sidecar_field is None else text_of(members.get(self.sidecar_field))
         return _parse(GetProofResponse, members | {"sidecar": sidecar}, reply.exchange)
 
     def erase(self, proof_id: str) -> EraseProofResponse:
@@ -133,9 +133,13 @@ class Partner:
         reply = self.talk.ask(_json_request(Call.VERIFY, self._url("/verify"), body))
         return Answer(_read(VerifyResponse, reply), reply.body_sha256)
 
-    def download(self, url: str) -> bytes:
-        """GET a short-lived asset URL, without the key; up to 2 MiB here, larger ones are refused as unreadable."""
-        return self.talk.ask(Request(call=Call.DOWNLOAD, method="GET", url=url)).body
+    def download(self, url: str, file: BinaryIO, *, most_bytes: int) -> str:
+        """GET a short-lived asset URL, without the key, into a writable file; give the asset's hex sha256.
+
+        An asset larger than `most_bytes` fails as `bad_answer`; what the file then holds is of no use.
+        """
+        into = Destination(file, most_bytes)
+        return self.talk.ask(Request(call=Call.DOWNLOAD, method="GET", url=url, into=into)).body_sha256
 
     def _sidecar_name(self) -> str:
         if self.sidecar_field is None:
@@ -159,6 +163,9 @@ def _json_request(call: Call, url: str, body: dict[str, str]) -> Request:
 
 
 def _proof_path(proof_id: str) -> str:
+    """Encode the whole id. An empty one, or dots alone, would lead to another endpoint: paths are normalised."""
+    if proof_id in {"", ".", ".."}:
+        raise UsageError(f"{proof_id!r} is no proof ID.")
     return f"/proofs/{quote(proof_id, safe='')}"
 
 

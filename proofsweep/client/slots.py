@@ -6,7 +6,7 @@ from typing import Protocol
 
 from proofsweep.batch.exchanges import Call
 from proofsweep.batch.items import FileFacts
-from proofsweep.client.transport import Request
+from proofsweep.client.messages import Request
 from proofsweep.contract.models import UploadResponse
 
 _NEUTRAL_NAME = "audio"

@@ -1,23 +1,24 @@
 """One request, one answer, one exchange record: the only place that touches sockets."""
 
 import hashlib
-import json
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import httpx
 from pydantic import SecretStr
 
 from proofsweep.batch.exchanges import Call, Exchange, Failure
+from proofsweep.client.messages import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.lenient import object_of, text_of
+from proofsweep.contract.lenient import json_of, object_of, text_of
 
 _MOST_BODY_BYTES = 2 * 1024 * 1024
-_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL)
+_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: host names and ports beyond all rules
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, *_UNUSABLE_URL)
 _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
 
 
@@ -37,33 +38,6 @@ class Timeouts:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What to send. The URL and the content may hold secrets and are never printed."""
-
-    call: Call
-    method: str
-    url: str = field(repr=False)
-    params: Mapping[str, str | int] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    content: bytes | Iterable[bytes] = field(default=b"", repr=False)
-    content_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back. The body is never printed."""
-
-    exchange: Exchange
-    body: bytes = field(default=b"", repr=False)
-    document: object = field(default=None, repr=False)
-
-    @property
-    def body_sha256(self) -> str:
-        """Give the hex digest of the exact body."""
-        return hashlib.sha256(self.body).hexdigest()
-
-
 class Transport:
     """Sends requests from worker threads, each with one keyed and one keyless connection of its own.
 
@@ -80,15 +54,15 @@ class Transport:
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; whatever goes wrong on the wire is in the reply, not raised.
 
-        Errors of the request's own content (a source that changed) are raised.
+        Errors of the caller's own files (audio that changed, a destination that is full) are raised.
         """
         client = self._client("keyless" if key is None else "keyed")
         clock = _Stopwatch()
         answer: httpx.Response | None = None
         try:
             answer = client.send(self._built(client, request, key), stream=True)
-            body = self._read(answer, clock)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+            body = self._read(request, answer, clock)
+        except (httpx.TransportError, *_UNUSABLE_URL) as error:
             return _broken_reply(request, attempt, clock, answer, error)
         finally:
             if answer is not None:
@@ -118,18 +92,25 @@ class Transport:
             request.method, request.url, params=request.params or None, headers=headers, content=request.content
         )
 
-    def _read(self, answer: httpx.Response, clock: "_Stopwatch") -> bytes:
+    def _read(self, request: Request, answer: httpx.Response, clock: "_Stopwatch") -> "_Body":
+        """Read the body to its end; that of a success goes to the request's own destination, if it has one."""
+        if request.into is not None and answer.is_success:
+            return _Body(b"", request.into.take(self._pieces(answer, clock, request.into.most_bytes)))
+        content = b"".join(self._pieces(answer, clock, _MOST_BODY_BYTES))
+        return _Body(content, hashlib.sha256(content).hexdigest())
+
+    def _pieces(self, answer: httpx.Response, clock: "_Stopwatch", most_bytes: int) -> Iterator[bytes]:
         """Read a body as it is on the wire, bounded in bytes and in time."""
         if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
             raise httpx.RemoteProtocolError("the answer is encoded, though identity was asked for")
-        body = bytearray()
+        size_bytes = 0
         for piece in answer.iter_raw():
-            body += piece
-            if len(body) > _MOST_BODY_BYTES:
-                raise httpx.RemoteProtocolError("the answer is larger than any of the contract's")
+            size_bytes += len(piece)
+            if size_bytes > most_bytes:
+                raise httpx.RemoteProtocolError("the answer is larger than it may be")
             if clock.elapsed_ms() > self._timeouts.total_seconds * 1000:
                 raise httpx.ReadTimeout("the answer took too long")
-        return bytes(body)
+            yield piece
 
 
 class _Stopwatch:
@@ -143,9 +124,17 @@ class _Stopwatch:
         return (time.perf_counter() - self._began) * 1000
 
 
-def _whole_reply(request: Request, attempt: int, clock: _Stopwatch, answer: httpx.Response, body: bytes) -> Reply:
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What is kept of a body in memory, and the digest of all of it."""
+
+    content: bytes
+    sha256: str
+
+
+def _whole_reply(request: Request, attempt: int, clock: _Stopwatch, answer: httpx.Response, body: _Body) -> Reply:
     expects_json = request.call.is_keyed or request.call is Call.HEALTH
-    document = _json_of(body) if expects_json else None
+    document = json_of(body.content) if expects_json else None
     unreadable = expects_json and answer.is_success and document is None
     exchange = _exchange(
         request,
@@ -155,7 +144,7 @@ def _whole_reply(request: Request, attempt: int, clock: _Stopwatch, answer: http
         failure=Failure.BAD_ANSWER if unreadable else None,
         error_code=None if answer.is_success else text_of(object_of(document).get("code")),
     )
-    return Reply(exchange, body, document)
+    return Reply(exchange, document, body.sha256)
 
 
 def _broken_reply(
@@ -198,22 +187,3 @@ def _exchange(
 
 def _first(headers: httpx.Headers, names: Iterable[str]) -> str | None:
     return next((headers[name][:200] for name in names if headers.get(name)), None)
-
-
-def _json_of(body: bytes) -> object:
-    """Parse JSON as the standard has it; None for whatever is not (NaN, too deep, too large a number, no UTF-8)."""
-    try:
-        return json.loads(body, parse_constant=_refuse, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _refuse(word: str) -> Callable[[], None]:
-    raise ValueError(f"{word} is no JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in {float("inf"), float("-inf")}:
-        raise ValueError("a number beyond all bounds")
-    return number

@@ -3,7 +3,7 @@
 import json
 import math
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 from pydantic import BeforeValidator
 
@@ -53,10 +53,29 @@ def list_of_objects(value: object) -> list[dict[str, object]]:
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
+def json_of(body: bytes) -> object:
+    """Parse JSON as the standard has it; None for whatever is not (NaN, no UTF-8, numbers or depths beyond bounds)."""
+    try:
+        return json.loads(body, parse_constant=_refuse, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return None
+
+
 def canonical_json(value: object) -> str:
     """Write received JSON in one spelling: sorted keys, no spaces, text as UTF-8 can hold it."""
     written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return written.encode("utf-8", "replace").decode()
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number beyond all bounds")
+    return number
 
 
 Text = Annotated[str | None, BeforeValidator(text_of)]
