@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from http import HTTPStatus
 
 from proofsweep.contract.headers import AnswerHeaders
 
@@ -65,6 +66,11 @@ class Exchange:
     def is_success(self) -> bool:
         """Say whether the status is 2xx and the answer could be read whole."""
         return self.failure is None and 200 <= (self.status or 0) < 300  # noqa: PLR2004 - the class of statuses
+
+    @property
+    def is_throttled(self) -> bool:
+        """Say whether the service asks for patience: neither an answer nor a failure (contract, Errors 5)."""
+        return self.call.is_keyed and self.status == HTTPStatus.TOO_MANY_REQUESTS
 
     @property
     def is_charged(self) -> bool:

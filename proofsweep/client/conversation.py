@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeVar, assert_never
 
+from pydantic import SecretStr
+
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.gate import Gate
 from proofsweep.client.keys import CurrentKey
+from proofsweep.client.messages import Reply, Request
 from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
-from proofsweep.client.transport import Reply, Request, Transport
+from proofsweep.client.transport import Transport
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop, ServiceError, SlotRefused
 
 _LONG_PAUSE_SECONDS = 120.0
@@ -46,7 +49,7 @@ class Conversation:
     record: Callable[[Exchange], None]
     _attempts: Counter[Call] = field(default_factory=Counter)
     _failures: Counter[Call] = field(default_factory=Counter)
-    _fresh_slots: int = 0
+    _fresh_slots: Counter[Call] = field(default_factory=Counter)
 
     def ask(self, request: Request) -> Reply:
         """Make a call until it is answered with a 2xx that can be read.
@@ -57,39 +60,40 @@ class Conversation:
             RunMustStop: nothing more can be asked in this leg.
         """
         while True:
-            reply = self._exchange(request)
+            if request.call.is_keyed:
+                self.line.gate.wait_turn()
+            key = self.line.key.get()
+            reply = self._exchange(request, key)
             if reply.exchange.is_success:
                 self._failures[request.call] = 0
                 return reply
-            self._obey(reply.exchange)
+            self._obey(reply.exchange, key)
 
-    def _exchange(self, request: Request) -> Reply:
-        self.line.gate.wait_turn()
+    def _exchange(self, request: Request, key: SecretStr) -> Reply:
         self._attempts[request.call] += 1
-        key = self.line.key.get() if request.call.is_keyed else None
-        reply = self.line.transport.send(request, attempt=self._attempts[request.call], key=key)
+        sent_key = key if request.call.is_keyed else None
+        reply = self.line.transport.send(request, attempt=self._attempts[request.call], key=sent_key)
         self.record(reply.exchange)
         self.line.gate.learn(reply.exchange)
         return reply
 
-    def _obey(self, exchange: Exchange) -> None:
-        """Do what the retry rule says: come back to ask again, or raise."""
-        self._failures[exchange.call] += 1
+    def _obey(self, exchange: Exchange, key: SecretStr) -> None:
+        """Do what the retry rule says: come back to ask again, or raise. `key` is the one that was sent."""
+        self._failures[exchange.call] += not exchange.is_throttled
         decision = decide(
             exchange,
             self.line.policy,
             failures=self._failures[exchange.call],
-            fresh_slots=self._fresh_slots,
+            fresh_slots=self._fresh_slots[exchange.call],
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
         )
         match decision:
             case Retry(wait_seconds):
                 self.line.gate.stop.rest(wait_seconds)
             case PauseAll(wait_seconds):
-                self._failures[exchange.call] -= 1
-                self._wait_out_throttle(exchange, wait_seconds)
+                self._wait_with_all(exchange, wait_seconds)
             case RenewKey():
-                self._renew_key()
+                self._renew_key(key)
             case FreshSlot(wait_seconds):
                 self._leave_slot(exchange, wait_seconds)
             case GiveUp(reason):
@@ -97,12 +101,13 @@ class Conversation:
             case _:
                 assert_never(decision)
 
-    def _wait_out_throttle(self, exchange: Exchange, wait_seconds: float) -> None:
+    def _wait_with_all(self, exchange: Exchange, wait_seconds: float) -> None:
         """Tell a busy lane from an exhausted quota; both answer 429 with the same code (contract, Errors 5)."""
-        if exchange.headers.rate_remaining == 0 or wait_seconds > _LONG_PAUSE_SECONDS:
+        may_be_exhausted = exchange.headers.rate_remaining == 0 or wait_seconds > _LONG_PAUSE_SECONDS
+        if exchange.is_throttled and may_be_exhausted:
             self._stop_if_exhausted(exchange)
         self.line.gate.pause_all(wait_seconds)
-        self.line.gate.wait_turn()
+        self.line.gate.stop.rest(wait_seconds)
 
     def _stop_if_exhausted(self, exchange: Exchange) -> None:
         """Let one thread ask GET /partner/usage, whose headroom is the authoritative one (contract, Limits)."""
@@ -121,10 +126,10 @@ class Conversation:
         except CallFailed:
             return None
 
-    def _renew_key(self) -> None:
+    def _renew_key(self, refused: SecretStr) -> None:
         """Go on with another key if its source now holds one; else nobody can go on (contract, Authentication 3)."""
         try:
-            renewed = self.line.key.renew(self.line.key.get())
+            renewed = self.line.key.renew(refused)
         except ConfigError:
             renewed = False
         if not renewed:
@@ -135,7 +140,7 @@ class Conversation:
         raise reason
 
     def _leave_slot(self, exchange: Exchange, wait_seconds: float) -> None:
-        self._fresh_slots += 1
+        self._fresh_slots[exchange.call] += 1
         self.line.gate.stop.rest(wait_seconds)
         raise _error(SlotSpent, exchange, "slot_refused")
 

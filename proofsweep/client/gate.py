@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.breaker import Breaker
@@ -41,13 +40,15 @@ class Gate:
             self.stop.rest(wait)
 
     def pause_all(self, wait_seconds: float) -> None:
-        """Hold everybody back after a 429; ends the leg when that takes too long."""
+        """Hold everybody back for so long; ends the leg when nobody was let through for too long."""
         with self._lock:
             now = self._clock()
             self._pacer.was_throttled(now, wait_seconds)
             hopeless = self._pacer.is_hopeless(now)
         if hopeless:
-            self.stop.pull(RunMustStop("The service throttles for longer than a run should wait.", ended_by="breaker"))
+            self.stop.pull(
+                RunMustStop("The service asks for a longer wait than a run should make.", ended_by="breaker")
+            )
 
     def learn(self, exchange: Exchange) -> None:
         """Take note of an exchange; ends the leg when its call fails for everyone."""
@@ -65,7 +66,7 @@ class Gate:
         if is_transient(exchange) or (exchange.call is Call.SLOT and not exchange.is_success):
             return self._breaker.failed(exchange.call, self._clock())
         self._breaker.succeeded(exchange.call)
-        if exchange.call.is_keyed and exchange.status != HTTPStatus.TOO_MANY_REQUESTS:
+        if exchange.call.is_keyed and not exchange.is_throttled:
             self._pacer.was_admitted()
         return False
 

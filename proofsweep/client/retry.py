@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from proofsweep.batch.exchanges import Call, Exchange, Failure
+from proofsweep.batch.exchanges import Call, Exchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class PauseAll:
-    """The service throttles: nobody sends for so long, then this call is made again."""
+    """The service throttles or is closed: nobody sends for so long, then this call is made again."""
 
     wait_seconds: float
 
@@ -65,28 +65,30 @@ def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slot
     Args:
         exchange: the one that failed.
         policy: how patient to be.
-        failures: transient failures of this call so far, this one included.
-        fresh_slots: slots beyond the first that this item has had already.
+        failures: of this call since its last success, this one included; being throttled is none.
+        fresh_slots: slots that were asked for because this very call had spent the last one.
         jitter: a random number in 0..1.
     """
-    wait = max(policy.backoff(failures, jitter), exchange.headers.retry_after_seconds or 0.0)
-    if exchange.call in {Call.SLOT, Call.DOWNLOAD}:
-        return _after_storage(exchange, policy, wait, failures)
-    if exchange.status == HTTPStatus.TOO_MANY_REQUESTS:
-        return _after_throttle(exchange, wait)
-    if exchange.status == HTTPStatus.FORBIDDEN:
+    if exchange.call is Call.SLOT:
+        return _after_slot(exchange, policy, failures, jitter)
+    if exchange.is_throttled:
+        return _after_throttle(exchange, policy, jitter)
+    if exchange.call.is_keyed and exchange.status == HTTPStatus.FORBIDDEN:
         return RenewKey()
     if is_transient(exchange):
-        return Retry(wait) if failures < policy.attempts else GiveUp(reason_of(exchange))
+        return _after_outage(exchange, policy, failures, jitter)
     if exchange.call is Call.VERIFY and _is_client_error(exchange.status) and fresh_slots == 0:
         return FreshSlot(0.0)
     return GiveUp(reason_of(exchange))
 
 
 def is_transient(exchange: Exchange) -> bool:
-    """Say whether waiting can heal it: a 5xx, no answer, or an answer that broke off."""
-    server_failed = (exchange.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return server_failed or exchange.failure in {Failure.TIMEOUT, Failure.CONNECTION, Failure.BAD_ANSWER}
+    """Say whether waiting can heal it: a 5xx, no answer, an answer that broke off, or a busy storage target."""
+    if exchange.is_throttled:
+        return False
+    status = exchange.status or 0
+    busy = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
+    return busy or exchange.failure is not None
 
 
 def reason_of(exchange: Exchange) -> str:
@@ -96,20 +98,36 @@ def reason_of(exchange: Exchange) -> str:
     return "slot_refused" if exchange.call is Call.SLOT else f"http_{exchange.status}"
 
 
-def _after_throttle(exchange: Exchange, wait: float) -> Decision:
-    """Wait as told. Rotation has a lane of its own, so its throttle holds back nobody else."""
-    told = exchange.headers.retry_after_seconds
-    seconds = wait if told is None else told
-    return Retry(seconds) if exchange.call is Call.ROTATE else PauseAll(seconds)
+def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> Decision:
+    """Wait as told. Rotation has a lane of its own (contract, Endpoints 3), so its throttle holds back nobody else."""
+    wait = exchange.headers.retry_after_seconds or policy.backoff(exchange.attempt, jitter)
+    if exchange.call is not Call.ROTATE:
+        return PauseAll(wait)
+    return Retry(wait) if exchange.attempt < policy.attempts else GiveUp(reason_of(exchange))
 
 
-def _after_storage(exchange: Exchange, policy: RetryPolicy, wait: float, failures: int) -> Decision:
+def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
+    """Back off; a service that asks for a longer wait than ours is closed to everybody for so long."""
+    if failures >= policy.attempts:
+        return GiveUp(reason_of(exchange))
+    told = exchange.headers.retry_after_seconds or 0.0
+    if told > policy.longest_wait_seconds and exchange.call.is_keyed:
+        return PauseAll(told)
+    return Retry(_wait(exchange, policy, failures, jitter))
+
+
+def _after_slot(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
     """Read the storage target's answer: its 403 is an expired slot and says nothing of the key."""
     expired = exchange.status == HTTPStatus.FORBIDDEN
-    busy = exchange.status == HTTPStatus.TOO_MANY_REQUESTS
-    if (expired or busy or is_transient(exchange)) and failures < policy.attempts:
-        return FreshSlot(0.0 if expired and failures == 1 else wait)
-    return GiveUp(reason_of(exchange))
+    if not (expired or is_transient(exchange)) or failures >= policy.attempts:
+        return GiveUp(reason_of(exchange))
+    return FreshSlot(0.0 if expired and failures == 1 else _wait(exchange, policy, failures, jitter))
+
+
+def _wait(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> float:
+    """Wait as told if that is longer than our own wait, but never longer than the policy's longest."""
+    told = exchange.headers.retry_after_seconds or 0.0
+    return max(policy.backoff(failures, jitter), min(told, policy.longest_wait_seconds))
 
 
 def _is_client_error(status: int | None) -> bool:
