@@ -54,20 +54,15 @@ class FolderStore:
         return str(self._root)
 
     def create(self, name: str, content: bytes) -> None:
-        """Write beside, make durable, then link: a name exists only with its whole content."""
+        """Make a file and, where they are missing, its folders."""
         path = self._root / name
-        draft = path.parent / f".draft-{secrets.token_hex(8)}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_durably(draft, content)
-            path.hardlink_to(draft)
-            _make_durable(path.parent)
-        except FileExistsError as error:
-            raise NameTaken(f"{name} exists already.") from error
+            is_ours = _was_created(path, content)
         except OSError as error:
             raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
-        finally:
-            draft.unlink(missing_ok=True)
+        if not is_ours:
+            raise NameTaken(f"{name} exists already.")
 
     def read(self, name: str) -> bytes | None:
         """Read the file, if there is one."""
@@ -114,6 +109,20 @@ def open_store(url: str) -> Store:
     if scheme == "file":
         return FolderStore(Path(rest).absolute())
     raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder.")
+
+
+def _was_created(path: Path, content: bytes) -> bool:
+    """Write beside, make durable, then link: a name exists only with its whole content. False when it is taken."""
+    draft = path.parent / f".draft-{secrets.token_hex(8)}"
+    try:
+        _write_durably(draft, content)
+        path.hardlink_to(draft)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    _make_durable(path.parent)
+    return True
 
 
 def _write_durably(path: Path, content: bytes) -> None:
