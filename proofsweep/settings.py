@@ -48,7 +48,7 @@ class ServiceSettings(Section):
     @classmethod
     def _without_trailing_slash(cls, url: str) -> str:
         parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or "?" in url or "#" in url:
             raise ValueError("must be an http(s) URL like https://host/v1")
         if parts.username is not None or parts.password is not None:
             raise ValueError("must hold no user name or password")
@@ -154,6 +154,7 @@ def load_settings(config: str | None = None) -> Settings:
     """
     name = config or os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
     path = _path_of(name)
+    _refuse_unknown_sections()
     try:
         return Settings(**_without_overridden_key(tomllib.loads(path.read_text(encoding="utf-8"))))
     except OSError as error:
@@ -182,13 +183,23 @@ def _path_of(name: str) -> Path:
     )
 
 
+def _refuse_unknown_sections() -> None:
+    """Name a variable whose section does not exist: nobody else would, and what it sets would be lost."""
+    for name in os.environ:
+        section, is_nested, _ = name.upper().removeprefix("PROOFSWEEP_").lower().partition("__")
+        if name.upper().startswith("PROOFSWEEP_") and is_nested and section not in Settings.model_fields:
+            raise ConfigError(f"{name} sets nothing: there is no section {section!r} of settings.")
+
+
 def _without_overridden_key(profile: dict[str, Any]) -> dict[str, Any]:
     """Leave out where the profile keeps the key, if the environment names another place."""
     prefix = "PROOFSWEEP_SERVICE__API_KEY_"
     if not any(name.upper().startswith(prefix) and value for name, value in os.environ.items()):
         return profile
-    service = {name: value for name, value in profile.get("service", {}).items() if not name.startswith("api_key_")}
-    return profile | {"service": service}
+    service = profile.get("service")
+    if not isinstance(service, dict):
+        return profile
+    return profile | {"service": {name: value for name, value in service.items() if not name.startswith("api_key_")}}
 
 
 def _is_loopback(host: str) -> bool:
