@@ -38,18 +38,25 @@ class Journal:
                 self._waiting["verdicts"].append(verdict)
 
     def flush(self) -> None:
-        """Write down what waits, exchanges first: a row in the journal has its audit trail there."""
+        """Write down what waits, exchanges first: a row in the journal has its audit trail there.
+
+        Raises:
+            ResultsError: the store cannot be written; what waits goes on waiting, for another flush.
+        """
         with self._flushing:
             with self._lock:
-                waiting, self._waiting = self._waiting, {"verdicts": [], "exchanges": []}
-                self._segments += 1
+                waiting = {table: list(rows) for table, rows in self._waiting.items()}
+            self._segments += 1
             for table in ("exchanges", "verdicts"):
-                if waiting[table]:
-                    name = f"{self._folder()}/{table}-{self.writer}-{self._segments:06}.arrow"
-                    self.results.store.create(name, _arrow_of(waiting[table], SCHEMAS[table]))
+                self._write(table, waiting[table])
 
-    def _folder(self) -> str:
-        return layout.journal_folder(self.run_id, self.leg)
+    def _write(self, table: str, rows: Sequence[Row]) -> None:
+        if rows:
+            folder = layout.journal_folder(self.run_id, self.leg)
+            name = f"{folder}/{table}-{self.writer}-{self._segments:06}.arrow"
+            self.results.store.create(name, _arrow_of(rows, SCHEMAS[table]))
+            with self._lock:
+                del self._waiting[table][: len(rows)]
 
 
 def read_journal(results: Results, run_id: str, leg: int, table: str) -> Iterator[pa.Table]:
