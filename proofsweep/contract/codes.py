@@ -18,6 +18,8 @@ class ErrorCode(StrEnum):
     INTERNAL = "internal"
 
 
+_BY_SLUG: Mapping[str, ErrorCode] = MappingProxyType({str(code): code for code in ErrorCode})
+
 _BY_STATUS: Mapping[int, ErrorCode] = MappingProxyType(
     {
         HTTPStatus.BAD_REQUEST: ErrorCode.INVALID_REQUEST,
@@ -37,8 +39,10 @@ def meaning_of(status: int, code: str | None) -> ErrorCode:
     """
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ErrorCode.RATE_LIMITED
-    if code in ErrorCode.__members__.values():
-        return ErrorCode(code or "")
+    return _BY_SLUG.get(code or "") or _of_class(status)
+
+
+def _of_class(status: int) -> ErrorCode:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ErrorCode.INTERNAL
     return _BY_STATUS.get(status, ErrorCode.INVALID_REQUEST)
