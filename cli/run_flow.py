@@ -13,6 +13,7 @@ from proofsweep.bootstrap import results_for
 from proofsweep.reporting.run_seen import RunSeen, describe_run
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
+from proofsweep.storage.results import Results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,24 +29,30 @@ class Asked:
         """Where text goes; with `--json` stdout is the object's alone."""
         return console(to_stderr=self.as_json)
 
+    @property
+    def results(self) -> Results:
+        """The results store that is meant."""
+        return results_for(load_settings(self.config), self.results_url)
+
     def run_seen(self, run_id: str) -> RunSeen:
         """Read how a run stands."""
-        return describe_run(results_for(load_settings(self.config), self.results_url), run_id)
+        return describe_run(self.results, run_id)
 
 
 def verify_run(run_id: str, asked: Asked, server: EmbeddedServer | None) -> int:
     """Run a leg of a planned run through Prefect, say what came of it, and give the exit code."""
-    before = asked.run_seen(run_id)
     if server is not None:
         server.wait_until_up()
-    _run_quietly(run_id, asked, before)
+    before = asked.run_seen(run_id)
+    if before.remaining:
+        _run_quietly(run_id, asked, before)
     return report(run_id, asked)
 
 
 def report(run_id: str, asked: Asked) -> int:
     """Print a run's summary; give its exit code."""
     run = asked.run_seen(run_id)
-    results_url = results_for(load_settings(asked.config), asked.results_url).store.url
+    results_url = asked.results.store.url
     if asked.as_json:
         print_json(json_of(run, results_url))
     else:
@@ -55,11 +62,15 @@ def report(run_id: str, asked: Asked) -> int:
 
 def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
     """Run the flow with its log lines going to the server alone: the terminal shows progress and errors our way."""
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect takes seconds to import
+    from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler  # noqa: PLC0415 - seconds to import
 
-    for name in ("prefect", "prefect.flow_runs", "prefect.task_runs", "proofsweep"):
-        for handler in logging.getLogger(name).handlers:
-            if type(handler).__name__ == "PrefectConsoleHandler":
-                handler.setLevel(logging.CRITICAL + 1)
-    with watched(asked.out, before.plan.items, before.finished):
-        verify_catalog(run_id=run_id, config=asked.config, results=asked.results_url)
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415
+
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, PrefectConsoleHandler):
+            handler.setLevel(logging.CRITICAL + 1)
+    try:
+        with watched(asked.out, before.plan.items, before.finished):
+            verify_catalog(run_id=run_id, config=asked.config, results=asked.results_url)
+    finally:
+        APILogHandler().flush()

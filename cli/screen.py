@@ -4,7 +4,6 @@ import json
 import sys
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -31,8 +30,11 @@ def print_summary(out: Console, run: RunSeen, results_url: str) -> None:
     """Print a run's summary, to be read in ten seconds."""
     out.print()
     out.print(Text(f"Run {run.plan.run_id}", style="bold"), Text(f"— {ending_of(run)}"))
-    out.print(Padding(_counts(run), (1, 0, 1, 2)))
-    out.print(Padding(_kinds(run), (0, 0, 1, 2)))
+    out.print()
+    out.print("  ", _counts(run), sep="")
+    out.print()
+    out.print(_kinds(run))
+    out.print()
     totals = json_of(run, results_url)
     out.print(
         f"  {totals['calls']:,} keyed calls, {size_text(run.total('bytes_sent'))} sent, "
@@ -62,7 +64,7 @@ def _counts(run: RunSeen) -> Text:
 
 
 def _kinds(run: RunSeen) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=True, header_style="bold")
     table.add_column("rows", justify="right")
     table.add_column("outcome")
     table.add_column("what to do")

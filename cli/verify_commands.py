@@ -5,10 +5,11 @@ import typer
 from cli.embedded_server import prefect_api
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import Asked, report, verify_run
-from proofsweep.bootstrap import catalog_has_changed, engine, plan_catalog, results_for
+from proofsweep.bootstrap import catalog_has_changed, engine, plan_catalog, utc_now
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.run_seen import newest_unfinished
 from proofsweep.settings import load_settings
+from proofsweep.usecases.open_leg import settle_last_leg
 
 
 def add_to(app: typer.Typer) -> None:
@@ -47,6 +48,7 @@ def resume(
     """Go on with a run that did not end. A finished one is not touched: its summary and exit code are given."""
     asked = Asked(config=config, results_url=results, as_json=as_json)
     run_id = run_id or _newest_unfinished(asked)
+    settle_last_leg(asked.results, asked.results.plan(run_id), utc_now)
     before = asked.run_seen(run_id)
     if before.remaining == 0:
         return report(run_id, asked)
@@ -59,11 +61,11 @@ def resume(
 
 
 def _newest_unfinished(asked: Asked) -> str:
-    results = results_for(load_settings(asked.config), asked.results_url)
-    run_id = newest_unfinished(results)
-    if run_id is None:
-        raise ResultsError(f"There is no unfinished run in {results.store.url}.")
-    return run_id
+    """Name the run to go on with; where all are finished, the newest, whose exit code is then given."""
+    run_ids = asked.results.run_ids()
+    if not run_ids:
+        raise ResultsError(f"There is no run in {asked.results.store.url}; begin one with: proofsweep verify CATALOG")
+    return newest_unfinished(asked.results) or run_ids[-1]
 
 
 def _read_block(name: str) -> str:

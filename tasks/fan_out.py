@@ -18,10 +18,11 @@ ITEMS_AT_ONCE = 16
 """Tasks of a small run are single items, and mostly wait."""
 
 
-def fan_out(place: Place, pieces: Sequence[Slice], *, is_small: bool) -> int:
-    """Run one task for each slice, and wait for all; give the number of rows finished."""
+def fan_out(place: Place, pieces: Sequence[Slice], *, is_small: bool) -> None:
+    """Run one task for each slice, and wait for all; what a task raised is raised here."""
     at_once = ITEMS_AT_ONCE if is_small else SHARDS_AT_ONCE
-    with ThreadPoolTaskRunner(max_workers=at_once) as runner:  # type: ignore[var-annotated]  # its stubs know no sync task
-        futures = runner.map(upload_then_verify, {"place": unmapped(place), "piece": list(pieces)})  # type: ignore[arg-type]
+    with ThreadPoolTaskRunner(max_workers=at_once) as runner:  # type: ignore[var-annotated]  # it may run any task
+        futures = runner.map(upload_then_verify, {"place": unmapped(place), "piece": list(pieces)})
         wait(list(futures))
-    return sum(int(future.result()) for future in futures)
+    for future in futures:
+        future.result()

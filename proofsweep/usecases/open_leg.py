@@ -19,30 +19,33 @@ def open_leg(results: Results, plan: Plan, clock: Clock) -> int:
     Raises:
         RunIsActive: another leg is alive; the message names its holder.
     """
+    settle_last_leg(results, plan, clock)
     legs = Legs(results, plan.run_id, clock)
-    last = max(legs.numbers(), default=0)
-    if last:
-        finish_last_leg(legs, plan, last)
+    leg = max(legs.numbers(), default=0) + 1
     try:
-        legs.claim(last + 1)
+        legs.claim(leg)
     except NameTaken as taken:
-        raise _active(plan, last + 1, legs.holder(last + 1)) from taken
-    return last + 1
+        raise _active(plan, leg, legs.holder(leg)) from taken
+    return leg
 
 
-def finish_last_leg(legs: Legs, plan: Plan, last: int) -> None:
+def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
     """See that the leg before is over: publish a dead one's journal, under its own part names.
 
     Raises:
         RunIsActive: it is alive.
     """
+    legs = Legs(results, plan.run_id, clock)
+    last = max(legs.numbers(), default=0)
+    if last == 0:
+        return
     if legs.receipt(last) is not None:
-        write_runs_row(legs.results, plan, legs, last)
+        write_runs_row(results, plan, legs, last)
         return
     if legs.is_alive(last):
         raise _active(plan, last, legs.holder(last))
+    settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED), legs)
     log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=last)
-    settle_leg(legs.results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED), legs)
 
 
 def _active(plan: Plan, leg: int, holder: Claim | None) -> RunIsActive:
