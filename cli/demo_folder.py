@@ -1,0 +1,104 @@
+"""The folder that `proofsweep demo` leaves behind, and how the next demo takes its place."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from proofsweep.errors import ConfigError
+
+_MARK = "# Made by `proofsweep demo`\n"
+_README = """
+The next demo in this folder replaces it.
+
+- `catalog/`: sample audio and sidecars, each for one answer
+- `results/`: the tables: `verdicts`, `exchanges` and `runs`, as Parquet
+- `proofsweep.toml`: the settings of the demo
+- `sandbox/`: the home of the local partner service: its key, registry and uploads
+
+Look at the run again:
+
+    {program} status --config {config}
+
+Serve the sandbox again, and verify the catalog once more:
+
+    {program} sandbox --home {sandbox} --port {port}
+    {program} verify {catalog} --config {config}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoFolder:
+    """Where a demo keeps what it makes."""
+
+    root: Path
+
+    @property
+    def catalog(self) -> Path:
+        """Sample audio and sidecars."""
+        return self.root / "catalog"
+
+    @property
+    def results(self) -> Path:
+        """The results store."""
+        return self.root / "results"
+
+    @property
+    def sandbox(self) -> Path:
+        """The sandbox's home."""
+        return self.root / "sandbox"
+
+    @property
+    def config(self) -> Path:
+        """Settings that a person can use again."""
+        return self.root / "proofsweep.toml"
+
+    @property
+    def readme(self) -> Path:
+        """Says what is here; its first line marks the folder as a demo's."""
+        return self.root / "README.md"
+
+    def make_room(self) -> None:
+        """Make the folder; take away what an earlier demo left in it, and nothing else.
+
+        Raises:
+            ConfigError: the folder holds something else, or cannot be written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            if any(self.root.iterdir()) and not self._is_a_demos():
+                raise ConfigError(f"{self.root} is not empty and not a demo's; name another folder with --folder.")
+            for old in (self.catalog, self.results, self.sandbox):
+                if old.exists():
+                    shutil.rmtree(old)
+            self.readme.write_text(_MARK, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(
+                f"The folder {self.root} cannot be used for a demo ({error.strerror or error})."
+            ) from error
+
+    def write_config(self, base_url: str, key_file: Path) -> None:
+        """Write the settings for the demo's sandbox and results; a JSON string is a TOML string too."""
+        key, results = json.dumps(str(key_file.absolute())), json.dumps(str(self.results.absolute()))
+        lines = [
+            "# The settings of a demo; its sandbox no longer runs, README.md tells how to serve it again.",
+            "[service]",
+            f"base_url = {json.dumps(base_url)}",
+            'environment = "sandbox"',
+            f"api_key_file = {key}",
+            'sidecar_field = "sidecar"',
+            "",
+            "[results]",
+            f"url = {results}",
+        ]
+        self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def write_readme(self, program: str, port: int) -> None:
+        """Tell whoever finds the folder what is in it."""
+        text = _README.format(
+            program=program, config=self.config, sandbox=self.sandbox, port=port, catalog=self.catalog
+        )
+        self.readme.write_text(_MARK + text, encoding="utf-8")
+
+    def _is_a_demos(self) -> bool:
+        return self.readme.is_file() and self.readme.read_text(errors="replace").startswith(_MARK)

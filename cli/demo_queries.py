@@ -1,0 +1,37 @@
+"""Two looks at the tables of a demo: each is shown as it would be typed, and run as it is shown."""
+
+from pathlib import Path
+from textwrap import indent
+
+import duckdb
+import pandas as pd
+from rich.console import Console
+
+from proofsweep import results
+
+_SQL = """\
+SELECT mode, verdict, count(*) AS files,
+       round(avg(grade_human), 2) AS grade_human, round(median(verify_ms)) AS verify_ms
+FROM '{store}/verdicts/*/*.parquet'
+WHERE verdict IS NOT NULL
+GROUP BY ALL ORDER BY mode, files DESC"""
+
+_PANDAS = """\
+results.open_results({store!r}).pandas("verdicts").pivot_table(
+    index="audio_format", columns="outcome", aggfunc="size", fill_value=0
+)"""
+
+
+def show_queries(out: Console, store: Path) -> None:
+    """Query a results store with DuckDB and with pandas, and show both question and answer."""
+    sql = _SQL.format(store=str(store).replace("'", "''"))
+    _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
+    expression = _PANDAS.format(store=str(store))
+    frame: pd.DataFrame = eval(expression, {"results": results})  # noqa: S307 - our own text, just as it is shown
+    _show(out, "pandas", expression, frame.to_string())
+
+
+def _show(out: Console, title: str, question: str, answer: str) -> None:
+    out.print(title, style="bold")
+    out.print(indent(question, "  "), style="cyan", markup=False, soft_wrap=True)
+    out.print(indent(answer.rstrip(), "  ") + "\n", markup=False, soft_wrap=True)

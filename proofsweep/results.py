@@ -1,0 +1,126 @@
+"""Open a results store from Python.
+
+    from proofsweep import results
+
+    store = results.open_results("results")
+    store.verdicts(columns=["audio", "verdict"])            # pyarrow.Table
+    store.pandas("verdicts", run_id=store.latest_run())     # pandas.DataFrame, Arrow-backed
+
+The columns of the three tables are declared in `proofsweep.batch.rows`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results import SCHEMAS, Results
+from proofsweep.storage.stores import open_store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TableName = Literal["verdicts", "exchanges", "runs"]
+
+
+class ResultsStore:
+    """The tables of one results store; every look reads what is there at that moment.
+
+    With a `run_id` a table holds that run's rows only, with `columns` only those, in that order. Both may also be had
+    while the run goes on.
+    """
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    @property
+    def url(self) -> str:
+        """Where the store is."""
+        return self._results.store.url
+
+    def run_ids(self) -> list[str]:
+        """List the runs, oldest first."""
+        return self._results.run_ids()
+
+    def latest_run(self) -> str:
+        """Name the newest run.
+
+        Raises:
+            ResultsError: there is none.
+        """
+        run_ids = self.run_ids()
+        if not run_ids:
+            raise ResultsError(f"There is no run in {self.url}.")
+        return run_ids[-1]
+
+    def verdicts(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Give one row per manifest row.
+
+        Example:
+            `store.verdicts(columns=["audio", "outcome", "reason"]).to_pylist()`
+        """
+        return self.table("verdicts", run_id, columns)
+
+    def exchanges(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Give one row per HTTP exchange: the audit trail, with the partner's request IDs.
+
+        Example:
+            `store.exchanges(store.latest_run(), ["call", "status", "request_id"])`
+        """
+        return self.table("exchanges", run_id, columns)
+
+    def runs(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Give one row per leg of a run; a leg that is not over has none yet.
+
+        Example:
+            `store.runs(columns=["run_id", "leg", "ended_by", "remaining"])`
+        """
+        return self.table("runs", run_id, columns)
+
+    def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Give one of the tables by its name.
+
+        Raises:
+            ResultsError: there is no such table, run or column, or the store cannot be read.
+        """
+        if table not in SCHEMAS:
+            raise ResultsError(f"There is no table {table!r}; there are {', '.join(SCHEMAS)}.")
+        unknown = set(columns or ()).difference(SCHEMAS[table].names)
+        if unknown:
+            raise ResultsError(f"The table {table} has no column {', '.join(sorted(unknown))}.")
+        names = self._results.all_parts(table) if run_id is None else self._parts_of(table, run_id)
+        return self._results.table(table, names, None if columns is None else list(columns))
+
+    def pandas(
+        self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None
+    ) -> "pd.DataFrame":
+        """Give one of the tables as a pandas frame whose columns keep their Arrow types, so that null stays null.
+
+        Example:
+            `store.pandas("verdicts").groupby("outcome").size()`
+
+        Raises:
+            ResultsError: as `table` does.
+        """
+        import pandas as pd  # noqa: PLC0415 - who wants Arrow alone need not wait for it
+
+        return self.table(table, run_id, columns).to_pandas(types_mapper=pd.ArrowDtype)
+
+    def _parts_of(self, table: TableName, run_id: str) -> list[str]:
+        return self._results.parts_of(table, self._results.plan(run_id))
+
+
+def open_results(url: str) -> ResultsStore:
+    """Open the results store at a folder's path or `file://` URL.
+
+    Example:
+        `open_results("results").latest_run()`
+
+    Raises:
+        ResultsError: no run was ever planned there, which mostly is a misspelt path.
+    """
+    results = Results(open_store(url))
+    if not results.store.folders("_runs"):
+        raise ResultsError(f"There is no results store at {results.store.url}.")
+    return ResultsStore(results)
