@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -18,7 +18,7 @@ demo: $(READY) ## verify a sample catalog against a local partner service, end t
 	@$(BIN)/proofsweep demo
 
 test: $(READY) ## run all tests
-	@$(BIN)/pytest --quiet
+	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4
 
 check: $(READY) ## format, lint, types and import contracts
 	@$(BIN)/ruff format --quiet --check --diff .
