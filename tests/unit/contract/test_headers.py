@@ -1,0 +1,105 @@
+"""Headers are read as what they are, a duration or an instant; junk is as good as absent."""
+
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofsweep.contract.headers import AnswerHeaders
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NAMES = ["Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Date", "Sunset"]
+
+
+def read(**headers: str) -> AnswerHeaders:
+    """Read headers that are named like Python arguments."""
+    return AnswerHeaders.read(httpx.Headers({name.replace("_", "-"): text for name, text in headers.items()}), now=NOW)
+
+
+def test_an_answer_without_headers_says_nothing() -> None:
+    """No header is promised on every answer but the request ID, and a proxy may lose that one too."""
+    assert read() == AnswerHeaders()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0),
+        ("7", 7.0),
+        (" 7 ", 7.0),
+        ("1.5", 1.5),
+        ("86400", 86_400.0),
+        ("Fri, 20 Nov 2026 12:00:30 GMT", 30.0),
+        ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
+        ("-1", None),
+        ("inf", None),
+        ("nan", None),
+        ("9" * 400, None),
+        ("1795176000", None),
+        ("soon", None),
+        ("", None),
+        ("\N{ARABIC-INDIC DIGIT SEVEN}", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2300", None),
+    ],
+)
+def test_retry_after_is_a_duration(text: str, seconds: float | None) -> None:
+    """Seconds to wait, or HTTP's own date form; an epoch second in its place is no duration of ours."""
+    assert AnswerHeaders.read({"retry-after": text}, now=NOW).retry_after_seconds == seconds
+
+
+def test_a_retry_date_is_reckoned_by_the_partner_s_own_clock() -> None:
+    """Where both clocks are told, the difference between them does not lengthen the wait."""
+    headers = read(retry_after="Fri, 20 Nov 2026 12:00:30 GMT", date="Fri, 20 Nov 2026 12:00:20 GMT")
+
+    assert headers.retry_after_seconds == 10.0
+
+
+def test_the_reset_is_an_instant_and_the_limit_a_plain_count() -> None:
+    """X-RateLimit-Reset holds epoch seconds, the other two hold calls."""
+    headers = read(x_ratelimit_reset="1795176000", x_ratelimit_limit="100000", x_ratelimit_remaining="0")
+
+    assert headers.rate_reset == datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+    assert (headers.rate_limit, headers.rate_remaining) == (100_000, 0)
+
+
+@pytest.mark.parametrize(
+    "junk", ["", "many", "-5", "1.5", "0x10", "1_000", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 19, "9" * 5_000]
+)
+def test_a_count_that_is_none_is_absent(junk: str) -> None:
+    """Nothing that 64 bits cannot hold, and nothing that is not plain digits, gets into the tables."""
+    headers = AnswerHeaders.read(dict.fromkeys(("x-ratelimit-remaining", "x-ratelimit-reset"), junk), now=NOW)
+
+    assert (headers.rate_remaining, headers.rate_reset) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("headers", "request_id"),
+    [
+        ({"X-Request-Id": "a-1", "x-amzn-RequestId": "b-2"}, "a-1"),
+        ({"x-amzn-requestid": "b-2"}, "b-2"),
+        ({"X-Request-Id": "  ", "x-amzn-requestid": "b-2"}, "b-2"),
+        ({"X-Request-Id": "a" * 5_000}, "a" * 200),
+        ({}, None),
+    ],
+)
+def test_the_request_id_has_two_names(headers: dict[str, str], request_id: str | None) -> None:
+    """X-Request-Id counts; x-amzn-requestid stands in for it; neither may flood a table."""
+    assert AnswerHeaders.read(httpx.Headers(headers), now=NOW).request_id == request_id
+
+
+def test_date_and_sunset_are_kept() -> None:
+    """The partner's clock as an instant, the announcement of a breaking change as its words."""
+    headers = read(date="Fri, 20 Nov 2026 13:00:00 +0100", sunset="Sat, 01 May 2027 00:00:00 GMT")
+
+    assert headers.partner_date == NOW
+    assert headers.sunset == "Sat, 01 May 2027 00:00:00 GMT"
+
+
+@given(st.dictionaries(st.sampled_from([name.lower() for name in NAMES]), st.text()))
+def test_no_header_whatsoever_raises(headers: dict[str, str]) -> None:
+    """Headers are read on every exchange; one that is broken must not break the exchange."""
+    read_headers = AnswerHeaders.read(headers, now=NOW)
+
+    assert read_headers.retry_after_seconds is None or read_headers.retry_after_seconds >= 0

@@ -1,0 +1,120 @@
+"""Mistyped members are read as far as they make sense, and never with an exception."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofsweep.contract.lenient import canonical_json, count_of, flag_of, instant_of, json_of, number_of, text_of
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (0.25, 0.25),
+        (3, 3.0),
+        ("0.25", 0.25),
+        (" 1e2 ", 100.0),
+        (True, None),
+        ("high", None),
+        ("", None),
+        ("nan", None),
+        ("Infinity", None),
+        (10**400, None),
+        (None, None),
+        ([0.25], None),
+    ],
+)
+def test_a_number_is_finite_or_absent(value: object, number: float | None) -> None:
+    """A number may be written as text; true is no number though Python counts with it."""
+    assert number_of(value) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [(12, 12), ("12", 12), (12.0, 12), (12.5, None), (2**63, None), (-(2**63), None), (True, None)]
+)
+def test_a_count_is_whole_and_fits_64_bits(value: object, count: int | None) -> None:
+    """What a table's column could not hold is absent."""
+    assert count_of(value) == count
+
+
+@pytest.mark.parametrize(
+    ("value", "instant"),
+    [
+        (1_795_176_000, datetime(2026, 11, 20, 12, 0, tzinfo=UTC)),
+        ("1795176000", datetime(2026, 11, 20, 12, 0, tzinfo=UTC)),
+        (0, datetime(1970, 1, 1, tzinfo=UTC)),
+        (253_402_300_799, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
+        (1_795_176_000_000, None),
+        (-1, None),
+        ("2026-11-20T12:00:00Z", None),
+        (None, None),
+    ],
+)
+def test_an_instant_is_in_epoch_seconds(value: object, instant: datetime | None) -> None:
+    """Milliseconds, negative numbers and the ISO text of an earlier release are no instant."""
+    assert instant_of(value) == instant
+
+
+@pytest.mark.parametrize("value", [None, 0, 1, "true", "false", [], {}])
+def test_only_a_boolean_is_a_flag(value: object) -> None:
+    """Absent and mistyped are unknown, which is not false."""
+    assert flag_of(value) is None
+    assert (flag_of(True), flag_of(False)) == (True, False)
+
+
+def test_text_can_always_be_stored() -> None:
+    """A lone surrogate, which JSON may hold and UTF-8 may not, is replaced; the rest of the text stays."""
+    assert text_of("Ж\ud800!") == "Ж?!"
+    assert text_of(7) is None
+
+
+def test_equal_json_is_written_alike() -> None:
+    """Neither the order of members nor spaces make a difference, and text stays readable."""
+    assert canonical_json({"b": [1, None], "a": "Ж"}) == '{"a":"Ж","b":[1,null]}'
+    assert canonical_json(json.loads('{"a": "Ж",\n "b": [1, null]}')) == '{"a":"Ж","b":[1,null]}'
+
+
+@given(JSON)
+def test_canonical_json_says_the_same_as_what_was_received(value: object) -> None:
+    """It reads back as the same value, and as UTF-8."""
+    assert json_of(canonical_json(value).encode()) == value
+
+
+@given(st.text(alphabet=st.characters(), max_size=20))
+def test_canonical_json_can_always_be_stored(text: str) -> None:
+    """Also the names of members may hold what UTF-8 cannot."""
+    canonical_json({text + "\ud800": text}).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b'{"good": true',
+        b'{"a": NaN}',
+        b'{"a": -Infinity}',
+        b'{"a": 1e999}',
+        b'{"a": ' + b"9" * 5_000 + b"}",
+        b'{"a": "\xff"}',
+        b"[" * 100_000,
+    ],
+    ids=lambda body: repr(body[:16]),
+)
+def test_what_is_no_json_is_none(body: bytes) -> None:
+    """A body that is cut off, too deep or beyond the standard is no answer, and no exception either."""
+    assert json_of(body) is None
+
+
+@given(st.binary())
+def test_no_body_whatsoever_raises(body: bytes) -> None:
+    """Whatever the bytes, reading them ends with a value."""
+    json.dumps(json_of(body))
