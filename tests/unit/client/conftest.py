@@ -1,0 +1,184 @@
+"""A partner made of bytes: a real socket on loopback that answers what a test has written down for it."""
+
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from proofsweep.batch.exchanges import Exchange
+from proofsweep.client.breaker import Breaker
+from proofsweep.client.conversation import Conversation, Line
+from proofsweep.client.gate import Gate
+from proofsweep.client.keys import CurrentKey, key_file
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.partner import Partner
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Timeouts, Transport
+
+KEY = "pk_SECRET_of_this_test"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request as it came over the wire; header names are lowercase."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class ScriptedServer:
+    """Answers each request with the next of its scripted bytes, and remembers what it was asked.
+
+    Attributes:
+        script: what is sent, answer by answer; the connection is closed after each. When it has run out, none comes.
+        reads_bodies: whether a body is read before the answer goes out.
+        resets: whether the connection is torn down, instead of closed, after the answer.
+    """
+
+    url: str
+    script: list[bytes] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    reads_bodies: bool = True
+    resets: bool = False
+
+    def targets(self) -> list[str]:
+        """Say what was asked for, in order."""
+        return [f"{request.method} {request.target}" for request in self.received]
+
+    def serve(self, connection: socket.socket, file: BinaryIO) -> None:
+        """Take one request and answer it."""
+        self.received.append(_read_request(file, reads_body=self.reads_bodies))
+        connection.sendall(self.script.pop(0) if self.script else b"")
+        if self.resets:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+
+
+def _read_request(file: BinaryIO, *, reads_body: bool) -> Received:
+    method, target, _ = file.readline().decode().split(" ")
+    headers: dict[str, str] = {}
+    while line := file.readline().decode("latin-1").strip():
+        name, _, text = line.partition(":")
+        headers[name.lower()] = text.strip()
+    body = file.read(int(headers.get("content-length", "0"))) if reads_body else b""
+    return Received(method, target, headers, body)
+
+
+@pytest.fixture
+def new_server() -> Iterator[Callable[[], ScriptedServer]]:
+    """Start servers, each an origin of its own, and stop them in the end."""
+    running: list[socketserver.ThreadingTCPServer] = []
+
+    def start() -> ScriptedServer:
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                script.serve(self.connection, self.rfile)
+
+        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        script = ScriptedServer(f"http://127.0.0.1:{server.server_address[1]}")
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        running.append(server)
+        return script
+
+    yield start
+    for server in running:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def api(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
+    """Give the partner's API, whose base URL is its `url` and then `/v1`."""
+    return new_server()
+
+
+@pytest.fixture
+def storage(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
+    """Give the storage target, which is another origin."""
+    return new_server()
+
+
+@pytest.fixture
+def key_path(tmp_path: Path) -> Path:
+    """Give the file that the key is read from."""
+    path = tmp_path / "key"
+    path.write_text(f"{KEY}\n")
+    return path
+
+
+@dataclass(slots=True)
+class Client:
+    """A partner client with everything it would share in a run, in reach of a test.
+
+    Attributes:
+        exchanges: recorded for the item, oldest first.
+        aside: recorded for no item.
+    """
+
+    partner: Partner
+    stop: StopSwitch
+    exchanges: list[Exchange]
+    aside: list[Exchange]
+
+    def facts(self) -> list[tuple[str, int | None, str | None]]:
+        """Tell each recorded exchange by its call, status and failure."""
+        return [(str(x.call), x.status, None if x.failure is None else str(x.failure)) for x in self.exchanges]
+
+
+@pytest.fixture
+def new_client(api: ScriptedServer, key_path: Path) -> Callable[..., Client]:
+    """Make a client of the API that waits next to nothing between its tries."""
+
+    def make(
+        *,
+        sidecar_field: str | None = "mark",
+        attempts: int = 3,
+        breaker: Breaker | None = None,
+        read_seconds: float = 30.0,
+        base_url: str | None = None,
+    ) -> Client:
+        stop, exchanges, aside = StopSwitch(), list[Exchange](), list[Exchange]()
+        line = Line(
+            base_url=base_url or f"{api.url}/v1",
+            transport=Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=read_seconds)),
+            gate=Gate(Pacer(), breaker or Breaker(), stop),
+            key=CurrentKey(key_file(key_path)),
+            policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),
+            record_aside=aside.append,
+        )
+        partner = Partner(sidecar_field=sidecar_field, talk=Conversation(line, exchanges.append))
+        return Client(partner, stop, exchanges, aside)
+
+    return make
+
+
+@pytest.fixture
+def client(new_client: Callable[..., Client]) -> Client:
+    """Give one such client as it comes."""
+    return new_client()
+
+
+@pytest.fixture
+def answer() -> Callable[..., bytes]:
+    """Write answers: a status, a body, and headers whose names are given like Python arguments."""
+
+    def write(status: int = 200, body: bytes = b"{}", **headers: str) -> bytes:
+        named = {"x-request-id": "rid-1", "content-length": str(len(body))}
+        named |= {name.replace("_", "-"): text for name, text in headers.items()}
+        lines = [
+            f"HTTP/1.1 {status} Whatever",
+            "connection: close",
+            *(f"{name}: {text}" for name, text in named.items()),
+        ]
+        return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+    return write

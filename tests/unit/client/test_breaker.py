@@ -1,0 +1,47 @@
+"""The breaker trips for an outage that lasts, and for nothing less."""
+
+from proofsweep.batch.exchanges import Call
+from proofsweep.client.breaker import Breaker
+
+
+def test_it_takes_many_failures_and_some_time() -> None:
+    """Neither a volley of failures in one second nor two failures in an hour make an outage."""
+    breaker = Breaker(threshold=3, patience_seconds=10.0)
+
+    volley = [breaker.failed(Call.VERIFY, now) for now in (0.0, 0.1, 0.2, 9.9)]
+
+    assert volley == [False] * 4
+    assert breaker.failed(Call.VERIFY, 10.0)
+    assert not Breaker(threshold=3, patience_seconds=10.0).failed(Call.VERIFY, 3_600.0)
+
+
+def test_one_answer_ends_the_streak() -> None:
+    """A service that answers now and then is not down."""
+    breaker = Breaker(threshold=2, patience_seconds=0.0)
+    breaker.failed(Call.VERIFY, 0.0)
+
+    breaker.succeeded(Call.VERIFY)
+
+    assert not breaker.failed(Call.VERIFY, 100.0)
+    assert breaker.failed(Call.VERIFY, 101.0)
+
+
+def test_each_call_is_watched_by_itself() -> None:
+    """A service may hand out slots and yet verify nothing."""
+    breaker = Breaker(threshold=2, patience_seconds=0.0)
+    breaker.failed(Call.VERIFY, 0.0)
+
+    breaker.succeeded(Call.UPLOADS)
+
+    assert breaker.failed(Call.VERIFY, 1.0)
+
+
+def test_an_item_is_to_blame_only_while_others_succeed() -> None:
+    """More failures in a row than the item's own mean that it is not the item."""
+    breaker = Breaker()
+    for now in (0.0, 1.0, 2.0):
+        breaker.failed(Call.VERIFY, now)
+
+    assert breaker.others_fail_too(Call.VERIFY, own_failures=2)
+    assert not breaker.others_fail_too(Call.VERIFY, own_failures=3)
+    assert not breaker.others_fail_too(Call.UPLOADS, own_failures=0)

@@ -1,0 +1,122 @@
+"""The retry rule as one table: what follows which exchange, and why."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from proofsweep.batch.exchanges import Call, Exchange, Failure
+from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide, is_transient
+from proofsweep.contract.headers import AnswerHeaders
+
+POLICY = RetryPolicy(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
+SHORT = 4.0
+LONG = 900.0
+
+
+def exchange(
+    call: Call,
+    status: int | None = None,
+    failure: Failure | None = None,
+    *,
+    retry_after: float | None = None,
+    attempt: int = 1,
+) -> Exchange:
+    """Make an exchange of which only what the rule looks at is told."""
+    return Exchange(
+        call=call,
+        attempt=attempt,
+        started_at=datetime(2026, 11, 20, tzinfo=UTC),
+        elapsed_ms=1.0,
+        headers=AnswerHeaders(retry_after_seconds=retry_after),
+        status=status,
+        failure=failure,
+    )
+
+
+# Jitter is 1 throughout: our own waits are 1, 2, 4 and 8 seconds.
+TABLE = [
+    # A throttled call waits as told, however often; being throttled is no failure.
+    (exchange(Call.UPLOADS, 429, retry_after=SHORT), 0, 0, PauseAll(SHORT)),
+    (exchange(Call.UPLOADS, 429, retry_after=SHORT, attempt=50), 0, 0, PauseAll(SHORT)),
+    (exchange(Call.VERIFY, 429, retry_after=LONG), 2, 1, PauseAll(LONG)),
+    (exchange(Call.VERIFY, 429), 0, 0, PauseAll(1.0)),
+    (exchange(Call.VERIFY, 429, attempt=3), 0, 0, PauseAll(4.0)),
+    (exchange(Call.VERIFY, 429, retry_after=0.0), 0, 0, PauseAll(1.0)),
+    (exchange(Call.USAGE, 429, Failure.BAD_ANSWER, retry_after=SHORT), 0, 0, PauseAll(SHORT)),
+    # Rotation has a lane of its own, and nobody waits for ever to rotate a key.
+    (exchange(Call.ROTATE, 429, retry_after=SHORT), 0, 0, Retry(SHORT)),
+    (exchange(Call.ROTATE, 429, retry_after=SHORT, attempt=3), 0, 0, GiveUp("http_429")),
+    # A 403 of the API is the key's, whatever else is wrong.
+    (exchange(Call.VERIFY, 403), 1, 0, RenewKey()),
+    (exchange(Call.USAGE, 403, Failure.BAD_ANSWER), 1, 0, RenewKey()),
+    (exchange(Call.HEALTH, 403), 1, 0, GiveUp("http_403")),
+    (exchange(Call.DOWNLOAD, 403), 1, 0, GiveUp("http_403")),
+    # What may heal by waiting is asked again, with longer and longer waits, until the attempts are spent.
+    (exchange(Call.VERIFY, 500), 1, 0, Retry(1.0)),
+    (exchange(Call.VERIFY, 503), 2, 0, Retry(2.0)),
+    (exchange(Call.VERIFY, 500), 3, 0, GiveUp("http_500")),
+    (exchange(Call.UPLOADS, None, Failure.CONNECTION), 1, 0, Retry(1.0)),
+    (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 2, 0, Retry(2.0)),
+    (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 3, 0, GiveUp("timeout")),
+    (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 1, 0, Retry(1.0)),
+    (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 3, 0, GiveUp("bad_answer")),
+    (exchange(Call.HEALTH, 500), 1, 0, Retry(1.0)),
+    (exchange(Call.HEALTH, 429), 1, 0, Retry(1.0)),
+    (exchange(Call.DOWNLOAD, 503), 1, 0, Retry(1.0)),
+    # A service that is down and says for how long is waited for, by all if that is long.
+    (exchange(Call.VERIFY, 503, retry_after=SHORT), 1, 0, Retry(SHORT)),
+    (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, PauseAll(LONG)),
+    (exchange(Call.VERIFY, 503, retry_after=LONG), 3, 0, GiveUp("http_503")),
+    (exchange(Call.DOWNLOAD, 503, retry_after=LONG), 1, 0, Retry(8.0)),
+    # Another 4xx of verify may mean that the upload is gone: one fresh upload, then it is final.
+    (exchange(Call.VERIFY, 404), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 422), 2, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 404), 2, 1, GiveUp("http_404")),
+    (exchange(Call.VERIFY, 302), 1, 0, GiveUp("http_302")),
+    # Another 4xx of any other call is final at once.
+    (exchange(Call.UPLOADS, 400), 1, 0, GiveUp("http_400")),
+    (exchange(Call.PROOF, 404), 1, 0, GiveUp("http_404")),
+    (exchange(Call.ROTATE, 409), 1, 0, GiveUp("http_409")),
+    # A slot is never filled twice: its 403 is its expiry, and what may heal gets a fresh one.
+    (exchange(Call.SLOT, 403), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.SLOT, 403), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 403), 3, 2, GiveUp("slot_refused")),
+    (exchange(Call.SLOT, 503), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, 503, retry_after=LONG), 1, 0, FreshSlot(8.0)),
+    (exchange(Call.SLOT, 429), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, None, Failure.CONNECTION), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, None, Failure.TIMEOUT), 3, 2, GiveUp("timeout")),
+    (exchange(Call.SLOT, 413), 1, 0, GiveUp("slot_refused")),
+    (exchange(Call.SLOT, 302), 1, 0, GiveUp("slot_refused")),
+]
+
+
+@pytest.mark.parametrize(("failed", "failures", "fresh_slots", "decision"), TABLE)
+def test_what_follows_a_failed_exchange(failed: Exchange, failures: int, fresh_slots: int, decision: object) -> None:
+    """One row, one rule; the comments in the table say which."""
+    assert decide(failed, POLICY, failures=failures, fresh_slots=fresh_slots, jitter=1.0) == decision
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3, 4, 5, 60, 10_000])
+def test_backoff_doubles_within_bounds(attempt: int) -> None:
+    """Jitter spreads a wait over its upper half, and no wait is longer than the longest."""
+    shortest, longest = POLICY.backoff(attempt, 0.0), POLICY.backoff(attempt, 1.0)
+
+    assert longest == min(8.0, 2.0 ** min(attempt - 1, 3))
+    assert shortest == longest / 2
+
+
+@pytest.mark.parametrize(
+    ("healed_by_waiting", "which"),
+    [
+        (True, exchange(Call.VERIFY, 500)),
+        (True, exchange(Call.SLOT, 429)),
+        (True, exchange(Call.SLOT, None, Failure.TIMEOUT)),
+        (False, exchange(Call.VERIFY, 429)),
+        (False, exchange(Call.VERIFY, 404)),
+        (False, exchange(Call.SLOT, 403)),
+    ],
+)
+def test_outages_are_told_from_answers(healed_by_waiting: bool, which: Exchange) -> None:
+    """Only an outage counts for the breaker; a refusal or a throttle shows that somebody is there."""
+    assert is_transient(which) is healed_by_waiting
