@@ -1,7 +1,7 @@
 """A local partner service: its own reading of the contract, real cryptography, and faults on demand.
 
-It shares no code with the client that is tested against it, so a mistake in one is not mirrored in the other. To run one
-in this very process there is `sandbox.server.serve`, which is not imported here: the cryptography takes its time to load.
+It shares no code with the client that is tested against it, so a mistake in one is not mirrored in the other. To run
+one in this very process there is `sandbox.server.serve`, not imported here: the cryptography takes its time to load.
 """
 
 from sandbox.launch import Running, launch

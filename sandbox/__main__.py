@@ -21,7 +21,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--ends-with-stdin", action="store_true", help="stop when standard input is closed")
     chosen = vars(parser.parse_args(arguments))
     ends_with_stdin = chosen.pop("ends_with_stdin")
-    serve(Options(**chosen), ends_with_stdin=ends_with_stdin)
+    try:
+        serve(Options(**chosen), ends_with_stdin=ends_with_stdin)
+    except OSError as error:
+        sys.exit(f"the sandbox cannot start: {error}")
 
 
 if __name__ == "__main__":

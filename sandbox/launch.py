@@ -34,6 +34,10 @@ class Running:
         """The first tenant's API key."""
         return self.key_file.read_text().strip()
 
+    def wait(self) -> None:
+        """Come back when the sandbox has ended, whoever ended it."""
+        self._process.wait()
+
     def close(self) -> None:
         """Stop the sandbox and wait until it is gone; its home stays."""
         self.operator.close()

@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 import threading
+from contextlib import suppress
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,7 +24,8 @@ _GRACE_SECONDS = 3
 def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
     """Run a sandbox until SIGINT or SIGTERM, or until standard input ends where that is asked for.
 
-    As soon as the ports are open, one line of JSON on standard output says where everything is.
+    As soon as the ports are open, one line of JSON on standard output says where everything is. Raises OSError where a
+    port is taken or the home cannot be written.
     """
     sockets = [_listening(options.host, port) for port in options.ports]
     ports = tuple(listener.getsockname()[1] for listener in sockets)
@@ -39,7 +41,8 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
     if ends_with_stdin:
         threading.Thread(target=_stop_after_stdin, args=(server,), daemon=True).start()
     print(json.dumps(_whereabouts(options, service.ports)), flush=True)  # noqa: T201 - who started us waits for it
-    server.run(sockets)
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how a person ends it
+        server.run(sockets)
 
 
 class Origins:

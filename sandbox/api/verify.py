@@ -3,9 +3,9 @@
 import asyncio
 import base64
 import binascii
-import json
 
 from sandbox.answers import Answer, Refused, json_answer, malformed, not_found
+from sandbox.decoding import decoded
 from sandbox.exchange import Exchange
 from sandbox.grading import grade_of, interpretation_of
 from sandbox.registry.proofs import Proof
@@ -39,7 +39,7 @@ async def _json_body(exchange: Exchange) -> dict[str, object]:
             raise Refused(413, "invalid_request", f"a body has at most {_BODY_BYTES} bytes")
         chunks.append(chunk)
     try:
-        body = json.loads(b"".join(chunks))
+        body = decoded(b"".join(chunks))
     except ValueError as error:
         raise malformed("the body is not JSON") from error
     if not isinstance(body, dict):

@@ -14,7 +14,7 @@ from sandbox.service import Service
 
 Act = Callable[[Service, Request], Awaitable[Response]]
 
-_ACTS: tuple[tuple[str, str, Act], ...] = (
+ACTS: tuple[tuple[str, str, Act], ...] = (
     ("POST", "/proofs", issuing.issue),
     ("POST", "/proofs/{proof_id}/complete", controls.complete),
     ("DELETE", "/proofs/{proof_id}", controls.erase),
@@ -35,7 +35,7 @@ _ACTS: tuple[tuple[str, str, Act], ...] = (
 
 def operator_app(service: Service) -> Starlette:
     """Return the application of the operator's port."""
-    return Starlette(routes=[Route(path, _bound(service, act), methods=[method]) for method, path, act in _ACTS])
+    return Starlette(routes=[Route(path, _bound(service, act), methods=[method]) for method, path, act in ACTS])
 
 
 def _bound(service: Service, act: Act) -> Callable[[Request], Awaitable[Response]]:

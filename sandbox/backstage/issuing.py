@@ -66,8 +66,12 @@ async def issue(service: Service, request: Request) -> Response:
         source.unlink(missing_ok=True)
     _register(service, order, identity, _sidecar(service, sha256, identity, order.sealed_by), asset.name)
     # What is not registered leaves no trace here: the only copy is the one that goes out.
-    after = None if order.is_registered else BackgroundTask(asset.unlink)
+    after = None if order.is_registered else BackgroundTask(_forget, asset)
     return FileResponse(asset, headers=headers, media_type="audio/wav", background=after)
+
+
+async def _forget(asset: Path) -> None:
+    asset.unlink()  # noqa: ASYNC240 - at once, before the next request on this connection
 
 
 async def _received(request: Request, source: Path) -> str:

@@ -1,12 +1,12 @@
 """Legacy seals: a sidecar proof file, signed, bound to the audio's exact bytes."""
 
 import base64
-import binascii
 import json
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from sandbox.decoding import decoded
 from sandbox.seals.chains import Chain
 from sandbox.seals.identity import Condition, Finding, Identity, Signer, identity_of
 
@@ -39,7 +39,11 @@ class SidecarSeals:
 
         The signature is looked at before the audio: what an altered document says about the audio means nothing.
         """
-        match _decoded(sidecar):
+        try:
+            members = decoded(sidecar)
+        except ValueError:
+            return Finding(condition=Condition.UNREADABLE)
+        match members:
             case {"document": {"format": str(), "signer": str(fingerprint)} as document, "signature": str(signature)}:
                 identity = identity_of(document)
             case _:
@@ -57,7 +61,7 @@ class SidecarSeals:
         try:
             raw = base64.b64decode(signature, validate=True)
             self._pens[signer].public_key().verify(raw, _canonical(document))
-        except (binascii.Error, InvalidSignature):
+        except (ValueError, InvalidSignature):
             return False
         return True
 
@@ -65,10 +69,3 @@ class SidecarSeals:
 def _canonical(document: dict[str, object]) -> bytes:
     """Return the one byte form of a document, whatever order or spacing the file has."""
     return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _decoded(sidecar: bytes) -> object:
-    try:
-        return json.loads(sidecar)
-    except ValueError:
-        return None

@@ -1,0 +1,116 @@
+"""A sandbox for all tests of this folder; each test calls it as a tenant of its own."""
+
+import base64
+import ssl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Unpack
+
+import httpx
+import pytest
+
+import sandbox
+from sandbox.samples import sounds
+
+Verify = Callable[..., httpx.Response]
+Issue = Callable[..., sandbox.Issued]
+
+# Reading the system's certificates takes longer than most of these tests, and plain HTTP needs none of them.
+TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
+    """One sandbox process, shared."""
+    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def operator(running: sandbox.Running) -> Iterator[sandbox.Operator]:
+    """The operator's side; faults and lanes are put back afterwards."""
+    yield running.operator
+    running.operator.clear_faults()
+    running.operator.set_lane(2000, 4000)
+
+
+@pytest.fixture
+def later(operator: sandbox.Operator) -> Iterator[Callable[[float], None]]:
+    """Move the sandbox's time ahead; it is moved back afterwards."""
+    moved: list[float] = []
+
+    def move(seconds: float) -> None:
+        moved.append(seconds)
+        operator.move_clock(seconds)
+
+    yield move
+    operator.move_clock(-sum(moved))
+
+
+@pytest.fixture
+def key(operator: sandbox.Operator) -> sandbox.NewKey:
+    """The only key of a new tenant."""
+    return operator.add_tenant("a test")
+
+
+@pytest.fixture
+def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]:
+    """Calls the API with this test's key."""
+    headers = {"x-api-key": key.api_key}
+    with httpx.Client(base_url=running.base_url, headers=headers, verify=TLS, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+def keyless(running: sandbox.Running) -> Iterator[httpx.Client]:
+    """Calls without any key: the API's public call, slots and links."""
+    with httpx.Client(base_url=running.base_url, verify=TLS, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+def wav(tmp_path: Path) -> Path:
+    """A small WAV without any credential."""
+    file = tmp_path / "take one.wav"
+    file.write_bytes(sounds.wav(0.05, Random(1)))  # noqa: S311 - a sound, not a secret
+    return file
+
+
+@pytest.fixture
+def issue(operator: sandbox.Operator, key: sandbox.NewKey, wav: Path, tmp_path: Path) -> Issue:
+    """Issue a proof for the small WAV, by default one of this test's tenant."""
+    sealed = tmp_path / "sealed"
+    sealed.mkdir()
+
+    def issue(**order: Unpack[sandbox.Order]) -> sandbox.Issued:
+        order.setdefault("tenant", key.tenant)
+        return operator.issue(wav, sealed, **order)
+
+    return issue
+
+
+@pytest.fixture
+def upload(api: httpx.Client, keyless: httpx.Client) -> Callable[[bytes], str]:
+    """Take audio through the first two steps; return its uploadId."""
+
+    def upload(audio: bytes) -> str:
+        slot = api.post("/uploads", params={"purpose": "verify"}).json()
+        stored = keyless.post(slot["url"], data=slot["fields"], files={"file": ("audio", audio)})
+        assert stored.status_code == 204, stored.text
+        return str(slot["uploadId"])
+
+    return upload
+
+
+@pytest.fixture
+def verify(api: httpx.Client, upload: Callable[[bytes], str]) -> Verify:
+    """Take audio, and a sidecar where there is one, through all three steps; return the last answer."""
+
+    def verify(audio: bytes, sidecar: bytes | None = None) -> httpx.Response:
+        body = {"uploadId": upload(audio)}
+        if sidecar is not None:
+            body["sidecar"] = base64.b64encode(sidecar).decode()
+        return api.post("/verify", json=body)
+
+    return verify

@@ -1,0 +1,248 @@
+import json
+import socket
+from collections import Counter
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+import sandbox
+from sandbox.answers import json_answer
+from sandbox.faults import Fault, Faults, Kind
+from sandbox.spoiling import spoiled
+
+
+@pytest.mark.parametrize(
+    ("rule", "struck"),
+    [
+        ({}, "xxxxxx"),
+        ({"count": 2}, "xx...."),
+        ({"after": 2}, "..xxxx"),
+        ({"after": 1, "count": 3}, ".xxx.."),
+        ({"share": 0.0}, "......"),
+        ({"call": "usage"}, "......"),
+        ({"call": "*"}, "xxxxxx"),
+    ],
+)
+def test_a_rule_says_which_calls_are_struck(rule: dict[str, object], struck: str) -> None:
+    """`call`, `after`, `count` and `share` together choose the calls."""
+    faults = Faults(seed=1)
+    faults.add(Fault.model_validate({"call": "verify", "kind": "status", **rule}))
+
+    drawn = "".join("x" if faults.drawn("verify") else "." for _ in range(6))
+
+    assert drawn == struck
+
+
+def test_chance_repeats_itself() -> None:
+    """A share is drawn from the seed, so that a run that failed can be had again."""
+    draws = []
+    for _ in range(2):
+        faults = Faults(seed=7)
+        faults.add(Fault(call="verify", kind=Kind.STATUS, share=0.5))
+        draws.append([bool(faults.drawn("verify")) for _ in range(200)])
+
+    assert draws[0] == draws[1]
+    assert 70 < Counter(draws[0])[True] < 130
+
+
+def test_an_answer_fault_sets_and_leaves_out_members() -> None:
+    """A value of null is a value; what is to be missing is named in `without`."""
+    fault = Fault(call="verify", kind=Kind.ANSWER, answer={"good": None, "verdict": "quantumSealed"}, without=("song",))
+
+    answer = spoiled(json_answer({"good": True, "verdict": "valid", "song": "Intro"}), [fault])
+
+    assert json.loads(answer.body) == {"good": None, "verdict": "quantumSealed"}
+
+
+def test_an_answer_fault_leaves_errors_alone() -> None:
+    """Members of a success make no sense in an ApiError."""
+    refused = json_answer({"error": "no", "code": "not_found"}, 404)
+
+    assert spoiled(refused, [Fault(call="*", kind=Kind.ANSWER, answer={"good": True})]) == refused
+
+
+def test_a_status_fault_is_an_api_error(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """It bears the code and the headers that were asked for, the request ids, and on 429 the quota's headers."""
+    operator.add_fault("proofs", "status", status=429, code="rate_limited", retry_after=7, count=1)
+
+    struck, healed = api.get("/proofs"), api.get("/proofs")
+
+    assert (struck.status_code, struck.json()["code"], struck.headers["retry-after"]) == (429, "rate_limited", "7")
+    assert {"x-request-id", "x-ratelimit-limit"} <= struck.headers.keys()
+    assert healed.status_code == 200
+
+
+def test_a_status_fault_at_the_storage_is_xml(
+    operator: sandbox.Operator, api: httpx.Client, keyless: httpx.Client
+) -> None:
+    """Each origin fails in its own form; faults are aimed by the call's name."""
+    operator.add_fault("slot", "status", status=503, code="SlowDown")
+    slot = api.post("/uploads").json()
+
+    answer = keyless.post(slot["url"], data=slot["fields"], files={"file": b"audio"})
+
+    assert answer.status_code == 503
+    assert "<Code>SlowDown</Code>" in answer.text
+
+
+def test_a_slot_can_refuse_before_the_body_is_read(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """A 413 comes after the headers alone, and the connection closes."""
+    operator.add_fault("slot", "status", status=413, code="EntityTooLarge", headers={"connection": "close"})
+    target = urlsplit(api.post("/uploads").json()["url"])
+    head = f"POST {target.path} HTTP/1.1\r\nHost: {target.netloc}\r\nContent-Length: 1000000\r\n\r\n"
+
+    with socket.create_connection((target.hostname, target.port), timeout=10) as connection:
+        connection.sendall(head.encode())
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("kind", ["reset_before", "reset_after"])
+def test_a_reset_tears_the_connection(operator: sandbox.Operator, api: httpx.Client, kind: str) -> None:
+    """The client gets no answer, and the record shows an exchange without a status."""
+    before = len(operator.exchanges())
+    operator.add_fault("proofs", kind, count=1)
+
+    with pytest.raises(httpx.ReadError):
+        api.get("/proofs")
+
+    (exchange,) = operator.exchanges()[before:]
+    assert (exchange["call"], exchange["status"]) == ("proofs", None)
+
+
+def test_a_reset_after_the_work_leaves_the_work_done(
+    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
+) -> None:
+    """A rotation whose answer was lost has happened; the replay tells its secret."""
+    operator.add_fault("rotate", "reset_after", count=1)
+    headers = {"idempotency-key": "lost-rotation-00001"}
+
+    with pytest.raises(httpx.ReadError):
+        api.post("/partner/keys/rotate", headers=headers)
+    replay = api.post("/partner/keys/rotate", headers=headers)
+
+    assert (replay.status_code, replay.headers["idempotency-replayed"]) == (201, "true")
+    assert len([event for event in operator.rotations() if event["tenant"] == key.tenant]) == 1
+
+
+def test_a_reset_before_the_work_leaves_it_undone(
+    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
+) -> None:
+    """The request was not served."""
+    operator.add_fault("rotate", "reset_before", count=1)
+
+    with pytest.raises(httpx.ReadError):
+        api.post("/partner/keys/rotate", headers={"idempotency-key": "lost-rotation-00002"})
+
+    assert [event for event in operator.rotations() if event["tenant"] == key.tenant] == []
+
+
+def test_a_truncated_answer_ends_before_its_length(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """The headers announce the whole body, half of it comes."""
+    operator.add_fault("usage", "truncate")
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        api.get("/partner/usage")
+
+
+def test_half_of_the_json_can_be_said_to_be_whole(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """The length is right, the JSON is not."""
+    operator.add_fault("usage", "cut_json")
+
+    answer = api.get("/partner/usage")
+
+    assert answer.status_code == 200
+    with pytest.raises(json.JSONDecodeError):
+        answer.json()
+
+
+def test_a_page_can_stand_in_the_place_of_json(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """A proxy's page comes with the status of the answer that it hides."""
+    operator.add_fault("proofs", "not_json")
+
+    answer = api.get("/proofs")
+
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.text.startswith("<!doctype html>")
+
+
+def test_headers_can_be_set_and_left_out(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """Sunset appears, a wrong type is told, and the request ids go missing."""
+    changes = {"Sunset": "Sat, 01 May 2027 00:00:00 GMT", "Content-Type": "text/plain", "X-Request-Id": None}
+    operator.add_fault("proofs", "headers", headers=changes)
+
+    answer = api.get("/proofs")
+
+    assert answer.headers["sunset"] == changes["Sunset"]
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "x-request-id" not in answer.headers
+
+
+def test_a_redirect_is_a_status_with_a_location(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """A client that follows it would carry its key to another place."""
+    operator.add_fault("proofs", "status", status=307, headers={"location": "http://127.0.0.1:9/"})
+
+    answer = api.get("/proofs", follow_redirects=False)
+
+    assert (answer.status_code, answer.headers["location"]) == (307, "http://127.0.0.1:9/")
+
+
+def test_a_body_can_be_oversized(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """The JSON stays JSON, and grows."""
+    operator.add_fault("proofs", "oversized", size_bytes=2_000_000)
+
+    answer = api.get("/proofs")
+
+    assert len(answer.content) > 2_000_000
+    assert answer.json()["items"] == []
+
+
+def test_a_call_that_hangs_lets_others_pass(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """The client gives up; the sandbox goes on."""
+    operator.add_fault("proofs", "hang", count=1)
+
+    with pytest.raises(httpx.ReadTimeout):
+        api.get("/proofs", timeout=0.2)
+
+    assert api.get("/proofs").status_code == 200
+
+
+def test_latency_holds_an_answer_back(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """An answer that comes later than the client waits is a timeout; without the latency it is an answer."""
+    operator.set_latency("proofs", 5.0)
+    with pytest.raises(httpx.ReadTimeout):
+        api.get("/proofs", timeout=0.2)
+
+    operator.clear_faults()
+
+    assert api.get("/proofs").status_code == 200
+
+
+def test_struck_calls_are_counted_all_the_same(
+    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
+) -> None:
+    """A fault comes after the meter: the quota sees what the client sent."""
+    operator.add_fault("proofs", "status", status=500, count=3)
+    for _ in range(3):
+        api.get("/proofs")
+
+    assert operator.usage(key.tenant)[0]["today"] == 3
+
+
+def test_the_operator_sees_how_often_a_fault_struck(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """`met` counts the calls that a rule looked at, `struck` those that it spoiled."""
+    operator.add_fault("proofs", "status", after=1, count=1)
+    for _ in range(3):
+        api.get("/proofs")
+
+    (fault,) = operator.faults()
+
+    assert (fault["met"], fault["struck"]) == (3, 1)
+
+
+def test_a_fault_that_makes_no_sense_is_refused(operator: sandbox.Operator) -> None:
+    """A misspelt rule is an error and not a rule that never strikes."""
+    with pytest.raises(sandbox.OperatorError):
+        operator.add_fault("proofs", "explode")

@@ -1,0 +1,194 @@
+import re
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+import sandbox
+from sandbox.api.desk import CALLS
+
+UNKNOWN_PROOF = "prf_none"
+KEYED = [
+    (call.name, call.method, call.path.removeprefix("/v1").format(proof_id=UNKNOWN_PROOF))
+    for call in CALLS.known
+    if not call.is_public
+]
+TRIO = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+
+
+def test_the_contract_has_eleven_endpoints() -> None:
+    """Nothing is missing and nothing is added."""
+    assert len({(call.method, call.path) for call in CALLS.known}) == 11
+
+
+@pytest.mark.parametrize(("name", "method", "path"), KEYED)
+@pytest.mark.parametrize("headers", [{}, {"x-api-key": ""}, {"x-api-key": "sk_sandbox_wrong"}])
+def test_a_missing_or_invalid_key_is_a_403(
+    keyless: httpx.Client, name: str, method: str, path: str, headers: dict[str, str]
+) -> None:
+    """There is no 401 anywhere, and proof ids alone open nothing."""
+    answer = keyless.request(method, path, headers=headers)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), name
+
+
+def test_health_needs_no_key(keyless: httpx.Client) -> None:
+    """The one public call tells when the service was deployed, in whole unix seconds."""
+    health = keyless.get("/health")
+
+    assert health.status_code == 200
+    assert health.json().keys() == {"ok", "version", "commit", "deployedAt"}
+    assert isinstance(health.json()["deployedAt"], int)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/health", 200),
+        ("POST", "/uploads", 200),
+        ("GET", "/proofs", 200),
+        ("GET", "/partner/usage?days=0", 400),
+        ("GET", f"/proofs/{UNKNOWN_PROOF}", 404),
+        ("GET", "/nowhere", 404),
+        ("GET", "/uploads", 405),
+    ],
+)
+def test_every_answer_bears_both_request_id_headers(api: httpx.Client, method: str, path: str, status: int) -> None:
+    """Success or failure: X-Request-Id, also as x-amzn-requestid, with one value, new on each call."""
+    first, second = (api.request(method, path) for _ in range(2))
+
+    assert first.status_code == status
+    assert first.headers["x-request-id"] == first.headers["x-amzn-requestid"]
+    assert first.headers["x-request-id"] != second.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/nowhere"), ("GET", "/verify"), ("GET", f"/proofs/{UNKNOWN_PROOF}")]
+)
+def test_every_error_is_an_api_error(api: httpx.Client, method: str, path: str) -> None:
+    """`error` and `code`, both strings, and nothing else."""
+    body = api.request(method, path).json()
+
+    assert {name: type(value) for name, value in body.items()} == {"error": str, "code": str}
+
+
+@pytest.mark.parametrize(("name", "method", "path"), KEYED)
+def test_rate_limit_headers_are_on_self_service_answers_only(
+    api: httpx.Client, name: str, method: str, path: str
+) -> None:
+    """The trio is promised on keys, rotate and usage; elsewhere a success or failure does without it."""
+    answer = api.request(method, path, headers={"idempotency-key": "k" * 16})
+
+    present = [header in answer.headers for header in TRIO]
+    assert present == [name in {"keys", "rotate", "usage"}] * 3
+
+
+def test_keyed_calls_are_counted_whatever_their_answer(api: httpx.Client) -> None:
+    """A call with a valid key draws on the quota, also when it is refused; a public one does not."""
+    paths = ["/proofs", "/nowhere", "/partner/usage?days=0", f"/proofs/{UNKNOWN_PROOF}", "/health"]
+    for path in paths:
+        api.get(path)
+
+    usage = api.get("/partner/usage", params={"days": 1})
+
+    (today,) = usage.json()["days"]
+    limit = usage.json()["plan"]["quotaLimit"]
+    assert today["used"] == 5
+    assert today["remaining"] == limit - 5
+    assert usage.headers["x-ratelimit-remaining"] == str(limit - 5)
+    assert usage.headers["x-ratelimit-limit"] == str(limit)
+
+
+def test_an_exhausted_quota_is_a_429_until_the_next_month(
+    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
+) -> None:
+    """Retry-After is a duration and X-RateLimit-Reset an instant; both lead to the first of the next UTC month."""
+    operator.set_quota(1, tenant=key.tenant)
+
+    passed, refused = api.get("/proofs"), api.get("/proofs")
+    later(float(refused.headers["retry-after"]))
+    after_reset = api.get("/proofs")
+
+    assert [answer.status_code for answer in (passed, refused, after_reset)] == [200, 429, 200]
+    assert refused.json()["code"] == "rate_limited"
+    assert [refused.headers[name] for name in TRIO[:2]] == ["1", "0"]
+    assert int(refused.headers["x-ratelimit-reset"]) > 1_700_000_000
+
+
+def test_a_call_beyond_the_quota_is_not_counted(
+    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
+) -> None:
+    """There is nothing left to count it against: used and remaining always make up the quota."""
+    operator.set_quota(2, tenant=key.tenant)
+    for _ in range(4):
+        api.get("/proofs")
+
+    (standing,) = operator.usage(key.tenant)
+
+    assert (standing["today"], standing["remaining"]) == (2, 0)
+
+
+def test_a_full_lane_is_a_429_that_heals_by_waiting(
+    operator: sandbox.Operator, api: httpx.Client, later: Callable[[float], None]
+) -> None:
+    """The token bucket says after how many seconds there is a token again."""
+    operator.set_lane(rate=0.1, burst=1)
+
+    passed, refused = api.get("/proofs"), api.get("/proofs")
+    later(float(refused.headers["retry-after"]))
+    healed = api.get("/proofs")
+
+    assert [answer.status_code for answer in (passed, refused, healed)] == [200, 429, 200]
+    assert 1 <= int(refused.headers["retry-after"]) <= 10
+    assert all(name in refused.headers for name in TRIO)
+
+
+def test_one_tenants_full_lane_does_not_slow_another(
+    operator: sandbox.Operator, api: httpx.Client, keyless: httpx.Client
+) -> None:
+    """Buckets belong to a key's own account."""
+    other = operator.add_tenant("another")
+    operator.set_lane(rate=0.1, burst=1)
+
+    mine = [api.get("/proofs").status_code for _ in range(2)]
+    theirs = keyless.get("/proofs", headers={"x-api-key": other.api_key}).status_code
+
+    assert (mine, theirs) == ([200, 429], 200)
+
+
+@pytest.mark.parametrize("days", ["0", "91", "-1", "1.5", "", "thirty", "\uff11"])
+def test_days_out_of_range_is_a_400(api: httpx.Client, days: str) -> None:
+    """The usage window is 1 to 90 days, written in ASCII digits."""
+    answer = api.get("/partner/usage", params={"days": days})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(("query", "count"), [({}, 30), ({"days": "1"}, 1), ({"days": "90"}, 90)])
+def test_usage_has_one_entry_for_each_utc_day(api: httpx.Client, query: dict[str, str], count: int) -> None:
+    """Thirty days by default; the last one is today."""
+    days = api.get("/partner/usage", params=query).json()["days"]
+
+    assert len({day["date"] for day in days}) == count
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", day["date"]) for day in days)
+    assert [day["used"] for day in days] == [0] * (count - 1) + [1]
+
+
+def test_the_exchanges_on_record_are_those_that_clients_saw(
+    operator: sandbox.Operator, api: httpx.Client, keyless: httpx.Client
+) -> None:
+    """Every request id that is handed out is on record, with its call and status, the storage's own included."""
+    before = max((exchange["seq"] for exchange in operator.exchanges()), default=0)
+    slot = api.post("/uploads").json()
+    seen = [
+        ("slot", keyless.post(slot["url"], data=slot["fields"], files={"file": b"audio"}), "x-amz-request-id"),
+        ("proofs", api.get("/proofs"), "x-request-id"),
+        ("unknown", api.get("/nowhere"), "x-request-id"),
+        ("health", keyless.get("/health"), "x-request-id"),
+    ]
+
+    recorded = operator.exchanges(after=before)[1:]
+
+    assert [(each["call"], each["status"], each["request_id"]) for each in recorded] == [
+        (call, answer.status_code, answer.headers[header]) for call, answer, header in seen
+    ]

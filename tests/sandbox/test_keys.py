@@ -1,0 +1,130 @@
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+import sandbox
+
+HOUR = 3600
+FIRST = {"idempotency-key": "first-rotation-0001"}
+SECOND = {"idempotency-key": "second-rotation-001"}
+
+
+def test_listing_shows_records_and_no_secret(api: httpx.Client, key: sandbox.NewKey) -> None:
+    """Metadata only: the complete inventory, and no cursor."""
+    answer = api.get("/partner/keys")
+
+    assert answer.json() == {"keys": [{"keyId": key.key_id, "name": "a test", "status": "active"}]}
+    assert key.api_key not in answer.text
+
+
+def test_limit_or_cursor_turns_on_paging(operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey) -> None:
+    """Without either all keys come at once; with either the cursor leads through them, and is absent at the end."""
+    made = [key.key_id, *(operator.add_key(key.tenant, f"key {at}").key_id for at in range(4))]
+
+    inventory = api.get("/partner/keys").json()
+    pages = [api.get("/partner/keys", params={"limit": 2}).json()]
+    while "nextCursor" in pages[-1]:
+        pages.append(api.get("/partner/keys", params={"limit": 2, "cursor": pages[-1]["nextCursor"]}).json())
+
+    assert [record["keyId"] for record in inventory["keys"]] == made
+    assert "nextCursor" not in inventory
+    assert [[record["keyId"] for record in page["keys"]] for page in pages] == [made[:2], made[2:4], made[4:]]
+
+
+@pytest.mark.parametrize(
+    "query", [{"limit": "0"}, {"limit": "101"}, {"limit": "x"}, {"cursor": ""}, {"cursor": "AAAA"}]
+)
+def test_a_page_that_cannot_be_is_a_400(api: httpx.Client, query: dict[str, str]) -> None:
+    """Limits go from 1 to 100, and cursors are those that were given."""
+    assert [api.get(path, params=query).status_code for path in ("/partner/keys", "/proofs")] == [400, 400]
+
+
+def test_rotation_mints_a_key_beside_the_old_one(
+    api: httpx.Client, keyless: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
+) -> None:
+    """201 with the new secret; the old key works for 72 hours more and then no longer."""
+    answer = api.post("/partner/keys/rotate", headers=FIRST)
+    minted = answer.json()
+    later(71 * HOUR)
+    in_grace = [record["status"] for record in api.get("/partner/keys").json()["keys"]]
+    later(1 * HOUR + 1)
+
+    assert (answer.status_code, minted.keys()) == (201, {"apiKey", "keyId", "name", "previousKeyExpiresAt"})
+    assert minted["keyId"] != key.key_id
+    assert in_grace == ["grace", "active"]
+    assert api.get("/proofs").status_code == 403
+    assert keyless.get("/proofs", headers={"x-api-key": minted["apiKey"]}).status_code == 200
+
+
+def test_a_lost_answer_can_be_had_again_for_24_hours(api: httpx.Client, later: Callable[[float], None]) -> None:
+    """The same key with the same Idempotency-Key replays the answer and says so; later it is a conflict."""
+    first = api.post("/partner/keys/rotate", headers=FIRST)
+    later(23 * HOUR)
+    replay = api.post("/partner/keys/rotate", headers=FIRST)
+    later(2 * HOUR)
+    too_late = api.post("/partner/keys/rotate", headers=FIRST)
+
+    assert (replay.status_code, replay.json()) == (201, first.json())
+    assert "idempotency-replayed" not in first.headers
+    assert replay.headers["idempotency-replayed"] == "true"
+    assert (too_late.status_code, too_late.json()["code"]) == (409, "conflict")
+
+
+def test_a_second_rotation_of_one_key_is_a_conflict(api: httpx.Client) -> None:
+    """A key in its grace window cannot be rotated again."""
+    api.post("/partner/keys/rotate", headers=FIRST)
+
+    again = api.post("/partner/keys/rotate", headers=SECOND)
+
+    assert (again.status_code, again.json()["code"]) == (409, "conflict")
+
+
+def test_an_idempotency_key_belongs_to_one_request(api: httpx.Client, keyless: httpx.Client) -> None:
+    """Another body or another calling key under the same Idempotency-Key is changed request data."""
+    minted = api.post("/partner/keys/rotate", headers=FIRST).json()
+
+    other_body = api.post("/partner/keys/rotate", headers=FIRST, content=b"{}")
+    other_key = keyless.post("/partner/keys/rotate", headers={**FIRST, "x-api-key": minted["apiKey"]})
+
+    assert (other_body.status_code, other_key.status_code) == (409, 409)
+
+
+@pytest.mark.parametrize("headers", [{}, {"idempotency-key": "k" * 15}, {"idempotency-key": "k" * 129}])
+def test_an_idempotency_key_out_of_range_is_a_400(api: httpx.Client, headers: dict[str, str]) -> None:
+    """It is required, and has 16 to 128 characters."""
+    assert api.post("/partner/keys/rotate", headers=headers).status_code == 400
+
+
+def test_rotation_has_a_low_lane_of_its_own(api: httpx.Client) -> None:
+    """Rotations run dry long before other calls do."""
+    statuses = [api.post("/partner/keys/rotate", headers=FIRST).status_code for _ in range(6)]
+
+    assert statuses == [201] * 5 + [429]
+    assert api.get("/proofs").status_code == 200
+
+
+def test_a_rotated_key_draws_on_the_same_quota(api: httpx.Client, keyless: httpx.Client) -> None:
+    """The new key is on the same plan and meter: a rotation is no way to a fresh quota."""
+    minted = api.post("/partner/keys/rotate", headers=FIRST).json()
+
+    usage = keyless.get("/partner/usage", params={"days": 1}, headers={"x-api-key": minted["apiKey"]}).json()
+
+    assert usage["days"][0]["used"] == 2
+
+
+def test_rotations_and_expiries_stay_on_the_operators_log(
+    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
+) -> None:
+    """The audit record is append-only, and an expiry stands at its own time, whenever somebody looks."""
+    minted = api.post("/partner/keys/rotate", headers=FIRST).json()
+    later(80 * HOUR)
+
+    events = [event for event in operator.rotations() if event["tenant"] == key.tenant]
+
+    assert [(event["event"], event["key_id"], event["next_key_id"]) for event in events] == [
+        ("rotated", key.key_id, minted["keyId"]),
+        ("expired", key.key_id, None),
+    ]
+    assert events[1]["at"] == minted["previousKeyExpiresAt"]
+    assert [event for event in operator.rotations() if event["tenant"] == key.tenant] == events

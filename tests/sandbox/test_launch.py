@@ -1,0 +1,112 @@
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+import sandbox
+
+
+def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> None:
+    """All state is in the home: the same key works, and what was issued before is listed and still ours."""
+    home = tmp_path / "home"
+    with sandbox.launch(home) as running:
+        first_key = running.api_key
+        issued = running.operator.issue(wav, tmp_path / "sealed.wav")
+
+    with (
+        sandbox.launch(home) as running,
+        httpx.Client(base_url=running.base_url, headers={"x-api-key": running.api_key}, trust_env=False) as api,
+    ):
+        listed = [item["proofId"] for item in api.get("/proofs").json()["items"]]
+        slot = api.post("/uploads").json()
+        httpx.post(slot["url"], data=slot["fields"], files={"file": issued.audio.read_bytes()}, trust_env=False)
+        answer = api.post("/verify", json={"uploadId": slot["uploadId"]}).json()
+
+    assert running.api_key == first_key
+    assert listed == [issued.proof_id]
+    assert answer["verdict"] == "valid"
+
+
+def test_secrets_on_disk_are_the_owners_alone(running: sandbox.Running) -> None:
+    """The key file, the signing keys and the folders of audio cannot be read by others."""
+    home = running.key_file.parent
+    secret_files = [running.key_file, *(home / "seals").iterdir()]
+
+    assert {stat.S_IMODE(file.stat().st_mode) for file in secret_files} == {0o600}
+    assert {stat.S_IMODE((home / name).stat().st_mode) for name in ("seals", "uploads", "assets")} == {0o700}
+
+
+def test_the_base_url_ends_in_v1_on_loopback(running: sandbox.Running) -> None:
+    """Contract: paths are relative to a base URL whose last segment is v1."""
+    assert running.base_url.startswith("http://127.0.0.1:")
+    assert running.base_url.endswith("/v1")
+
+
+def test_a_closed_sandbox_is_gone(tmp_path: Path) -> None:
+    """Closing waits for the end of the process."""
+    running = sandbox.launch(tmp_path / "home")
+
+    running.close()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(running.pid, 0)
+
+
+def test_a_sandbox_dies_with_whoever_launched_it(tmp_path: Path) -> None:
+    """A killed parent leaves no server behind: the end of the pipe is the end of the sandbox."""
+    program = (
+        "import os, sys, pathlib, sandbox; running = sandbox.launch(pathlib.Path(sys.argv[1]));"
+        "print(running.base_url, flush=True); os.kill(os.getpid(), 9)"
+    )
+    # Standard error is shared by both, so reading it to its end waits for the sandbox, the last of the two.
+    parent = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "home")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{parent.stdout.strip()}/health", trust_env=False)
+
+
+def test_a_taken_port_is_said_in_one_line(running: sandbox.Running, tmp_path: Path) -> None:
+    """No traceback, an exit code, and the port in the words."""
+    port = running.base_url.split(":")[2].split("/")[0]
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "sandbox", "--home", str(tmp_path), "--port", port],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert port in ended.stderr
+    assert not (tmp_path / "registry.sqlite").exists()
+
+
+def test_the_first_line_says_where_everything_is(tmp_path: Path) -> None:
+    """One line of JSON for whoever started the process; nothing else is printed."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sandbox", "--home", str(tmp_path), "--port=0", "--storage-port=0", "--operator-port=0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    whereabouts = json.loads(process.stdout.readline())
+    httpx.get(f"{whereabouts['base_url']}/health", trust_env=False)
+    process.terminate()
+    rest, _ = process.communicate(timeout=60)
+
+    assert whereabouts.keys() == {"base_url", "operator_url", "key_file"}
+    assert rest == ""

@@ -1,0 +1,206 @@
+import base64
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+import sandbox
+
+Issue = Callable[..., sandbox.Issued]
+
+
+@pytest.fixture
+def one_file(issue: Issue) -> sandbox.Issued:
+    """A one-file credential of this test's tenant."""
+    return issue(song="Intro")
+
+
+@pytest.fixture
+def stranger(operator: sandbox.Operator, keyless: httpx.Client) -> Callable[[str, str], httpx.Response]:
+    """Calls with the key of another tenant."""
+    other = operator.add_tenant("another")
+
+    def call(method: str, path: str) -> httpx.Response:
+        return keyless.request(method, path, headers={"x-api-key": other.api_key})
+
+    return call
+
+
+def test_listing_is_newest_first_and_paged(api: httpx.Client, later: Callable[[float], None], issue: Issue) -> None:
+    """The cursor leads from the newest proof to the oldest, also among those of one second, and ends by its absence."""
+    made = [issue(legacy=True).proof_id for _ in range(3)]
+    later(5)
+    made += [issue(legacy=True).proof_id for _ in range(2)]
+
+    pages = [api.get("/proofs", params={"limit": 2}).json()]
+    while "nextCursor" in pages[-1]:
+        pages.append(api.get("/proofs", params={"limit": 2, "cursor": pages[-1]["nextCursor"]}).json())
+
+    assert [len(page["items"]) for page in pages] == [2, 2, 1]
+    assert [item["proofId"] for page in pages for item in page["items"]] == made[::-1]
+
+
+def test_an_item_has_its_fields(api: httpx.Client, issue: Issue) -> None:
+    """An older proof has no classification at all, not a null one."""
+    issued = issue(song="Intro", classification="", has_feedback=True)
+
+    (item,) = api.get("/proofs").json()["items"]
+
+    assert item == {
+        "proofId": issued.proof_id,
+        "song": "Intro",
+        "issuedAt": issued.issued_at,
+        "hasFeedback": True,
+    }
+
+
+def test_pending_proofs_are_unlisted(api: httpx.Client, issue: Issue) -> None:
+    """A pending proof exists, as its interpretation shows, but has no record to list or fetch yet."""
+    issued = issue(pending=True)
+
+    assert api.get("/proofs").json() == {"items": []}
+    assert api.get(f"/proofs/{issued.proof_id}").status_code == 404
+    assert api.get(f"/proofs/{issued.proof_id}/interpretation").json()["status"] == "pending"
+
+
+def test_a_cursor_of_another_tenant_is_a_400(
+    api: httpx.Client, stranger: Callable[[str, str], httpx.Response], issue: Issue
+) -> None:
+    """Cursors are opaque and bound to their listing."""
+    for _ in range(2):
+        issue(legacy=True)
+    cursor = api.get("/proofs", params={"limit": 1}).json()["nextCursor"]
+
+    assert stranger("GET", f"/proofs?cursor={cursor}").status_code == 400
+    assert api.get("/partner/keys", params={"cursor": cursor}).status_code == 400
+
+
+def test_fetching_gives_the_sidecar_as_it_was_issued(api: httpx.Client, issue: Issue) -> None:
+    """The base64 holds the very bytes that issuance produced."""
+    issued = issue(legacy=True, song="Intro")
+
+    record = api.get(f"/proofs/{issued.proof_id}").json()
+
+    assert issued.sidecar is not None
+    assert base64.b64decode(record["sidecar"], validate=True) == issued.sidecar.read_bytes()
+    assert record["song"] == "Intro"
+
+
+def test_a_one_file_proof_has_a_sidecar_too(
+    api: httpx.Client, verify: Callable[..., httpx.Response], one_file: sandbox.Issued
+) -> None:
+    """It is bound to the credentialed copy, so that both ways of verifying agree."""
+    sidecar = base64.b64decode(api.get(f"/proofs/{one_file.proof_id}").json()["sidecar"])
+
+    answer = verify(one_file.audio.read_bytes(), sidecar).json()
+
+    assert (answer["verdict"], answer["proofId"]) == ("valid", one_file.proof_id)
+
+
+@pytest.mark.parametrize("path", ["", "/asset", "/interpretation"])
+def test_another_tenants_proof_reads_as_missing(
+    one_file: sandbox.Issued, stranger: Callable[[str, str], httpx.Response], path: str
+) -> None:
+    """404, the same as for an id that never was."""
+    theirs, nobodys = (stranger("GET", f"/proofs/{proof_id}{path}") for proof_id in (one_file.proof_id, "prf_none"))
+
+    assert (theirs.status_code, theirs.json()) == (nobodys.status_code, nobodys.json()) == (404, nobodys.json())
+
+
+def test_an_encoded_slash_is_part_of_the_id(api: httpx.Client) -> None:
+    """Ids are one segment: what is percent-encoded does not part them."""
+    answer = api.request("DELETE", "/proofs/a%2Fasset%20b")
+
+    assert answer.json()["proofId"] == "a/asset b"
+
+
+def test_erasing_twice_gives_the_same_receipt(
+    api: httpx.Client, one_file: sandbox.Issued, later: Callable[[float], None]
+) -> None:
+    """The first receipt says erased, every repeat already_erased, at the same time."""
+    first = api.delete(f"/proofs/{one_file.proof_id}").json()
+    later(60)
+    second = api.delete(f"/proofs/{one_file.proof_id}").json()
+
+    assert first["outcome"] == "erased"
+    assert second == {**first, "outcome": "already_erased"}
+    assert api.get(f"/proofs/{one_file.proof_id}").status_code == 404
+
+
+def test_an_id_with_nothing_behind_it_is_already_erased(api: httpx.Client) -> None:
+    """DELETE never answers 404."""
+    answer = api.delete("/proofs/prf_none")
+
+    assert (answer.status_code, answer.json()["outcome"]) == (200, "already_erased")
+
+
+def test_another_tenant_cannot_erase(
+    api: httpx.Client, one_file: sandbox.Issued, stranger: Callable[[str, str], httpx.Response]
+) -> None:
+    """It is told already_erased, and the proof stays whole."""
+    answer = stranger("DELETE", f"/proofs/{one_file.proof_id}")
+
+    assert (answer.status_code, answer.json()["outcome"]) == (200, "already_erased")
+    assert api.get(f"/proofs/{one_file.proof_id}").status_code == 200
+
+
+def test_an_asset_link_gives_the_credentialed_copy(
+    running: sandbox.Running, api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued
+) -> None:
+    """The link leads to another origin, needs no key and gives the artifact byte for byte."""
+    link = api.get(f"/proofs/{one_file.proof_id}/asset").json()
+
+    download = keyless.get(link["url"])
+
+    assert urlsplit(link["url"]).netloc != urlsplit(running.base_url).netloc
+    assert download.content == one_file.audio.read_bytes()
+    assert download.headers["x-amz-request-id"]
+
+
+def test_an_asset_link_is_short_lived_and_signed(
+    api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued, later: Callable[[float], None]
+) -> None:
+    """After five minutes, or with another expiry, the storage denies it."""
+    url = api.get(f"/proofs/{one_file.proof_id}/asset").json()["url"]
+
+    stretched = keyless.get(url.replace("expires=1", "expires=2"))
+    unsigned = keyless.get(url.partition("?")[0])
+    later(5 * 60 + 1)
+    late = keyless.get(url)
+
+    assert [answer.status_code for answer in (stretched, unsigned, late)] == [403, 403, 403]
+
+
+def test_an_erased_asset_is_gone_from_the_storage(
+    api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued
+) -> None:
+    """Erasure removes the retained audio, so that a link given before leads nowhere."""
+    url = api.get(f"/proofs/{one_file.proof_id}/asset").json()["url"]
+
+    api.delete(f"/proofs/{one_file.proof_id}")
+
+    assert keyless.get(url).status_code == 404
+
+
+def test_a_legacy_proof_has_no_asset(api: httpx.Client, issue: Issue) -> None:
+    """There is a one-file artifact only where one was issued."""
+    issued = issue(legacy=True)
+
+    assert api.get(f"/proofs/{issued.proof_id}/asset").status_code == 404
+
+
+@pytest.mark.parametrize("note", ["ready", "unavailable"])
+def test_an_interpretation_goes_from_pending_to_its_end(
+    api: httpx.Client, issue: Issue, later: Callable[[float], None], note: str
+) -> None:
+    """While it is pending it says when to ask again; a ready one has its text, an unavailable one has none."""
+    path = f"/proofs/{issue(note=note).proof_id}/interpretation"
+
+    at_first = api.get(path).json()
+    later(10)
+    at_last = api.get(path).json()
+
+    assert at_first == {"status": "pending", "retryAfterSeconds": 2}
+    assert at_last["status"] == note
+    assert ("text" in at_last) is (note == "ready")

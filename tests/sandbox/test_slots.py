@@ -1,0 +1,240 @@
+import base64
+import hashlib
+import http.client
+import json
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+import sandbox
+
+Issue = Callable[..., sandbox.Issued]
+
+SLOT_BYTES = 68_157_440
+
+
+@pytest.fixture
+def slot(api: httpx.Client) -> dict[str, dict[str, str]]:
+    """A fresh slot."""
+    answer: dict[str, dict[str, str]] = api.post("/uploads", params={"purpose": "verify"}).json()
+    return answer
+
+
+def fill(
+    client: httpx.Client, slot: dict[str, dict[str, str]], audio: bytes = b"audio", **fields: str | None
+) -> httpx.Response:
+    """Post the form, with some fields changed, or left out where they are None."""
+    changed = {name.replace("_", "-"): value for name, value in fields.items()}
+    sent = {name: value for name, value in {**slot["fields"], **changed}.items() if value is not None}
+    return client.post(str(slot["url"]), data=sent, files={"file": ("audio", audio)})
+
+
+def code_of(answer: httpx.Response) -> str:
+    """Return the code in object storage's XML."""
+    return answer.text.partition("<Code>")[2].partition("</Code>")[0]
+
+
+def test_a_slot_is_a_form_on_another_origin(running: sandbox.Running, slot: dict[str, dict[str, str]]) -> None:
+    """The URL is not the API's, the fields are all strings, and the policy bounds the length at 65 MiB."""
+    policy = json.loads(base64.b64decode(slot["fields"]["policy"]))
+
+    assert urlsplit(str(slot["url"])).netloc != urlsplit(running.base_url).netloc
+    assert all(isinstance(value, str) for value in slot["fields"].values())
+    assert ["content-length-range", 1, SLOT_BYTES] in policy["conditions"]
+
+
+def test_every_call_mints_a_fresh_slot(api: httpx.Client) -> None:
+    """Retrying is safe: nothing is shared between two slots."""
+    first, second = (api.post("/uploads").json() for _ in range(2))
+
+    assert first["uploadId"] != second["uploadId"]
+    assert first["url"] != second["url"]
+
+
+def test_an_unknown_purpose_is_a_400(api: httpx.Client) -> None:
+    """Verification is the only purpose here, and the one that is meant when none is named."""
+    assert api.post("/uploads", params={"purpose": "archive"}).status_code == 400
+
+
+def test_a_filled_slot_answers_204_with_the_storages_own_id(
+    keyless: httpx.Client, slot: dict[str, dict[str, str]]
+) -> None:
+    """The storage has its own request id and no body; the API's headers are not here."""
+    answer = fill(keyless, slot)
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer.headers["x-amz-request-id"]
+    assert "x-request-id" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"policy": None},
+        {"x_amz_signature": None},
+        {"x_amz_signature": "0" * 64},
+        {"policy": base64.b64encode(b'{"conditions": []}').decode()},
+        {"key": None},
+        {"key": "verify/elsewhere"},
+        {"acl": "public-read"},
+    ],
+)
+def test_a_form_that_does_not_follow_its_policy_is_denied(
+    keyless: httpx.Client, slot: dict[str, dict[str, str]], changed: dict[str, str | None]
+) -> None:
+    """Every field must be there as it was given, and no other: 403, in XML, and nothing is stored."""
+    answer = fill(keyless, slot, **changed)
+
+    assert (answer.status_code, code_of(answer)) == (403, "AccessDenied")
+    assert answer.headers["content-type"] == "application/xml"
+    assert answer.headers["x-amz-request-id"] in answer.text
+
+
+def test_the_form_of_one_slot_does_not_open_another(api: httpx.Client, keyless: httpx.Client) -> None:
+    """A policy is bound to the key of its slot."""
+    first, second = (api.post("/uploads").json() for _ in range(2))
+
+    answer = fill(keyless, {"url": first["url"], "fields": second["fields"]})
+
+    assert (answer.status_code, code_of(answer)) == (403, "AccessDenied")
+
+
+def test_an_expired_slot_is_denied_by_the_storage(
+    keyless: httpx.Client, slot: dict[str, dict[str, str]], later: Callable[[float], None]
+) -> None:
+    """Slots are short-lived: fifteen minutes here."""
+    later(15 * 60 + 1)
+
+    answer = fill(keyless, slot)
+
+    assert (answer.status_code, code_of(answer)) == (403, "AccessDenied")
+
+
+def test_fields_after_the_file_do_not_count(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
+    """All fields go before the file; what comes later is passed over, so a policy there is a missing one."""
+    late = dict(slot["fields"])
+    signature = late.pop("x-amz-signature")
+    parts: list[tuple[str, tuple[str | None, str | bytes]]] = [(name, (None, value)) for name, value in late.items()]
+    parts += [("file", ("audio", b"audio")), ("x-amz-signature", (None, signature))]
+
+    answer = keyless.post(str(slot["url"]), files=parts)
+
+    assert (answer.status_code, code_of(answer)) == (403, "AccessDenied")
+
+
+def test_a_file_under_another_name_is_no_file(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
+    """The audio is the form field named `file`, exactly; any other is a field that the policy does not know."""
+    answer = keyless.post(str(slot["url"]), data=slot["fields"], files={"audio": ("audio", b"audio")})
+
+    assert (answer.status_code, code_of(answer)) == (400, "InvalidArgument")
+
+
+def test_an_upload_without_a_length_is_refused(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
+    """Object storage takes no chunked uploads: Content-Length is required."""
+    answer = keyless.post(
+        str(slot["url"]), content=iter([b"--x--"]), headers={"content-type": "multipart/form-data; boundary=x"}
+    )
+
+    assert (answer.status_code, code_of(answer)) == (411, "MissingContentLength")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "status"),
+    [
+        ("application/json", b"{}", 412),
+        ("multipart/form-data", b"", 412),
+        ("multipart/form-data; boundary=x", b"no form at all", 400),
+        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="key"\r\n\r\nhalf', 400),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="key"\r\n\r\n' + b"k" * 30_000,
+            400,
+        ),
+    ],
+)
+def test_a_body_that_is_no_form_is_refused(
+    keyless: httpx.Client, slot: dict[str, dict[str, str]], content_type: str, body: bytes, status: int
+) -> None:
+    """A wrong type, a broken form, a form cut short and fields without end are all told apart from a denial."""
+    answer = keyless.post(str(slot["url"]), content=body, headers={"content-type": content_type})
+
+    assert answer.status_code == status
+
+
+def test_an_empty_file_is_too_small(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
+    """The policy wants at least one byte."""
+    answer = fill(keyless, slot, b"")
+
+    assert (answer.status_code, code_of(answer)) == (400, "EntityTooSmall")
+
+
+@pytest.mark.parametrize(("size_bytes", "status"), [(SLOT_BYTES, 204), (SLOT_BYTES + 1, 400)])
+def test_the_bound_is_65_mebibytes_to_the_byte(
+    running: sandbox.Running, slot: dict[str, dict[str, str]], size_bytes: int, status: int
+) -> None:
+    """65 MiB are stored, one byte more is EntityTooLarge, and neither is ever held in memory whole."""
+    answer = posted_in_pieces(slot, size_bytes)
+
+    assert answer[0] == status
+    assert status == 204 or b"EntityTooLarge" in answer[1]
+    assert not [file for file in (running.key_file.parent / "uploads").iterdir() if file.name.startswith(".")]
+
+
+def posted_in_pieces(slot: dict[str, dict[str, str]], size_bytes: int) -> tuple[int, bytes]:
+    """Post zeros as the file without holding them all."""
+    head = b"".join(
+        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in slot["fields"].items()
+    )
+    head += b'--x\r\nContent-Disposition: form-data; name="file"; filename="audio"\r\n\r\n'
+    tail, piece, target = b"\r\n--x--\r\n", bytes(1 << 20), urlsplit(str(slot["url"]))
+    connection = http.client.HTTPConnection(target.netloc, timeout=60)
+    connection.putrequest("POST", target.path)
+    connection.putheader("Content-Type", "multipart/form-data; boundary=x")
+    connection.putheader("Content-Length", str(len(head) + size_bytes + len(tail)))
+    connection.endheaders(head)
+    for at in range(0, size_bytes, len(piece)):
+        connection.send(piece[: size_bytes - at])
+    connection.send(tail)
+    response = connection.getresponse()
+    answer = response.status, response.read()
+    connection.close()
+    return answer
+
+
+def test_what_is_stored_are_the_bytes_that_were_sent(
+    running: sandbox.Running, keyless: httpx.Client, slot: dict[str, dict[str, str]]
+) -> None:
+    """A file that looks like a form's end is still only a file."""
+    audio = b"\r\n--not-the-boundary\r\n" * 1000
+
+    answer = fill(keyless, slot, audio)
+
+    stored = Path(str(slot["url"])).name
+    assert (running.key_file.parent / "uploads" / stored).read_bytes() == audio
+    assert answer.headers["etag"] == f'"{hashlib.sha256(audio).hexdigest()[:32]}"'
+
+
+def test_a_second_form_replaces_the_first(api: httpx.Client, keyless: httpx.Client, wav: Path, issue: Issue) -> None:
+    """While the policy holds a slot can be filled again; verify sees what came last."""
+    slot = api.post("/uploads").json()
+    credentialed = issue().audio.read_bytes()
+
+    fill(keyless, slot, wav.read_bytes())
+    before = api.post("/verify", json={"uploadId": slot["uploadId"]}).json()["verdict"]
+    fill(keyless, slot, credentialed)
+    after = api.post("/verify", json={"uploadId": slot["uploadId"]}).json()["verdict"]
+
+    assert (before, after) == ("unreadable", "valid")
+
+
+def test_there_is_nothing_else_at_the_storage(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
+    """An unknown slot is 404 and a slot cannot be read back."""
+    unknown = keyless.post(f"{slot['url']}x", data={"key": "k"}, files={"file": b"audio"})
+    read_back = keyless.get(str(slot["url"]))
+
+    assert (unknown.status_code, code_of(unknown)) == (404, "NoSuchBucket")
+    assert read_back.status_code == 405

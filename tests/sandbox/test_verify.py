@@ -1,0 +1,191 @@
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+import sandbox
+
+Verify = Callable[..., httpx.Response]
+Issue = Callable[..., sandbox.Issued]
+
+
+def test_every_sample_is_answered_as_its_catalog_says(
+    operator: sandbox.Operator, verify: Verify, tmp_path: Path
+) -> None:
+    """Each verdict arises for its real reason, whichever tenant asks and whatever the file is called."""
+    samples = [sample for sample in sandbox.write_catalog(tmp_path, operator, files=40) if not sample.is_ineligible]
+
+    answers = [
+        verify(sample.audio.read_bytes(), sample.sidecar.read_bytes() if sample.sidecar else None).json()
+        for sample in samples
+    ]
+
+    assert [(sample.kind, answer["verdict"]) for sample, answer in zip(samples, answers, strict=True)] == [
+        (sample.kind, sample.verdict) for sample in samples
+    ]
+    assert all(answer["good"] is (answer["verdict"] == "valid") for answer in answers)
+
+
+def test_a_valid_answer_quotes_the_record(verify: Verify, issue: Issue) -> None:
+    """Its id, song and time are the record's; the report-only parts are there, and it is not publicly trusted."""
+    issued = issue(song="Intro", classification="mixed")
+
+    answer = verify(issued.audio.read_bytes()).json()
+
+    assert (answer["good"], answer["verdict"]) == (True, "valid")
+    assert (answer["proofId"], answer["song"], answer["issuedAt"]) == (issued.proof_id, "Intro", issued.issued_at)
+    assert answer["classification"] == "mixed"
+    assert answer["grade"].keys() == {"human", "ai", "unknown", "riskCategory", "rubricVersion"}
+    assert answer["embeddedCredential"]["publiclyTrusted"] is False
+
+
+def test_issued_at_is_the_documents_created_at(verify: Verify, wav: Path, issue: Issue) -> None:
+    """The service's time of issuance is the one that stands in the sealed document."""
+    issued = issue(legacy=True)
+    assert issued.sidecar is not None
+
+    answer = verify(wav.read_bytes(), issued.sidecar.read_bytes()).json()
+
+    assert answer["issuedAt"] == json.loads(issued.sidecar.read_bytes())["document"]["createdAt"]
+    assert "embeddedCredential" not in answer
+
+
+def test_verifying_again_gives_the_same_answer(api: httpx.Client, upload: Callable[[bytes], str], issue: Issue) -> None:
+    """POST /verify has no side effects."""
+    body = {"uploadId": upload(issue().audio.read_bytes())}
+
+    first, second = (api.post("/verify", json=body).json() for _ in range(2))
+
+    assert {**first, "interpretation": None} == {**second, "interpretation": None}
+
+
+def test_a_sidecar_under_a_wrong_name_is_a_one_file_verification(
+    api: httpx.Client, upload: Callable[[bytes], str], wav: Path, issue: Issue
+) -> None:
+    """Unknown members are passed over, so a pair sent under another field name is silently read as one file."""
+    issued = issue(legacy=True)
+    assert issued.sidecar is not None
+    sidecar = base64.b64encode(issued.sidecar.read_bytes()).decode()
+
+    answer = api.post("/verify", json={"uploadId": upload(wav.read_bytes()), "proofFile": sidecar}).json()
+
+    assert answer == {"good": False, "verdict": "unreadable"}
+
+
+def test_the_sidecar_field_can_have_another_name(tmp_path: Path, wav: Path) -> None:
+    """The wire name is a setting, for verifying and for fetching alike."""
+    options = sandbox.Options(home=tmp_path, sidecar_field="abcd")
+    with sandbox.launch(tmp_path / "home", options=options) as running:
+        issued = running.operator.issue(wav, tmp_path, legacy=True)
+
+        record = httpx.get(
+            f"{running.base_url}/proofs/{issued.proof_id}", headers={"x-api-key": running.api_key}, trust_env=False
+        ).json()
+
+    assert issued.sidecar is not None
+    assert base64.b64decode(record["abcd"]) == issued.sidecar.read_bytes()
+    assert "sidecar" not in record
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"not json",
+        b"[]",
+        b"{}",
+        b'{"uploadId": 7}',
+        b'{"uploadId": ""}',
+        b'{"uploadId": "\\ud800"}',
+        pytest.param(b"[" * 200_000, id="nested without end"),
+        b'{"uploadId": "upl_1", "sidecar": null}',
+        b'{"uploadId": "upl_1", "sidecar": "not base64!"}',
+        b'{"uploadId": "upl_1", "sidecar": "_-__"}',
+        b'{"uploadId": "upl_1", "sidecar": "AA\\nAA"}',
+    ],
+)
+def test_a_malformed_body_is_a_400(api: httpx.Client, body: bytes) -> None:
+    """The body is a JSON object with uploadId, a string, and perhaps a sidecar in standard base64."""
+    answer = api.post("/verify", content=body)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+def test_an_unknown_upload_is_a_404_and_an_empty_slot_a_422(api: httpx.Client) -> None:
+    """The contract leaves these open; we tell a wrong id from a slot that nobody has filled."""
+    slot = api.post("/uploads").json()
+
+    unknown = api.post("/verify", json={"uploadId": "upl_none"})
+    empty = api.post("/verify", json={"uploadId": slot["uploadId"]})
+
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+    assert (empty.status_code, empty.json()["code"]) == (422, "unprocessable")
+
+
+def test_an_upload_of_another_tenant_does_not_exist(
+    running: sandbox.Running, operator: sandbox.Operator, upload: Callable[[bytes], str]
+) -> None:
+    """An uploadId is worth nothing under another tenant's key."""
+    other = operator.add_tenant("another")
+
+    answer = httpx.post(
+        f"{running.base_url}/verify",
+        json={"uploadId": upload(b"some audio")},
+        headers={"x-api-key": other.api_key},
+        trust_env=False,
+    )
+
+    assert answer.status_code == 404
+
+
+def test_an_upload_outlives_its_slot_but_not_for_ever(
+    api: httpx.Client, upload: Callable[[bytes], str], later: Callable[[float], None]
+) -> None:
+    """A stored upload can be verified for an hour after its slot has expired; then the audio is deleted."""
+    upload_id = upload(b"some audio")
+    later(20 * 60)
+
+    kept = api.post("/verify", json={"uploadId": upload_id})
+    later(2 * 3600)
+    api.post("/uploads")
+    gone = api.post("/verify", json={"uploadId": upload_id})
+
+    assert (kept.status_code, gone.status_code) == (200, 404)
+
+
+def test_an_erased_proof_verifies_as_unregistered(operator: sandbox.Operator, verify: Verify, issue: Issue) -> None:
+    """The seal stays intact, but the registry no longer knows it."""
+    issued = issue()
+    audio = issued.audio.read_bytes()
+
+    before = verify(audio).json()["verdict"]
+    operator.erase(issued.proof_id)
+    after = verify(audio).json()["verdict"]
+
+    assert (before, after) == ("valid", "unregistered")
+
+
+def test_a_pending_proof_becomes_valid_when_it_is_complete(
+    operator: sandbox.Operator, verify: Verify, issue: Issue
+) -> None:
+    """What is pending has not been issued."""
+    issued = issue(pending=True)
+    audio = issued.audio.read_bytes()
+
+    before = verify(audio).json()["verdict"]
+    operator.complete(issued.proof_id)
+    after = verify(audio).json()["verdict"]
+
+    assert (before, after) == ("unregistered", "valid")
+
+
+@pytest.mark.parametrize("magic", [b"RF64", b"BW64", b"RIFX"])
+def test_a_wave_that_is_no_riff_is_unreadable_to_a_one_file_verification(
+    verify: Verify, wav: Path, magic: bytes
+) -> None:
+    """The service decides about RF64 and BW64: no manifest can be read from them."""
+    answer = verify(magic + wav.read_bytes()[4:]).json()
+
+    assert answer == {"good": False, "verdict": "unreadable"}
