@@ -8,10 +8,11 @@ ProofsweepError
 ├── RunIsActive               another leg of this run is alive
 ├── NameTaken                 an object of that name is in the store already
 ├── SourceError               one audio file or sidecar cannot be read; carries the row's reason
-└── ServiceError              the partner's side did not give an answer that can be used
-    ├── CallFailed            one call failed for good
-    ├── SlotRefused           the storage target did not store the audio
-    └── RunMustStop           nothing more can be asked in this run; carries what ended it
+├── ServiceError              the partner's side did not give an answer that can be used
+│   ├── CallFailed            one call failed for good
+│   ├── SlotRefused           the storage target did not store the audio
+│   └── SlotSpent             this slot will not do any more, a fresh one may
+└── RunMustStop               nothing more can be asked in this leg; carries what ended it
 """
 
 from collections.abc import Callable
@@ -109,6 +110,10 @@ class CallFailed(ServiceError):
 
 class SlotRefused(ServiceError):
     """The storage target did not take the audio: it is not stored, so there is nothing to verify."""
+
+
+class SlotSpent(ServiceError):
+    """This slot is of no use any more, but a fresh one may be: begin again with POST /uploads."""
 
 
 class RunMustStop(ProofsweepError):

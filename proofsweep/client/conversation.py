@@ -14,14 +14,10 @@ from proofsweep.client.keys import CurrentKey
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
 from proofsweep.client.transport import Transport
-from proofsweep.errors import CallFailed, ConfigError, RunMustStop, ServiceError, SlotRefused
+from proofsweep.errors import CallFailed, ConfigError, RunMustStop, ServiceError, SlotRefused, SlotSpent
 
 _LONG_PAUSE_SECONDS = 120.0
 _Error = TypeVar("_Error", bound=ServiceError)
-
-
-class SlotSpent(ServiceError):
-    """This slot is of no use any more, but a fresh one may be: begin again with POST /uploads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

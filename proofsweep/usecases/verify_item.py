@@ -10,9 +10,8 @@ from proofsweep.batch.items import WorkItem
 from proofsweep.batch.outcomes import Answer, AudioRead, Deferred, Failed, Finished, Outcome, outcome_of
 from proofsweep.batch.preflight import SizeLimits, judge_content, judge_size
 from proofsweep.batch.reasons import Ineligible, Reason
-from proofsweep.client.conversation import SlotSpent
 from proofsweep.client.partner import Partner
-from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SourceError
+from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, SourceError
 from proofsweep.storage.audio import AudioFile, open_audio, read_sidecar
 
 Clock = Callable[[], datetime]

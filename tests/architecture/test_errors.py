@@ -1,7 +1,11 @@
+import ast
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
+from proofsweep import errors
 from proofsweep.errors import (
     CallFailed,
     CatalogError,
@@ -13,11 +17,13 @@ from proofsweep.errors import (
     RunMustStop,
     ServiceError,
     SlotRefused,
+    SlotSpent,
     SourceError,
     UsageError,
 )
 
 ANSWER = {"stage": "verify", "reason": "http_500", "status": 500, "code": "internal", "request_id": "req-1"}
+TREE_LINE = re.compile(r"^((?:[│ ] {3})*(?:[├└]── )?)(\w+)(?: {2}.*)?$", flags=re.MULTILINE)
 EXAMPLES = [
     ProofsweepError("It went wrong.", where="here"),
     UsageError("That cannot be done.", asked="that"),
@@ -30,13 +36,15 @@ EXAMPLES = [
     ServiceError("The call failed.", **ANSWER),
     CallFailed("The call failed for good.", **ANSWER),
     SlotRefused("The storage target refused.", **ANSWER),
+    SlotSpent("The slot is spent.", **ANSWER),
     RunMustStop("The key was refused.", ended_by="key_refused"),
 ]
 
 
-def tree_below(kind: type[ProofsweepError]) -> set[type[ProofsweepError]]:
-    """Give an error class with everything that is made from it."""
-    return {kind}.union(*(tree_below(child) for child in kind.__subclasses__()))
+def drawn(kind: type[ProofsweepError], depth: int = 0) -> list[tuple[int, str]]:
+    """Give an error class with everything that is made from it, each with its depth."""
+    below = [line for child in kind.__subclasses__() for line in drawn(child, depth + 1)]
+    return [(depth, kind.__name__), *below]
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
@@ -51,4 +59,27 @@ def test_error_survives_the_way_between_processes(error: ProofsweepError) -> Non
 
 def test_every_error_has_an_example() -> None:
     """An error class that is added travels too."""
-    assert {type(error) for error in EXAMPLES} == tree_below(ProofsweepError)
+    assert {type(error).__name__ for error in EXAMPLES} == {name for _, name in drawn(ProofsweepError)}
+
+
+def test_drawing_of_the_tree_is_the_tree() -> None:
+    """Who reads the drawing on top of the file need not read the classes."""
+    lines = TREE_LINE.findall(errors.__doc__ or "")
+
+    assert [(len(branch) // 4, name) for branch, name in lines] == drawn(ProofsweepError)
+
+
+def test_all_errors_stand_in_one_file() -> None:
+    """An error that is made elsewhere is missing from the tree that everyone reads."""
+    names = {type(error).__name__ for error in EXAMPLES}
+    package = Path(errors.__file__).parent
+
+    strays = [
+        node.name
+        for module in package.rglob("*.py")
+        if module.name != "errors.py"
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} & (names | {"Exception"})
+    ]
+
+    assert strays == []
