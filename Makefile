@@ -18,7 +18,7 @@ demo: $(READY) ## verify a sample catalog against a local partner service, end t
 	@$(BIN)/proofsweep demo
 
 test: $(READY) ## run all tests
-	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4
+	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
 
 check: $(READY) ## format, lint, types and import contracts
 	@$(BIN)/ruff format --quiet --check --diff .
