@@ -2,6 +2,7 @@
 
 import socket
 import socketserver
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from proofsweep.batch.exchanges import Exchange
+from proofsweep.batch.items import FileFacts
 from proofsweep.client.breaker import Breaker
 from proofsweep.client.conversation import Conversation, Line
 from proofsweep.client.gate import Gate
@@ -20,7 +22,10 @@ from proofsweep.client.partner import Partner
 from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.contract.models import UploadResponse
 
+NewClient = Callable[..., "Client"]
+Write = Callable[..., bytes]
 KEY = "pk_SECRET_of_this_test"
 
 
@@ -42,6 +47,8 @@ class ScriptedServer:
         script: what is sent, answer by answer; the connection is closed after each. When it has run out, none comes.
         reads_bodies: whether a body is read before the answer goes out.
         resets: whether the connection is torn down, instead of closed, after the answer.
+        stalls: whether nothing is answered until the asker hangs up.
+        before_answering: told of each request before its answer goes out.
     """
 
     url: str
@@ -49,6 +56,8 @@ class ScriptedServer:
     received: list[Received] = field(default_factory=list)
     reads_bodies: bool = True
     resets: bool = False
+    stalls: bool = False
+    before_answering: Callable[["Received"], object] = lambda _request: None
 
     def targets(self) -> list[str]:
         """Say what was asked for, in order."""
@@ -56,7 +65,11 @@ class ScriptedServer:
 
     def serve(self, connection: socket.socket, file: BinaryIO) -> None:
         """Take one request and answer it."""
-        self.received.append(_read_request(file, reads_body=self.reads_bodies))
+        request = _read_request(file, reads_body=self.reads_bodies)
+        self.received.append(request)
+        self.before_answering(request)
+        if self.stalls:
+            file.read()
         connection.sendall(self.script.pop(0) if self.script else b"")
         if self.resets:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
@@ -134,8 +147,14 @@ class Client:
         return [(str(x.call), x.status, None if x.failure is None else str(x.failure)) for x in self.exchanges]
 
 
+@pytest.fixture(scope="session")
+def tls() -> ssl.SSLContext:
+    """Give a context made once: reading the certificates takes longer than any test here."""
+    return ssl.create_default_context()
+
+
 @pytest.fixture
-def new_client(api: ScriptedServer, key_path: Path) -> Callable[..., Client]:
+def new_client(api: ScriptedServer, key_path: Path, tls: ssl.SSLContext) -> NewClient:
     """Make a client of the API that waits next to nothing between its tries."""
 
     def make(
@@ -143,13 +162,12 @@ def new_client(api: ScriptedServer, key_path: Path) -> Callable[..., Client]:
         sidecar_field: str | None = "mark",
         attempts: int = 3,
         breaker: Breaker | None = None,
-        read_seconds: float = 30.0,
         base_url: str | None = None,
     ) -> Client:
         stop, exchanges, aside = StopSwitch(), list[Exchange](), list[Exchange]()
         line = Line(
             base_url=base_url or f"{api.url}/v1",
-            transport=Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=read_seconds)),
+            transport=Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(), tls=tls),
             gate=Gate(Pacer(), breaker or Breaker(), stop),
             key=CurrentKey(key_file(key_path)),
             policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),
@@ -162,13 +180,39 @@ def new_client(api: ScriptedServer, key_path: Path) -> Callable[..., Client]:
 
 
 @pytest.fixture
-def client(new_client: Callable[..., Client]) -> Client:
+def client(new_client: NewClient) -> Client:
     """Give one such client as it comes."""
     return new_client()
 
 
+class Bytes:
+    """Audio that is a few pieces in memory."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = pieces
+        self.facts = FileFacts(size_bytes=sum(map(len, pieces)), version="1")
+
+    def chunks(self) -> Iterator[bytes]:
+        """Give the pieces from the start."""
+        yield from self._pieces
+
+
 @pytest.fixture
-def answer() -> Callable[..., bytes]:
+def audio() -> Bytes:
+    """Give audio of two pieces, which hold what looks like a form's own marks."""
+    return Bytes(b"RIFF....WAVE\r\n--", b"more\r\n")
+
+
+@pytest.fixture
+def slot(storage: ScriptedServer) -> UploadResponse:
+    """Give a slot at the storage target."""
+    fields = {"key": "incoming/u-1", "policy": "SECRET==", "Content-Type": "audio/wav", "acl": "private"}
+    document = {"uploadId": "u-1", "url": f"{storage.url}/bucket?sig=SECRET", "fields": fields}
+    return UploadResponse.model_validate(document)
+
+
+@pytest.fixture
+def answer() -> Write:
     """Write answers: a status, a body, and headers whose names are given like Python arguments."""
 
     def write(status: int = 200, body: bytes = b"{}", **headers: str) -> bytes:

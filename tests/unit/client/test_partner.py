@@ -1,0 +1,240 @@
+"""Each endpoint of the contract as it goes over the wire: method, path, query, headers, body."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proofsweep.client.partner import Partner
+from proofsweep.contract.models import UploadResponse
+from proofsweep.errors import CallFailed, UsageError
+
+if TYPE_CHECKING:
+    from conftest import Client, NewClient, ScriptedServer, Write
+
+KEY = "pk_SECRET_of_this_test"
+IDEMPOTENCY_KEY = "rotation-of-november-2026"
+VALID = {"good": True, "verdict": "valid"}
+
+KEYED_CALLS: list[tuple[Callable[[Partner], object], str]] = [
+    (lambda partner: partner.keys(), "GET /v1/partner/keys"),
+    (lambda partner: partner.keys(limit=1), "GET /v1/partner/keys?limit=1"),
+    (lambda partner: partner.keys(limit=100, cursor="a b&c"), "GET /v1/partner/keys?limit=100&cursor=a+b%26c"),
+    (lambda partner: partner.rotate(IDEMPOTENCY_KEY), "POST /v1/partner/keys/rotate"),
+    (lambda partner: partner.usage(), "GET /v1/partner/usage"),
+    (lambda partner: partner.usage(days=90), "GET /v1/partner/usage?days=90"),
+    (lambda partner: partner.proofs(), "GET /v1/proofs"),
+    (lambda partner: partner.proofs(cursor="c1"), "GET /v1/proofs?cursor=c1"),
+    (lambda partner: partner.proof("p1"), "GET /v1/proofs/p1"),
+    (lambda partner: partner.proof("a/b?c#d%2Fé"), "GET /v1/proofs/a%2Fb%3Fc%23d%252F%C3%A9"),
+    (lambda partner: partner.erase("../keys"), "DELETE /v1/proofs/..%2Fkeys"),
+    (lambda partner: partner.asset("p1"), "GET /v1/proofs/p1/asset"),
+    (lambda partner: partner.interpretation("p1"), "GET /v1/proofs/p1/interpretation"),
+    (lambda partner: partner.request_slot(), "POST /v1/uploads?purpose=verify"),
+]
+FITS_ALL = b"""{"outcome": "erased", "status": "pending", "uploadId": "u", "url": "h", "fields": {},
+               "apiKey": "s", "keyId": "k"}"""
+
+
+@pytest.mark.parametrize(("ask", "request_line"), KEYED_CALLS, ids=[line for _, line in KEYED_CALLS])
+def test_a_keyed_call_is_asked_as_the_contract_has_it(
+    api: ScriptedServer, client: Client, answer: Write, ask: Callable[[Partner], object], request_line: str
+) -> None:
+    """The base URL's own path stays, ids are percent-encoded whole, and the key is in its header and nowhere else."""
+    api.script = [answer(body=FITS_ALL)]
+
+    ask(client.partner)
+
+    (request,) = api.received
+    assert api.targets() == [request_line]
+    assert request.headers["x-api-key"] == KEY
+    assert request.headers["user-agent"] == "proofsweep/0.0"
+    assert request.headers.get("content-length", "0") == "0"
+    assert "transfer-encoding" not in request.headers
+
+
+def test_health_is_asked_without_the_key(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """It is the one public endpoint (contract, Endpoints 1)."""
+    api.script = [answer(body=b'{"ok": true, "version": "v9", "deployedAt": 1795176000}')]
+
+    health = client.partner.health()
+
+    assert api.targets() == ["GET /v1/health"]
+    assert "x-api-key" not in api.received[0].headers
+    assert (health.ok, health.version, health.deployed_at) == (True, "v9", datetime(2026, 11, 20, 12, tzinfo=UTC))
+
+
+def test_a_base_url_may_have_a_path_before_its_version(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """Joining URLs by the rules of hyperlinks would drop it."""
+    api.script = [answer()]
+
+    new_client(base_url=f"{api.url}/behind/a/gateway/v1").partner.proofs()
+
+    assert api.targets() == ["GET /behind/a/gateway/v1/proofs"]
+
+
+def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Success is 201, and the new secret is in the answer but in no print of it."""
+    body = b'{"apiKey": "pk_NEW", "keyId": "k2", "name": "n", "previousKeyExpiresAt": 1795176000}'
+    api.script = [answer(201, body, idempotency_replayed="true")]
+
+    rotated = client.partner.rotate(IDEMPOTENCY_KEY)
+
+    assert api.received[0].headers["idempotency-key"] == IDEMPOTENCY_KEY
+    assert rotated.api_key.get_secret_value() == "pk_NEW"
+    assert "pk_NEW" not in f"{rotated!r}{client.exchanges!r}"
+
+
+@pytest.mark.parametrize("idempotency_key", ["x" * 15, "x" * 129, "é" * 20, ""])
+def test_an_idempotency_key_out_of_bounds_is_not_sent(
+    api: ScriptedServer, client: Client, idempotency_key: str
+) -> None:
+    """It has 16 to 128 characters (contract, Limits), and a header carries it."""
+    with pytest.raises(UsageError, match="16 to 128"):
+        client.partner.rotate(idempotency_key)
+
+    assert api.received == []
+
+
+@pytest.mark.parametrize("proof_id", ["", ".", ".."])
+def test_an_id_that_would_lead_elsewhere_is_not_sent(api: ScriptedServer, client: Client, proof_id: str) -> None:
+    """Paths are normalised on their way: erasing `..` would be a call of another endpoint."""
+    with pytest.raises(UsageError, match="no proof ID"):
+        client.partner.erase(proof_id)
+
+    assert api.received == []
+
+
+def test_usage_brings_the_authoritative_headroom(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """It is in a header, not in the body (contract, Endpoints 4)."""
+    api.script = [answer(body=b'{"plan": {"quotaLimit": 5000}}', x_ratelimit_remaining="17")]
+
+    usage, headers = client.partner.usage(days=1)
+
+    assert (usage.plan.quota_limit, headers.rate_remaining) == (5000.0, 17)
+
+
+def test_a_file_alone_is_verified_by_its_upload(
+    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Without a sidecar the body holds nothing but the uploadId."""
+    body = json.dumps(VALID).encode()
+    api.script = [answer(body=body)]
+
+    verified = client.partner.verify(slot, None)
+
+    assert api.targets() == ["POST /v1/verify"]
+    assert json.loads(api.received[0].body) == {"uploadId": "u-1"}
+    assert api.received[0].headers["content-type"] == "application/json"
+    assert (verified.response.good, verified.body_sha256) == (True, sha256(body).hexdigest())
+
+
+def test_a_sidecar_goes_as_standard_base64_under_its_wire_name(
+    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Neither the URL-safe alphabet nor line breaks: `+` and `/` are in it."""
+    api.script = [answer(body=json.dumps(VALID).encode())]
+
+    client.partner.verify(slot, b"\xfb\xff" * 60)
+
+    assert json.loads(api.received[0].body) == {"uploadId": "u-1", "mark": "+//7//v/" * 20}
+
+
+def test_a_pair_is_not_verified_while_the_wire_name_is_unknown(
+    api: ScriptedServer, new_client: NewClient, slot: UploadResponse
+) -> None:
+    """Under a wrong name the sidecar would be passed over, and the answer would be about another question."""
+    with pytest.raises(UsageError, match="wire name is not set"):
+        new_client(sidecar_field=None).partner.verify(slot, b"proof")
+
+    assert api.received == []
+
+
+@pytest.mark.parametrize(("sidecar_field", "sidecar"), [("mark", "QUJD"), ("sidecar", "other"), (None, None)])
+def test_a_stored_sidecar_is_read_by_its_wire_name(
+    api: ScriptedServer, new_client: NewClient, answer: Write, sidecar_field: str | None, sidecar: str | None
+) -> None:
+    """It is not guessed while the name is unknown, and never printed."""
+    api.script = [answer(body=b'{"song": "A", "mark": "QUJD", "sidecar": "other"}')]
+
+    proof = new_client(sidecar_field=sidecar_field).partner.proof("p1")
+
+    assert proof.song == "A"
+    assert (proof.sidecar.get_secret_value() if proof.sidecar else None) == sidecar
+    assert "QUJD" not in repr(proof)
+
+
+def test_a_mistyped_answer_is_final(api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse) -> None:
+    """It is well-formed, so it would come again; what it holds is not shown in the error."""
+    api.script = [answer(body=b'{"good": "yes SECRET", "verdict": "valid"}', x_request_id="rid-9")]
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.verify(slot, None)
+
+    assert (failed.value.stage, failed.value.reason, failed.value.status) == ("verify", "bad_answer", 200)
+    assert failed.value.request_id == "rid-9"
+    assert "SECRET" not in f"{failed.value!r}{failed.value}"
+    assert len(api.received) == 1
+
+
+def test_an_answer_that_is_no_object_is_final(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """A list is JSON, but nothing of the contract's."""
+    api.script = [answer(body=b"[]")]
+
+    with pytest.raises(CallFailed, match="the whole"):
+        client.partner.keys()
+
+
+def test_a_download_goes_into_the_file_without_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """Large assets are streamed; the digest is of what was written."""
+    asset, file = bytes(range(256)) * 12_000, io.BytesIO(b"what was there before" * 500_000)
+    storage.script = [answer(body=asset)]
+
+    digest = client.partner.download(f"{storage.url}/a?sig=x%2Fy", file, most_bytes=len(asset))
+
+    assert storage.targets() == ["GET /a?sig=x%2Fy"]
+    assert "x-api-key" not in storage.received[0].headers
+    assert file.getvalue() == asset
+    assert digest == sha256(asset).hexdigest()
+
+
+def test_a_download_that_broke_off_begins_again(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """What came of the first try does not stay in the file."""
+    file = io.BytesIO()
+    storage.script = [answer(body=b"half of", content_length="100"), answer(503, b"busy"), answer(body=b"the whole")]
+
+    client.partner.download(f"{storage.url}/a", file, most_bytes=100)
+
+    assert file.getvalue() == b"the whole"
+    assert client.facts() == [("download", 200, "bad_answer"), ("download", 503, None), ("download", 200, None)]
+
+
+def test_a_download_beyond_its_bound_fails(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """A disk is not filled because a URL has no end."""
+    storage.script = [answer(body=b"x" * 101)] * 3
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.download(f"{storage.url}/a", io.BytesIO(), most_bytes=100)
+
+    assert failed.value.reason == "bad_answer"
+
+
+def test_an_expired_download_says_nothing_of_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """Its error's body is not taken for the asset, and the run goes on."""
+    file = io.BytesIO()
+    storage.script = [answer(403, b"<Error/>")]
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.download(f"{storage.url}/SECRET", file, most_bytes=100)
+
+    assert (failed.value.reason, failed.value.status, file.getvalue()) == ("http_403", 403, b"")
+    assert client.stop.reason is None
+    assert "SECRET" not in f"{failed.value!r}{failed.value}"

@@ -1,0 +1,172 @@
+"""The slot's form as object storage wants it, and without anything that is not its business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proofsweep.batch.items import FileFacts
+from proofsweep.client.conversation import SlotSpent
+from proofsweep.contract.models import UploadResponse
+from proofsweep.errors import SlotRefused, SourceError
+
+if TYPE_CHECKING:
+    from conftest import Bytes, Client, Received, ScriptedServer, Write
+
+Fill = Callable[[], None]
+
+
+@pytest.fixture
+def fill(client: Client, slot: UploadResponse, audio: Bytes) -> Fill:
+    """Fill the slot with the audio, once."""
+    return lambda: client.partner.fill_slot(slot, audio)
+
+
+def parts_of(request: Received) -> list[bytes]:
+    """Take a form apart at its boundary."""
+    boundary = request.headers["content-type"].removeprefix("multipart/form-data; boundary=").encode()
+    first, *parts, last = (b"\r\n" + request.body).split(b"\r\n--" + boundary)
+    assert (first, last) == (b"", b"--\r\n")
+    return parts
+
+
+def test_the_form_is_every_field_in_order_and_then_the_file(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
+    """Storage reads the policy before the file, and ignores what comes behind it."""
+    storage.script = [answer(204, b"")]
+
+    fill()
+
+    (request,) = storage.received
+    *fields, file = parts_of(request)
+    named = [part.split(b'"')[1].decode() for part in fields]
+    assert named == ["key", "policy", "Content-Type", "acl"]
+    assert fields[0] == b'\r\nContent-Disposition: form-data; name="key"\r\n\r\nincoming/u-1'
+    assert file == (
+        b'\r\nContent-Disposition: form-data; name="file"; filename="audio"\r\n'
+        b"Content-Type: application/octet-stream\r\n\r\nRIFF....WAVE\r\n--more\r\n"
+    )
+
+
+def test_the_form_has_a_known_length_and_no_key(
+    api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, fill: Fill
+) -> None:
+    """Chunked transfer is refused by object storage, and the key is for the API alone."""
+    storage.script = [answer(201, b"<PostResponse/>")]
+
+    fill()
+
+    (request,) = storage.received
+    assert storage.targets() == ["POST /bucket?sig=SECRET"]
+    assert request.headers["content-length"] == str(len(request.body))
+    assert client.exchanges[0].bytes_sent == len(request.body)
+    assert {"transfer-encoding", "x-api-key", "cookie", "authorization"}.isdisjoint(request.headers)
+    assert request.headers["user-agent"] == "proofsweep/0.0"
+    assert api.received == []
+
+
+def test_a_field_cannot_break_out_of_the_form(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, audio: Bytes
+) -> None:
+    """Names are escaped as HTML forms do it; values go as they are, in UTF-8."""
+    odd = slot.model_copy(update={"fields": {'a"\r\nb': "Ж\r\n--x"}})
+    storage.script = [answer(204, b"")]
+
+    client.partner.fill_slot(odd, audio)
+
+    field, _ = parts_of(storage.received[0])
+    assert field == 'Content-Disposition: form-data; name="a%22%0D%0Ab"\r\n\r\nЖ\r\n--x'.encode().join([b"\r\n", b""])
+
+
+def test_the_storage_s_own_id_is_kept(storage: ScriptedServer, client: Client, answer: Write, fill: Fill) -> None:
+    """It is what the storage's operator asks for, and no request ID of the partner's."""
+    storage.script = [answer(204, b"", x_amz_request_id="S3-7", x_request_id="other")]
+
+    fill()
+
+    assert client.exchanges[0].storage_id == "S3-7"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [(403, SlotSpent), (503, SlotSpent), (429, SlotSpent), (303, SlotRefused), (400, SlotRefused), (413, SlotRefused)],
+)
+def test_only_a_2xx_means_stored(
+    storage: ScriptedServer, client: Client, answer: Write, fill: Fill, refusal: tuple[int, type[Exception]]
+) -> None:
+    """A 403 is an expired slot and stops nobody; a redirect is not followed; neither error shows URL or fields."""
+    status, error = refusal
+    storage.script = [answer(status, b"<Error>SECRET</Error>", location=f"{storage.url}/elsewhere")]
+
+    with pytest.raises(error) as raised:
+        fill()
+
+    assert len(storage.received) == 1
+    assert client.stop.reason is None
+    assert "SECRET" not in f"{raised.value!r}{raised.value}{client.exchanges!r}"
+
+
+def test_a_refusal_amid_the_upload_is_heard(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Storage that sees a form too large answers before it has read it, and hangs up."""
+    storage.reads_bodies = False
+    storage.script = [answer(413, b"<Error/>")]
+
+    with pytest.raises(SlotRefused) as refused:
+        client.partner.fill_slot(slot, Endless(64 * 1024 * 1024))
+
+    assert refused.value.status == 413
+
+
+class Endless:
+    """Audio that is far more than any socket's buffer holds, and tells how much of it was taken."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.facts = FileFacts(size_bytes=size_bytes, version="1")
+
+    def chunks(self) -> Iterator[bytes]:
+        """Give zeros."""
+        for _ in range(self.facts.size_bytes // 65_536):
+            yield bytes(65_536)
+
+
+def test_audio_that_changes_meanwhile_is_never_complete(
+    storage: ScriptedServer, client: Client, slot: UploadResponse
+) -> None:
+    """Its error comes through as it is, and the connection is given up before the last byte."""
+
+    class Changing(Endless):
+        def chunks(self) -> Iterator[bytes]:
+            yield bytes(65_536)
+            raise SourceError("It changed.", reason="source_changed")
+
+    with pytest.raises(SourceError, match="It changed"):
+        client.partner.fill_slot(slot, Changing(131_072))
+
+    assert all(len(request.body) < 131_072 for request in storage.received)
+
+
+@pytest.mark.parametrize("url", ["http://a..b/", "http://[", "ftp://host/x", "relative", "http://127.0.0.1:99999/"])
+def test_a_slot_with_an_unusable_url_is_spent(client: Client, slot: UploadResponse, audio: Bytes, url: str) -> None:
+    """Whatever the service hands out as a URL, it is a failure of that slot and not of this program."""
+    broken = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url})
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(broken, audio)
+
+    assert client.facts() == [("slot", None, "connection")]
+    assert client.exchanges[0].bytes_sent is None
+
+
+def test_each_attempt_sends_the_audio_from_its_start(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
+    """A fresh slot gets the whole file, not the rest of it."""
+    storage.script = [answer(403, b""), answer(204, b"")]
+
+    with pytest.raises(SlotSpent):
+        fill()
+    fill()
+
+    first, second = storage.received
+    assert parts_of(first)[-1] == parts_of(second)[-1]

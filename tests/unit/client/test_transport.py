@@ -1,0 +1,155 @@
+"""Whatever happens on the wire becomes one exchange with its facts, and no exception."""
+
+from __future__ import annotations
+
+import gzip
+import ssl
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proofsweep.batch.exchanges import Call
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.errors import CallFailed
+
+if TYPE_CHECKING:
+    from conftest import NewClient, ScriptedServer, Write
+
+Send = Callable[[], Reply]
+OK = b'{"ok": true}'
+
+
+@pytest.fixture
+def send(api: ScriptedServer, tls: ssl.SSLContext) -> Send:
+    """Send one keyless GET of /health to the API, and give the reply."""
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=0.2, total_seconds=5.0), tls=tls)
+    request = Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health")
+    return lambda: transport.send(request, attempt=1, key=None)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, OK), (404, b'{"error": "No.", "code": "not_found"}'), (500, b"<html>"), (302, b"")]
+)
+def test_the_request_id_of_every_answer_is_kept(
+    api: ScriptedServer, send: Send, answer: Write, status: int, body: bytes
+) -> None:
+    """Support asks for it, of successes too."""
+    api.script = [answer(status, body, x_request_id="rid-7", x_ratelimit_remaining="9", sunset="soon")]
+
+    exchange = send().exchange
+
+    assert (exchange.status, exchange.request_id, exchange.failure) == (status, "rid-7", None)
+    assert (exchange.headers.rate_remaining, exchange.headers.sunset) == (9, "soon")
+    assert exchange.elapsed_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b'{"error": "No.", "code": "brand_new"}', "brand_new"),
+        (b'{"code": 7}', None),
+        (b'["code"]', None),
+        (b"<html>Bad Gateway</html>", None),
+        (b"", None),
+        (b'{"code": "\\ud800x"}', "?x"),
+    ],
+)
+def test_an_error_s_code_is_kept_as_received(
+    api: ScriptedServer, send: Send, answer: Write, body: bytes, code: str | None
+) -> None:
+    """A body that is no ApiError has none; it is an answer all the same, by its status."""
+    api.script = [answer(502, body)]
+
+    exchange = send().exchange
+
+    assert (exchange.status, exchange.error_code, exchange.failure) == (502, code, None)
+
+
+def test_redirects_are_not_followed(api: ScriptedServer, send: Send, answer: Write, storage: ScriptedServer) -> None:
+    """The key would travel with them."""
+    api.script = [answer(307, b"", location=storage.url)]
+
+    assert send().exchange.status == 307
+    assert storage.received == []
+
+
+def broken_answers(answer: Write) -> dict[str, bytes]:
+    """Give what a 200 can look like without being one."""
+    return {
+        "no JSON": answer(body=b"<html>"),
+        "no body": answer(204, b""),
+        "null": answer(body=b"null"),
+        "not a number": answer(body=b'{"ok": NaN}'),
+        "cut off": answer(body=b'{"ok": tr', content_length="400"),
+        "compressed": answer(body=gzip.compress(OK), content_encoding="gzip"),
+        "without end": answer(body=b" " * (2 * 1024 * 1024) + OK),
+    }
+
+
+@pytest.mark.parametrize("kind", ["no JSON", "no body", "null", "not a number", "cut off", "compressed", "without end"])
+def test_a_success_that_cannot_be_read_is_a_bad_answer(
+    api: ScriptedServer, send: Send, answer: Write, kind: str
+) -> None:
+    """Its status and request ID are known, its content is not."""
+    api.script = [broken_answers(answer)[kind]]
+
+    reply = send()
+
+    assert (reply.exchange.failure, reply.exchange.request_id) == ("bad_answer", "rid-1")
+    assert not reply.exchange.is_success
+    assert reply.document is None
+
+
+def test_identity_is_no_encoding(api: ScriptedServer, send: Send, answer: Write) -> None:
+    """Some servers say so."""
+    api.script = [answer(body=OK, content_encoding="Identity")]
+
+    assert send().document == {"ok": True}
+
+
+@pytest.mark.parametrize("resets", [True, False])
+@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\ncontent-le", b"\x16\x03\x01 no HTTP\r\n\r\n"])
+def test_a_connection_that_ends_without_an_answer_is_a_failure(
+    api: ScriptedServer, send: Send, sent: bytes, resets: bool
+) -> None:
+    """The request went out, so it may have been counted; there is no status and no ID."""
+    api.script, api.resets = [sent], resets
+
+    exchange = send().exchange
+
+    assert (exchange.status, exchange.request_id, exchange.failure) == (None, None, "connection")
+    assert exchange.bytes_sent == 0
+
+
+def test_nobody_there_is_told_from_an_answer_that_was_lost() -> None:
+    """Nothing was sent, so nothing can have been charged."""
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts())
+    request = Request(call=Call.HEALTH, method="GET", url="http://127.0.0.1:1/v1/health")
+
+    exchange = transport.send(request, attempt=1, key=None).exchange
+
+    assert (exchange.failure, exchange.bytes_sent) == ("connection", None)
+
+
+def test_silence_is_a_timeout(send: Send, api: ScriptedServer) -> None:
+    """A partner that accepts and says nothing does not hold a worker for ever."""
+    api.stalls = True
+
+    assert send().exchange.failure == "timeout"
+
+
+def test_a_refused_key_is_never_in_what_is_printed(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
+    """Neither error nor request nor record shows key, URL, content or body."""
+    api.script = [answer(400, b'{"error": "SECRET", "code": "invalid_request"}')]
+    client = new_client()
+    request = Request(
+        call=Call.VERIFY, method="POST", url="http://h/SECRET", headers={"h": "SECRET"}, content=b"SECRET"
+    )
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.proof("SECRET")
+
+    assert "SECRET" not in f"{failed.value!r}{failed.value}{failed.value.facts}{request!r}{client.exchanges!r}"
+    assert "SECRET" not in repr(client.partner)
