@@ -85,6 +85,14 @@ class Faults:
         """Put one more rule in force."""
         self.rules.append(Rule(fault))
 
+    def set_latency(self, call: str, seconds: float) -> None:
+        """Make a call that much slower, in the place of any latency that it had."""
+        latency = Fault(call=call, kind=Kind.SLOW, seconds=seconds)
+        others = [
+            rule for rule in self.rules if rule.fault != latency.model_copy(update={"seconds": rule.fault.seconds})
+        ]
+        self.rules = [*others, Rule(latency)] if seconds else others
+
     def drawn(self, call: str) -> list[Fault]:
         """Return the faults that strike this call."""
         return [rule.fault for rule in self.rules if rule.strikes(call, self._chance)]

@@ -109,8 +109,8 @@ class Operator:
         self._ask("PUT", "/quota", {"limit": limit, "tenant": tenant})
 
     def set_latency(self, call: str, seconds: float) -> None:
-        """Answer a call (`*` for all) that much later from now on; `clear_faults` ends it."""
-        self.add_fault(call, "slow", seconds=seconds)
+        """Answer a call (`*` for all) that much later from now on; 0, or `clear_faults`, ends it."""
+        self._ask("PUT", "/latency", {"call": call, "seconds": seconds})
 
     def add_fault(self, call: str, kind: str, **members: object) -> None:
         """Put a fault in force: its members are those of `sandbox.faults.Fault`."""
@@ -134,8 +134,8 @@ class Operator:
 
     def usage(self, tenant: str | None = None) -> list[dict[str, Any]]:
         """Return how each key of a tenant stands (`keyId`, `limit`, `remaining`, `reset`, `today`)."""
-        path = "/usage" if tenant is None else f"/usage?tenant={tenant}"
-        return list(self._ask("GET", path)["keys"])
+        query = "" if tenant is None else f"?tenant={tenant}"
+        return list(self._ask("GET", f"/usage{query}")["keys"])
 
     def exchanges(self, after: int = 0) -> list[dict[str, Any]]:
         """Return what API and storage answered since sequence number `after`.

@@ -64,7 +64,9 @@ class Origin:
             answer = await self._struck(exchange, faults) or await exchange.call.serve(self._service, exchange)  # (2)
         except Refused as refused:
             answer = self._desk.refusal(refused, exchange)
-        except (_CutOffError, ClientDisconnect):
+        except _CutOffError:
+            return
+        except ClientDisconnect:
             self._note(exchange, None)
             return
         except Exception:  # noqa: BLE001 - a bug of ours is a 500 to the caller, and is logged
@@ -85,9 +87,11 @@ class Origin:
                 case Kind.SLOW:
                     await asyncio.sleep(fault.seconds)
                 case Kind.HANG:
+                    self._note(exchange, None)
                     await gone(exchange.request.receive)
                     raise _CutOffError
                 case Kind.RESET_BEFORE:
+                    self._note(exchange, None)
                     await reset(exchange.request)
                     raise _CutOffError
                 case Kind.STATUS:

@@ -81,7 +81,7 @@ def _whereabouts(options: Options, ports: tuple[int, int, int]) -> dict[str, str
     return {
         "base_url": f"http://{host}:{ports[0]}/v1",
         "operator_url": f"http://{host}:{ports[2]}",
-        "key_file": str(options.key_file),
+        "key_file": str(options.key_file.absolute()),
     }
 
 

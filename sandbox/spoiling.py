@@ -24,7 +24,7 @@ def _with_body_of(fault: Fault, answer: Answer) -> Answer:
         case Kind.OVERSIZED:
             return _with_members(answer, fault.model_copy(update={"answer": {"padding": "x" * fault.size_bytes}}))
         case Kind.NOT_JSON:
-            return replace(answer, body=_PAGE, headers={**answer.headers, "content-type": "text/html"})
+            return replace(answer, body=_PAGE, file=None, headers={**answer.headers, "content-type": "text/html"})
         case Kind.CUT_JSON:
             return replace(answer, body=answer.body[: len(answer.body) // 2])
         case _:

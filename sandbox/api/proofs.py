@@ -50,7 +50,7 @@ async def show_asset(service: Service, exchange: Exchange) -> Answer:
     proof = _issued(service, exchange)
     if proof.asset is None:
         raise not_found("this proof has no one-file artifact")
-    url, expires_at = link_to(service, exchange.request.url.hostname or service.options.host, proof.asset)
+    url, expires_at = link_to(service, exchange.request, proof.asset)
     return json_answer({"url": url, "expiresAt": expires_at})
 
 

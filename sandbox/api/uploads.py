@@ -10,6 +10,7 @@ from sandbox.exchange import Exchange
 from sandbox.options import SLOT_BYTES
 from sandbox.registry.slots import Slot
 from sandbox.service import Service
+from sandbox.storage.links import storage_url
 
 # An upload stays for this long after its slot has expired, so that it can be verified again.
 _KEPT_SECONDS = 3600
@@ -21,23 +22,20 @@ async def mint(service: Service, exchange: Exchange) -> Answer:
     if purpose != "verify":
         raise malformed("the only purpose here is verify")
     _sweep(service)
-    host = exchange.request.url.hostname or service.options.host
-    slot = _slot(service, exchange.caller.tenant, host)
+    slot = _slot(service, exchange)
     service.slots.add(slot)
     return json_answer({"uploadId": slot.upload_id, "url": slot.url, "fields": slot.fields})
 
 
-def _slot(service: Service, tenant: str, host: str) -> Slot:
+def _slot(service: Service, exchange: Exchange) -> Slot:
     now = service.clock.second()
     token = secrets.token_urlsafe(18)
     expires_at = now + service.options.slot_seconds
-    # The client reached the API under this name, so it reaches the storage under it too.
-    host = f"[{host}]" if ":" in host else host
     return Slot(
         upload_id=f"upl_{secrets.token_hex(12)}",
         token=token,
-        tenant=tenant,
-        url=f"http://{host}:{service.ports[1]}/slots/{token}",
+        tenant=exchange.caller.tenant,
+        url=f"{storage_url(service, exchange.request)}/slots/{token}",
         fields=_fields(service, token, now, expires_at),
         expires_at=expires_at,
     )

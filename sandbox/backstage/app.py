@@ -22,6 +22,7 @@ ACTS: tuple[tuple[str, str, Act], ...] = (
     ("POST", "/tenants/{tenant}/keys", controls.add_key),
     ("PUT", "/lane", controls.set_lane),
     ("PUT", "/quota", controls.set_quota),
+    ("PUT", "/latency", controls.set_latency),
     ("POST", "/faults", controls.add_fault),
     ("DELETE", "/faults", controls.clear_faults),
     ("GET", "/faults", records.faults),

@@ -44,6 +44,13 @@ class QuotaWish(_Wish):
     tenant: str | None = None
 
 
+class LatencyWish(_Wish):
+    """How many seconds later a call (`*` for all) is answered; 0 ends it."""
+
+    call: str
+    seconds: float = Field(ge=0)
+
+
 class ClockWish(_Wish):
     """How far to move the sandbox's time; negative seconds go back."""
 
@@ -81,6 +88,13 @@ async def set_quota(service: Service, request: Request) -> Response:
     wish = QuotaWish.model_validate_json(await request.body())
     for key in service.keys.of_tenant(known_tenant(service, wish.tenant)):
         service.meters.set_quota(key.meter, wish.limit)
+    return Response(status_code=204)
+
+
+async def set_latency(service: Service, request: Request) -> Response:
+    """Change how long a call takes."""
+    wish = LatencyWish.model_validate_json(await request.body())
+    service.faults.set_latency(wish.call, wish.seconds)
     return Response(status_code=204)
 
 

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS erasures (proof_id TEXT PRIMARY KEY, tenant TEXT NOT 
 CREATE TABLE IF NOT EXISTS slots (
     upload_id TEXT PRIMARY KEY, token TEXT UNIQUE NOT NULL, tenant TEXT NOT NULL, url TEXT NOT NULL,
     fields TEXT NOT NULL, expires_at INTEGER NOT NULL, sha256 TEXT);
-CREATE INDEX IF NOT EXISTS slots_expiry ON slots (expires_at);
+CREATE INDEX IF NOT EXISTS slots_stored ON slots (expires_at) WHERE sha256 IS NOT NULL;
 CREATE TABLE IF NOT EXISTS exchanges (
     seq INTEGER PRIMARY KEY, at REAL NOT NULL, origin TEXT NOT NULL, call TEXT NOT NULL, status INTEGER,
     request_id TEXT NOT NULL, tenant TEXT);

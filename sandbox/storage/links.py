@@ -2,17 +2,25 @@
 
 from urllib.parse import urlencode
 
+from starlette.requests import Request
+
 from sandbox.service import Service
 
 LINK_SECONDS = 5 * 60
 
 
-def link_to(service: Service, host: str, asset: str) -> tuple[str, int]:
-    """Return a link to a stored artifact on `host`, and the unix time at which it expires."""
+def storage_url(service: Service, request: Request) -> str:
+    """Return the storage's address, under the name by which this client has reached the API."""
+    host = request.url.hostname or service.options.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{service.ports[1]}"
+
+
+def link_to(service: Service, request: Request, asset: str) -> tuple[str, int]:
+    """Return a link to a stored artifact, and the unix time at which it expires."""
     expires_at = service.clock.second() + LINK_SECONDS
     signature = service.signatures.sign("asset", f"{asset} {expires_at}")
     query = urlencode({"expires": expires_at, "signature": signature})
-    url = f"http://{host}:{service.ports[1]}/assets/{asset}?{query}"
+    url = f"{storage_url(service, request)}/assets/{asset}?{query}"
     service.secrets.note("asset_url", url)
     return url, expires_at
 

@@ -215,9 +215,23 @@ def test_latency_holds_an_answer_back(operator: sandbox.Operator, api: httpx.Cli
     with pytest.raises(httpx.ReadTimeout):
         api.get("/proofs", timeout=0.2)
 
-    operator.clear_faults()
+    operator.set_latency("proofs", 0)
 
     assert api.get("/proofs").status_code == 200
+
+
+def test_a_latency_takes_the_place_of_the_one_before() -> None:
+    """Latencies of one call do not add up, and leave the faults of others alone."""
+    faults = Faults(seed=1)
+    faults.add(Fault(call="verify", kind=Kind.SLOW, seconds=9, count=1))
+
+    faults.set_latency("verify", 2.0)
+    faults.set_latency("verify", 3.0)
+    slow = [fault.seconds for fault in faults.drawn("verify")]
+    faults.set_latency("verify", 0)
+
+    assert slow == [9.0, 3.0]
+    assert faults.drawn("verify") == []
 
 
 def test_struck_calls_are_counted_all_the_same(
