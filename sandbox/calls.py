@@ -1,16 +1,18 @@
-"""The calls that an origin knows, and which of them a request makes."""
+"""The calls that an origin knows, and the exchanges in which they are made."""
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import unquote
 
+from starlette.requests import Request
+
 from sandbox.answers import Answer, Refused, not_found
-from sandbox.exchange import Exchange
+from sandbox.registry.keys import Key
 from sandbox.service import Service
 
-Serve = Callable[[Service, Exchange], Awaitable[Answer]]
+Serve = Callable[[Service, "Exchange"], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,24 @@ class Call:
     def pattern(self) -> re.Pattern[str]:
         """Match a path as it came over the wire, percent-encoded: an encoded slash parts no segments."""
         return re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", self.path))
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """A request, the id it was given, the call it was found to be, and the key that made it once that is known."""
+
+    request: Request
+    request_id: str
+    call: Call
+    path: dict[str, str] = field(default_factory=dict)
+    key: Key | None = None
+
+    @property
+    def caller(self) -> Key:
+        """The key that made this call; to ask for it on a public call is a mistake in our code."""
+        if self.key is None:
+            raise LookupError(f"{self.call.name} has no caller")
+        return self.key
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from sandbox.answers import Answer, Refused
-from sandbox.calls import Calls
-from sandbox.exchange import Exchange
+from sandbox.calls import Calls, Exchange
 from sandbox.faults import Fault, Kind
 from sandbox.service import Service
 from sandbox.spoiling import spoiled

@@ -5,8 +5,7 @@ from uuid import uuid4
 
 from sandbox.answers import Answer, Refused, json_answer
 from sandbox.api import health, keys, proofs, uploads, usage, verify
-from sandbox.calls import Call, Calls
-from sandbox.exchange import Exchange
+from sandbox.calls import Call, Calls, Exchange
 from sandbox.registry.keys import Key
 from sandbox.service import Service
 

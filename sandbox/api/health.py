@@ -1,7 +1,7 @@
 """GET /health: the one call that needs no key."""
 
 from sandbox.answers import Answer, json_answer
-from sandbox.exchange import Exchange
+from sandbox.calls import Exchange
 from sandbox.service import Service
 
 

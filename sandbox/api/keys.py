@@ -4,7 +4,7 @@ import hashlib
 
 from sandbox.answers import Answer, Refused, json_answer, malformed
 from sandbox.api.queries import place_of, whole_number
-from sandbox.exchange import Exchange
+from sandbox.calls import Exchange
 from sandbox.registry.keys import GRACE_SECONDS, Key
 from sandbox.registry.replays import Replay
 from sandbox.service import Service

@@ -4,7 +4,7 @@ import base64
 
 from sandbox.answers import Answer, json_answer, not_found
 from sandbox.api.queries import place_of, whole_number
-from sandbox.exchange import Exchange
+from sandbox.calls import Exchange
 from sandbox.grading import grade_of, interpretation_of
 from sandbox.registry.proofs import Proof
 from sandbox.service import Service

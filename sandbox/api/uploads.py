@@ -6,7 +6,7 @@ import secrets
 from datetime import UTC, datetime
 
 from sandbox.answers import Answer, json_answer, malformed
-from sandbox.exchange import Exchange
+from sandbox.calls import Exchange
 from sandbox.options import SLOT_BYTES
 from sandbox.registry.slots import Slot
 from sandbox.service import Service

@@ -2,7 +2,7 @@
 
 from sandbox.answers import Answer, json_answer
 from sandbox.api.queries import whole_number
-from sandbox.exchange import Exchange
+from sandbox.calls import Exchange
 from sandbox.service import Service
 
 

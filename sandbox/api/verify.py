@@ -5,8 +5,8 @@ import base64
 import binascii
 
 from sandbox.answers import Answer, Refused, json_answer, malformed, not_found
+from sandbox.calls import Exchange
 from sandbox.decoding import decoded
-from sandbox.exchange import Exchange
 from sandbox.grading import grade_of, interpretation_of
 from sandbox.registry.proofs import Proof
 from sandbox.registry.slots import Slot

@@ -1,7 +1,7 @@
 """GET of a stored artifact through its signed link."""
 
 from sandbox.answers import Answer, Refused
-from sandbox.exchange import Exchange
+from sandbox.calls import Exchange
 from sandbox.service import Service
 from sandbox.storage.links import is_valid
 from sandbox.storage.policy import denied

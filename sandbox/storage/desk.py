@@ -4,8 +4,7 @@ import secrets
 from xml.sax.saxutils import escape
 
 from sandbox.answers import Answer, Refused
-from sandbox.calls import Call, Calls
-from sandbox.exchange import Exchange
+from sandbox.calls import Call, Calls, Exchange
 from sandbox.storage import assets, slots
 
 CALLS = Calls(

@@ -1,7 +1,7 @@
 """POST to a slot: a form is checked against its policy, and its file kept while it streams."""
 
 from sandbox.answers import Answer, Refused
-from sandbox.exchange import Exchange
+from sandbox.calls import Exchange
 from sandbox.registry.slots import Slot
 from sandbox.service import Service
 from sandbox.storage.deposits import Deposit, TooLarge
