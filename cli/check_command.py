@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.key_block import read_block
 from cli.options import AsJson, Config
 from cli.screen import COLOURS, console, print_json
 from proofsweep.batch.outcomes import Deferred, Finished, word_for
@@ -42,7 +43,7 @@ def check(
     settings = load_settings(config)
     if sidecar is not None and settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
-    done = _checked(audio, sidecar, settings)
+    done = checked(audio, sidecar, settings)
     row = row_of(done, RowContext("check", 0, settings.service.environment))
     if as_json:
         print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
@@ -51,8 +52,13 @@ def check(
     return _CODES[word_for(done.outcome)]
 
 
-def _checked(audio: Path, sidecar: Path | None, settings: Settings) -> Finished:
-    engine = engine_for(settings, _read_block)
+def checked(audio: Path, sidecar: Path | None, settings: Settings) -> Finished:
+    """Take one file or pair through the service.
+
+    Raises:
+        ConfigError, ResultsError, RunMustStop: no answer can be had.
+    """
+    engine = engine_for(settings, read_block)
     results_for(settings).check_key(engine.key_fingerprint, settings.service.base_url)
     done = check_file(audio, sidecar, engine.partner, engine.limits, utc_now)
     if isinstance(done, Deferred):
@@ -75,9 +81,3 @@ def _print(row: Row, done: Finished) -> None:
         out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)
     if row["verify_request_id"] is not None:
         out.print(f"  request ID: {row['verify_request_id']}", markup=False)
-
-
-def _read_block(name: str) -> str:
-    from tasks.key_block import read_block  # noqa: PLC0415 - only where the settings name a block
-
-    return read_block(name)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 import typer
 from rich.console import Console
 
+from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, duration_text, print_json, size_text
 from proofsweep.batch.forecast import Forecast
@@ -55,7 +56,7 @@ def plan(
 def _seen(settings: Settings) -> tuple[ServiceSeen, str]:
     """Ask the service for its quota; a plan can be had without it."""
     try:
-        return engine_for(settings, None).examined(), ""
+        return engine_for(settings, read_block).examined(), ""
     except (ConfigError, ResultsError, RunMustStop) as error:
         return ServiceSeen(), error.message
 
@@ -65,9 +66,8 @@ def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) 
     out.print(f"  {survey.eligible:,} to send ({survey.pairs:,} pairs), {size_text(survey.audio_bytes)} of audio")
     formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
     out.print(f"  formats: {formats}")
-    out.print(
-        f"  largest: {size_text(survey.largest_bytes)}; {survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
-    )
+    over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
+    out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
         out.print(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
 

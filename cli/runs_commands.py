@@ -1,5 +1,108 @@
+"""`proofsweep runs` and `proofsweep status`: what ran, and what remains."""
+
 import typer
+from rich.console import Console
+from rich.table import Table
+
+from cli.exit_codes import ExitCode
+from cli.options import AsJson, Config, ResultsUrl
+from cli.run_flow import Asked, report
+from cli.screen import COLOURS, console, print_json
+from proofsweep.bootstrap import results_for
+from proofsweep.errors import ResultsError
+from proofsweep.reporting.active_leg import active_leg
+from proofsweep.reporting.run_seen import RunSeen, describe_run
+from proofsweep.reporting.summary import json_of
+from proofsweep.settings import load_settings
+from proofsweep.storage.results import Results
 
 
 def add_to(app: typer.Typer) -> None:
-    pass
+    """Add the commands."""
+    app.command()(runs)
+    app.command()(status)
+
+
+def runs(
+    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Show at most so many runs, the newest first."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """List the runs of a results store, the newest first."""
+    store = results_for(load_settings(config), results)
+    newest = [describe_run(store, run_id) for run_id in store.run_ids()[: -limit - 1 : -1]]
+    if as_json:
+        print_json({"runs": [_told(run, store) for run in newest], "results": store.store.url})
+    elif newest:
+        console().print(_table(newest, store))
+    else:
+        console().print(f"There is no run in {store.store.url}.", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def status(
+    run_id: str | None = typer.Argument(None, help="The run to look at; the newest by default."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Say how a run stands: the summary that `verify` printed, and its legs.
+
+    The exit code is the one the run ended with; 9 while somebody works on it.
+    """
+    asked = Asked(config=config, results_url=results, as_json=as_json)
+    store = results_for(load_settings(config), results)
+    run_id = run_id or _newest(store)
+    holder = active_leg(store, run_id)
+    code = report(run_id, asked)
+    if not as_json:
+        _print_legs(asked.out, describe_run(store, run_id))
+    if holder is None:
+        return code
+    asked.out.print(f"A leg is active: process {holder.pid} on {holder.host} works on this run.", style="bold")
+    return ExitCode.ACTIVE
+
+
+def _newest(store: Results) -> str:
+    run_ids = store.run_ids()
+    if not run_ids:
+        raise ResultsError(f"There is no run in {store.store.url}.")
+    return run_ids[-1]
+
+
+def _told(run: RunSeen, store: Results) -> dict[str, object]:
+    """Tell a run as `status --json` does, without the parts that go row by row or leg by leg."""
+    whole = json_of(run, store.store.url)
+    facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
+    return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
+
+
+def _table(newest: list[RunSeen], store: Results) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("run", "began", "environment", "catalog"):
+        table.add_column(name, overflow="fold")
+    for name in ("rows", *COLOURS, "remaining"):
+        table.add_column(name, justify="right", style=COLOURS.get(name))
+    table.add_column("ended by")
+    for run in newest:
+        plan = run.plan
+        counts = [plan.items, *map(run.rows, COLOURS), run.remaining]
+        began = plan.created_at[:16].replace("T", " ")
+        told = (plan.run_id, began, plan.environment, plan.catalog)
+        table.add_row(*told, *(f"{count:,}" for count in counts), _ended_by(run, store))
+    return table
+
+
+def _ended_by(run: RunSeen, store: Results) -> str:
+    if active_leg(store, run.plan.run_id) is not None:
+        return "active"
+    return run.ended_by or ("killed" if run.legs else "planned only")
+
+
+def _print_legs(out: Console, run: RunSeen) -> None:
+    for leg in run.legs:
+        began = str(leg.counts.get("started_at") or "")[:19]
+        rows = sum(count for word in COLOURS if isinstance(count := leg.counts.get(word), int))
+        ended = f"{rows:,} rows, ended by {leg.ended_by}" if leg.ended_by else "not ended"
+        out.print(f"  leg {leg.leg}: {began} {ended}")

@@ -1,5 +1,142 @@
+"""`proofsweep sandbox`: a local partner service, and proofs for one's own files from it."""
+
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal
+
+import httpx
 import typer
+
+from cli.exit_codes import ExitCode
+from cli.screen import console
+from proofsweep.errors import ConfigError
+from sandbox import Issued, Operator, OperatorError, Order, Running, launch
+from sandbox import Options as SandboxOptions
+
+_HOME = Path(".proofsweep-sandbox")
+_DEFAULT = SandboxOptions(home=_HOME)
+
+sandbox_app = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 
 
 def add_to(app: typer.Typer) -> None:
-    pass
+    """Add the command and its subcommand."""
+    app.add_typer(sandbox_app, name="sandbox")
+
+
+@sandbox_app.callback()
+def sandbox(
+    context: typer.Context,
+    home: Path = typer.Option(_HOME, "--home", metavar="DIR", help="Its key, registry and uploads; kept between runs."),
+    port: int = typer.Option(_DEFAULT.port, "--port", help="The API's port; 0 takes any free one."),
+    storage_port: int = typer.Option(_DEFAULT.storage_port, "--storage-port", help="The slot target's port."),
+    operator_port: int = typer.Option(_DEFAULT.operator_port, "--operator-port", help="The operator's port."),
+) -> int | None:
+    """Serve a local partner service in the foreground, until Ctrl-C.
+
+    The default profile, `sandbox`, looks for it where it serves by default.
+    """
+    if context.invoked_subcommand is not None:
+        return None
+    ports = (port, storage_port, operator_port)
+    _see_that_it_can_serve(home, ports)
+    with launch(home, ports=ports) as running:
+        _introduce(running)
+        try:
+            running.wait()
+        except KeyboardInterrupt:
+            console().print("\nThe sandbox has ended; its home stays.")
+    return ExitCode.ACCEPTED
+
+
+@sandbox_app.command()
+def issue(
+    files: list[Path] = typer.Argument(help="Audio files: WAV, or any other with --legacy."),
+    *,
+    legacy: bool = typer.Option(False, "--legacy", help="Issue a sidecar instead of a credentialed copy."),
+    song: str | None = typer.Option(None, "--song", help="The proof's song; the file's name by default."),
+    out: Path | None = typer.Option(
+        None, "--out", metavar="DIR", help="Default: `issued`; for sidecars, beside the audio."
+    ),
+    sealed_by: Literal["service", "device", "stranger"] = typer.Option(
+        "service", "--sealed-by", help="Who signs: a device's seal is `local_seal`, a stranger's `unregistered`."
+    ),
+    unregistered: bool = typer.Option(False, "--unregistered", help="Leave the proof out of the registry."),
+    operator_url: str = typer.Option(
+        f"http://127.0.0.1:{_DEFAULT.operator_port}", "--operator", metavar="URL", help="The sandbox's operator port."
+    ),
+) -> int:
+    """Have a running sandbox issue proofs for files of your own.
+
+    A WAV comes back as a credentialed copy; with --legacy, the audio stays as it is and gets a sidecar. No file is
+    overwritten.
+    """
+    order = Order(legacy=legacy, sealed_by=sealed_by, registered=not unregistered and sealed_by == "service")
+    if song is not None:
+        order["song"] = song
+    with Operator(operator_url) as operator:
+        for file in files:
+            done = _issued(operator, file, _target(file, out, is_legacy=legacy), order, operator_url)
+            console().print(f"{done.sidecar or done.audio}  {done.proof_id}", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def _see_that_it_can_serve(home: Path, ports: tuple[int, ...]) -> None:
+    """Raise ConfigError if the home cannot be used or somebody else has a port: said here, it is one line."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"The sandbox's home {home} cannot be used ({error.strerror}).") from error
+    with ExitStack() as held:
+        for port in ports:
+            try:
+                held.enter_context(socket.create_server((_DEFAULT.host, port)))
+            except (OSError, OverflowError) as error:
+                raise ConfigError(f"Port {port} cannot be had; is a sandbox running already? Name others.") from error
+
+
+def _introduce(running: Running) -> None:
+    """Say where the sandbox is, and what to type next."""
+    is_default = running.base_url.endswith(f":{_DEFAULT.port}/v1") and running.key_file == _DEFAULT.key_file
+    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={running.key_file} "
+    operator = (
+        "" if running.operator_url.endswith(f":{_DEFAULT.operator_port}") else f" --operator {running.operator_url}"
+    )
+    out = console()
+    out.print(f"The sandbox serves at {running.base_url}", style="bold", soft_wrap=True)
+    out.print(f"  operator: {running.operator_url}\n  key file: {running.key_file}", soft_wrap=True)
+    out.print("In another terminal, with a WAV of your own:")
+    out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
+    out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)
+    out.print("Ctrl-C ends it.")
+
+
+def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
+    """Name the file that an issue writes; make its folder.
+
+    Raises:
+        ConfigError: there is such a file already, or no such folder can be.
+    """
+    folder = out or (file.parent if is_legacy else Path("issued"))
+    target = folder / (f"{file.name}.sidecar" if is_legacy else file.name)
+    if target.exists():
+        raise ConfigError(f"{target} exists; it is not overwritten.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"The folder {folder} cannot be made ({error.strerror}).") from error
+    return target
+
+
+def _issued(operator: Operator, file: Path, target: Path, order: Order, url: str) -> Issued:
+    try:
+        return operator.issue(file, target, **order)
+    except OperatorError as error:
+        raise ConfigError(f"The sandbox issues nothing for {file}: {error}.") from error
+    except OSError as error:
+        raise ConfigError(f"{error.filename or file} cannot be read or written ({error.strerror}).") from error
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise ConfigError(f"No sandbox answers at {url}; start one with `proofsweep sandbox`.") from error
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"What answers at {url} is no sandbox's operator port.") from error

@@ -16,9 +16,10 @@ _PLAIN_WIDTH = 160
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """Make a console; away from a terminal its lines are wide, so that nothing is folded in a log."""
+    """Make a console: names are printed as they are, and away from a terminal wide lines keep a log unfolded."""
     stream = sys.stderr if to_stderr else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else _PLAIN_WIDTH)
+    width = None if stream.isatty() else _PLAIN_WIDTH
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
 def print_json(document: object) -> None:

@@ -3,6 +3,7 @@
 import typer
 
 from cli.embedded_server import prefect_api
+from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import Asked, report, verify_run
 from proofsweep.bootstrap import catalog_has_changed, engine, plan_catalog, utc_now
@@ -34,7 +35,7 @@ def verify(
     asked = Asked(config=config, results_url=results, as_json=as_json)
     load_settings(config)
     with prefect_api() as server:
-        plan = plan_catalog(catalog, config, results, read_block=_read_block)
+        plan = plan_catalog(catalog, config, results, read_block=read_block)
         asked.out.print(f"Run {plan.run_id}: {plan.items:,} rows, {plan.eligible:,} to send", soft_wrap=True)
         return verify_run(plan.run_id, asked, server)
 
@@ -54,7 +55,7 @@ def resume(
         return report(run_id, asked)
     asked.out.print(f"Run {run_id}: {before.remaining:,} of {before.plan.items:,} rows remain", soft_wrap=True)
     with prefect_api() as server:
-        engine(config, _read_block).examined()
+        engine(config, read_block).examined()
         if catalog_has_changed(before.plan, config):
             asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
         return verify_run(run_id, asked, server)
@@ -66,9 +67,3 @@ def _newest_unfinished(asked: Asked) -> str:
     if not run_ids:
         raise ResultsError(f"There is no run in {asked.results.store.url}; begin one with: proofsweep verify CATALOG")
     return newest_unfinished(asked.results) or run_ids[-1]
-
-
-def _read_block(name: str) -> str:
-    from tasks.key_block import read_block  # noqa: PLC0415 - only where the settings name a block
-
-    return read_block(name)

@@ -1,0 +1,16 @@
+"""Tell whether somebody is at work on a run right now."""
+
+from datetime import UTC, datetime
+
+from proofsweep.batch.runs import Claim
+from proofsweep.storage.legs import Legs
+from proofsweep.storage.results import Results
+
+
+def active_leg(results: Results, run_id: str) -> Claim | None:
+    """Give the claim of the run's last leg while that leg is alive; None when nobody works on the run."""
+    legs = Legs(results, run_id, lambda: datetime.now(UTC))
+    last = max(legs.numbers(), default=0)
+    if not last or legs.receipt(last) is not None or not legs.is_alive(last):
+        return None
+    return legs.holder(last)
