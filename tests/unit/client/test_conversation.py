@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proofsweep.client.breaker import Breaker
-from proofsweep.client.conversation import SlotSpent
 from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, RunMustStop, SlotRefused
+from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
 
 if TYPE_CHECKING:
     from conftest import Bytes, Client, NewClient, ScriptedServer, Write

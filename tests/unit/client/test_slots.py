@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proofsweep.batch.items import FileFacts
-from proofsweep.client.conversation import SlotSpent
 from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import SlotRefused, SourceError
+from proofsweep.errors import SlotRefused, SlotSpent, SourceError
 
 if TYPE_CHECKING:
     from conftest import Bytes, Client, Received, ScriptedServer, Write
