@@ -32,9 +32,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def check(
-    audio: Path = typer.Argument(help="The audio file."),
+    audio: Path = typer.Argument(metavar="AUDIO", help="The audio file."),
     sidecar: Path | None = typer.Argument(
-        None, help="Its sidecar proof file, if it has one: then the pair is verified."
+        None, metavar="[SIDECAR]", help="Its sidecar proof file, if it has one: then the pair is verified."
     ),
     config: str | None = Config,
     as_json: bool = AsJson,

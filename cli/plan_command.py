@@ -24,7 +24,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def plan(
-    catalog: str = typer.Argument(help="A manifest, a glob of manifests, or a folder."),
+    catalog: str = typer.Argument(metavar="CATALOG", help="A manifest, a glob of manifests, or a folder."),
     deep: bool = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size."),
     results: str | None = ResultsUrl,
     config: str | None = Config,

@@ -21,7 +21,7 @@ def add_to(app: typer.Typer) -> None:
 
 def verify(
     catalog: str = typer.Argument(
-        help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
+        metavar="CATALOG", help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
     ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
@@ -41,7 +41,9 @@ def verify(
 
 
 def resume(
-    run_id: str | None = typer.Argument(None, help="The run to go on with; the newest unfinished one by default."),
+    run_id: str | None = typer.Argument(
+        None, metavar="[RUN_ID]", help="The run to go on with; the newest unfinished one by default."
+    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,

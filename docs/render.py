@@ -1,0 +1,64 @@
+# ruff: noqa: INP001 - a script, no package
+"""Write the generated blocks of the docs: `python docs/render.py`; with `--check` only say which are out of date."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import typer
+
+from cli.app import app
+from proofsweep.batch.rows import exchanges, runs, verdicts
+from proofsweep.batch.rows.columns import markdown_of
+
+DOCS = Path(__file__).parent
+WIDTH = 100
+
+
+def rendered(text: str) -> str:
+    """Fill each block between its markers with what the code says."""
+    blocks = {
+        "verdicts": markdown_of(verdicts.COLUMNS),
+        "exchanges": markdown_of(exchanges.COLUMNS),
+        "runs": markdown_of(runs.COLUMNS),
+        "help": "\n".join(command_pages()),
+    }
+    for name, content in blocks.items():
+        start, end = f"<!-- generated: {name} -->\n", "<!-- end -->"
+        pattern = re.compile(f"(?<={re.escape(start)}).*?(?={re.escape(end)})", re.DOTALL)
+        text = pattern.sub(lambda _, content=content: content, text)
+    return text
+
+
+def command_pages() -> Iterator[str]:
+    """Give each command's help as a section of Markdown."""
+    root = typer.main.get_command(app)
+    for path, command in commands("proofsweep", root):
+        context = click.Context(command, info_name=path, terminal_width=WIDTH)
+        command.rich_markup_mode = None  # plain text, without the terminal's boxes
+        text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        yield f"### {path}\n\n```\n{text}\n```\n"
+
+
+def commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Walk through a command and what is below it."""
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(f"{path} {name}", below)
+
+
+def main(arguments: list[str]) -> int:
+    """Render the docs, or check them."""
+    stale = [page for page in sorted(DOCS.glob("*.md")) if rendered(page.read_text("utf-8")) != page.read_text("utf-8")]
+    if "--check" in arguments:
+        sys.stdout.writelines(f"{page.name} is out of date: run python docs/render.py\n" for page in stale)
+        return len(stale)
+    for page in stale:
+        page.write_text(rendered(page.read_text("utf-8")), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
