@@ -210,7 +210,11 @@ def _is_loopback(host: str) -> bool:
 
 
 def _first_complaint(error: ValidationError) -> str:
-    complaint = error.errors(include_input=False, include_url=False)[0]
+    """Say what is wrong; a misspelt name comes first, as it is often why another one is missing."""
+    complaints = error.errors(include_input=False, include_url=False)
+    complaint = min(complaints, key=lambda each: each["type"] != "extra_forbidden")
     where = ".".join(str(part) for part in complaint["loc"]) or "service"
-    more = error.error_count() - 1
-    return f"{where}: {complaint['msg'].removeprefix('Value error, ')}" + (f" (and {more} more)" if more else "")
+    is_misspelt = complaint["type"] == "extra_forbidden"
+    what = "there is no such setting" if is_misspelt else complaint["msg"].removeprefix("Value error, ")
+    more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
+    return f"{where}: {what}{more}"
