@@ -1,15 +1,16 @@
 """What became of one item: a closed union of values, never an exception."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import assert_never
 
 from proofsweep.batch.exchanges import Exchange
 from proofsweep.batch.items import WorkItem
 from proofsweep.batch.reasons import Ineligible, Reason
 from proofsweep.contract.models import VerifyResponse
-from proofsweep.contract.verdicts import Action, action_for, is_accepted, is_contradictory
+from proofsweep.contract.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +96,15 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
     return Rejected(answer, verdict, MEANINGS[verdict], action)
 
 
-MEANINGS: dict[str, str] = {
-    "audioChanged": "The audio bytes are not the ones the sidecar was made for.",
-    "tampered": "The proof, the embedded identity or the signature was changed.",
-    "unregistered": "The credential is not one that the service has issued and registered.",
-    "unreadable": "No readable proof was found, or its binding to the audio failed.",
-    "local_seal": "An intact seal of the artist's device that was never registered with the service.",
-}
+MEANINGS: Mapping[str, str] = MappingProxyType(
+    {
+        Verdict.AUDIO_CHANGED: "The audio bytes are not the ones the sidecar was made for.",
+        Verdict.TAMPERED: "The proof, the embedded identity or the signature was changed.",
+        Verdict.UNREGISTERED: "The credential is not one that the service has issued and registered.",
+        Verdict.UNREADABLE: "No readable proof was found, or its binding to the audio failed.",
+        Verdict.LOCAL_SEAL: "An intact seal of the artist's device that was never registered with the service.",
+    }
+)
 """The contract's meanings of the verdicts that are no acceptance, in our words."""
 
 

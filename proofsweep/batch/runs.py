@@ -1,7 +1,6 @@
 """A run and its legs as values: the plan, the claim, the counts and how a leg ended."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -78,25 +77,6 @@ class Slice:
     last: int
 
 
-@dataclass(slots=True)
-class Counts:
-    """Rows by outcome, and what was spent on them."""
-
-    accepted: int = 0
-    rejected: int = 0
-    failed: int = 0
-    ineligible: int = 0
-    bytes_sent: int = 0
-    calls: int = 0
-    calls_again: int = 0
-    throttled: int = 0
-
-    @property
-    def rows(self) -> int:
-        """How many rows have an outcome."""
-        return self.accepted + self.rejected + self.failed + self.ineligible
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """Who runs a leg: enough to tell, on the same host, whether that process is still there.
@@ -138,8 +118,3 @@ def shard_of(plan: Plan, manifest_row: int) -> int:
 def is_stale(last_sign: datetime, now: datetime) -> bool:
     """Say whether a leg is given up: no sign of life for 30 s."""
     return now - last_sign > STALE_AFTER
-
-
-def tally(words: Iterable[str]) -> dict[str, int]:
-    """Count words, most frequent first."""
-    return dict(Counter(words).most_common())
