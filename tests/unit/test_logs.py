@@ -1,0 +1,46 @@
+"""Log lines are events with facts, and HTTP libraries do not log URLs."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from proofsweep.logs import LOGGER, Event, log, set_up_logs
+
+CHATTY = ("httpx", "httpcore")
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """Set logs up, and leave them to the next test as they were."""
+    levels = {name: logging.getLogger(name).level for name in (LOGGER, *CHATTY)}
+    set_up_logs()
+    yield
+    structlog.reset_defaults()
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def test_an_event_is_a_line_of_names_and_values(caplog: pytest.LogCaptureFixture) -> None:
+    """On the standard logger, where the orchestrator picks it up."""
+    log(Event.SHARD_PUBLISHED, run_id="r1", rows=1000)
+
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == (LOGGER, "INFO")
+    assert record.getMessage().startswith("event='shard_published'")
+    assert "rows=1000 run_id='r1'" in record.getMessage()
+
+
+def test_every_event_is_told_in_the_past_tense() -> None:
+    """A line says what was done, not what is going to be."""
+    assert all(event == event.lower() for event in Event)
+    assert {event.split("_")[1][-2:] for event in Event} <= {"ed", "en"}
+
+
+@pytest.mark.parametrize("name", CHATTY)
+def test_http_libraries_keep_urls_to_themselves(caplog: pytest.LogCaptureFixture, name: str) -> None:
+    """One of them writes whole URLs at level INFO, and proof IDs and slots are in them."""
+    logging.getLogger(name).info("HTTP Request: POST https://bucket/?sig=SECRET")
+
+    assert "SECRET" not in caplog.text
