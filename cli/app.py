@@ -3,8 +3,8 @@
 import sys
 from typing import NoReturn
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from cli import (
     check_command,
@@ -17,7 +17,11 @@ from cli import (
 )
 from cli.exit_codes import ExitCode, code_of_error
 from proofsweep import __version__
+from proofsweep.bootstrap import close_engines
 from proofsweep.errors import ProofsweepError
+
+_INTERRUPTED = 130
+"""What typer makes of a Ctrl-C."""
 
 app = typer.Typer(
     name="proofsweep",
@@ -63,13 +67,15 @@ def run(arguments: list[str]) -> int:
     """Run one command and give its exit code."""
     try:
         code = app(args=arguments, prog_name="proofsweep", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return ExitCode.USAGE
-    except (click.Abort, KeyboardInterrupt):
-        return _complain("stopped before anything was begun", ExitCode.CANCELLED)
+    except TyperException as error:
+        told = error.format_message()  # empty when the help was shown for want of arguments
+        return _complain(f"{told} (proofsweep --help tells more)", ExitCode.USAGE) if told else ExitCode.USAGE
     except ProofsweepError as error:
         return _complain(error.message, code_of_error(error))
+    finally:
+        close_engines()
+    if code == _INTERRUPTED:
+        return _complain("stopped before the run had begun", ExitCode.CANCELLED)
     return code if isinstance(code, int) else ExitCode.ACCEPTED
 
 

@@ -38,6 +38,11 @@ class EmbeddedServer:
         self._process = process
         self._log = log
 
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._process.pid
+
     def wait_until_up(self) -> None:
         """Come back when the server answers.
 

@@ -79,6 +79,11 @@ class Engine:
             self._seen = examine_service(self.partner)
         return self._seen
 
+    def close(self) -> None:
+        """Let the workers finish what is in hand, and close all connections."""
+        self.workers.shutdown(wait=True, cancel_futures=True)
+        self.partner.talk.line.transport.close()
+
     @property
     def key_fingerprint(self) -> str:
         """Tell the key in use from others."""
@@ -189,6 +194,14 @@ def held_leg(
         _forget(place, mine)
 
 
+def close_engines() -> None:
+    """Close every engine that this process still holds, when a command is over."""
+    with _lock:
+        for engine in _engines.values():
+            engine.close()
+        _engines.clear()
+
+
 def desks() -> list[Desk]:
     """Give the desks of this process, for whoever watches the work."""
     with _lock:
@@ -219,7 +232,7 @@ def _forget(place: Place, engine: Engine) -> None:
     with _lock:
         _desks.pop(place, None)
         _engines.pop(engine.settings.model_dump_json(), None)
-    engine.workers.shutdown(wait=False, cancel_futures=True)
+    engine.close()
 
 
 def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:

@@ -50,6 +50,7 @@ class Transport:
         self._timeouts = timeouts
         self._tls = tls or httpx.create_ssl_context()
         self._own = threading.local()
+        self._clients: list[httpx.Client] = []
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; whatever goes wrong on the wire is in the reply, not raised.
@@ -69,6 +70,11 @@ class Transport:
                 answer.close()
         return _whole_reply(request, attempt, clock, answer, body)
 
+    def close(self) -> None:
+        """Close every thread's connections; no thread may be sending."""
+        while self._clients:
+            self._clients.pop().close()
+
     def _client(self, kind: str) -> httpx.Client:
         client: httpx.Client | None = getattr(self._own, kind, None)
         if client is None:
@@ -80,6 +86,7 @@ class Transport:
                 headers={"User-Agent": self._user_agent, "Accept": "application/json", "Accept-Encoding": "identity"},
             )
             setattr(self._own, kind, client)
+            self._clients.append(client)
         return client
 
     def _built(self, client: httpx.Client, request: Request, key: SecretStr | None) -> httpx.Request:

@@ -1,0 +1,78 @@
+"""What Prefect costs for each file, with a task for each file and with a task for each shard.
+
+Run from the checkout: `python -m benchmarks.prefect_tasks [--files 500]`. The work itself is nothing, so that what is
+measured is Prefect's own: CPU of this process, and of its server until the server has digested the run.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from cli.embedded_server import EmbeddedServer, prefect_api
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_SETTLED_SECONDS = 2.0
+
+
+def main() -> None:
+    """Measure both ways and print CPU per file and their ratio."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=500)
+    files = parser.parse_args().files
+    with prefect_api() as server:
+        if server is None:
+            raise SystemExit("unset PREFECT_API_URL: this measures a server of its own")
+        server.wait_until_up()
+        run = _mapped_run()
+        run([1])  # whatever is made once
+        each = _cpu_seconds(server, lambda: run([1] * files))
+        shards = _cpu_seconds(server, lambda: run([1000] * max(1, files // 250)))
+    per_file, per_shard_file = each / files, shards / (max(1, files // 250) * 1000)
+    print(f"a task for each file:  {per_file * 1000:8.3f} ms of CPU per file")
+    print(f"a task for each shard: {per_shard_file * 1000:8.3f} ms of CPU per file (1,000 files a shard)")
+    print(
+        f"ratio {per_file / per_shard_file:,.0f}; a million files: {per_file * 1e6 / 3600:.1f} h of CPU against "
+        f"{per_shard_file * 1e6 / 3600:.2f} h"
+    )
+
+
+def _mapped_run() -> Callable[[list[int]], None]:
+    from prefect import flow, task  # noqa: PLC0415 - after the server's address is set
+    from prefect.futures import wait  # noqa: PLC0415
+    from prefect.task_runners import ThreadPoolTaskRunner  # noqa: PLC0415
+
+    @task
+    def pass_over(files: int) -> int:
+        return sum(1 for _ in range(files))
+
+    @flow(task_runner=ThreadPoolTaskRunner(max_workers=2))
+    def measured(pieces: list[int]) -> None:
+        wait(pass_over.map(pieces))
+
+    return measured
+
+
+def _cpu_seconds(server: EmbeddedServer, work: Callable[[], None]) -> float:
+    began = time.process_time() + _used_by(server.pid)
+    work()
+    return time.process_time() + _settled(server.pid) - began
+
+
+def _settled(pid: int) -> float:
+    """Wait until the server has been idle for a moment; give the CPU seconds it has used."""
+    used = -1.0
+    while (now := _used_by(pid)) - used > _SETTLED_SECONDS / 4:
+        used = now
+        time.sleep(_SETTLED_SECONDS)
+    return now
+
+
+def _used_by(pid: int) -> float:
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / _TICKS
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""With a Prefect server configured, the run is there to see in it."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import sandbox
+
+Samples = tuple[Path, list[sandbox.Sample]]
+World = Any
+
+
+def test_the_run_its_items_its_log_lines_and_its_summary_are_in_prefect(
+    world: World, samples: Samples, prefect_url: str
+) -> None:
+    """A small run shows each item as a task; its events are log lines, its summary an artifact."""
+    world.run("verify", world.manifest(samples[1][:12]))
+
+    (leg,) = world.table("runs")
+    with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
+        flow_run = prefect.get(f"/flow_runs/{leg['flow_run_id']}").json()
+        mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
+        logs = prefect.post("/logs/filter", json={"logs": mine}).json()
+        artifacts = prefect.post("/artifacts/filter", json={"artifacts": mine}).json()
+    assert flow_run["state_name"] == "Completed"
+    assert flow_run["parameters"]["run_id"] == leg["run_id"]
+    assert any("leg_opened" in line["message"] for line in logs)
+    assert [artifact["key"] for artifact in artifacts] == ["proofsweep-summary"]
+    assert "12 of 12 rows finished" in artifacts[0]["data"]
+
+
+def test_a_flow_that_is_given_a_catalog_plans_and_verifies_it(
+    world: World, samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deployment has no command line before it: the flow alone does the whole."""
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect must find its home first
+
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", str(world.results))
+
+    run_id = verify_catalog(catalog=world.manifest(samples[1][:5]))
+
+    assert {row["run_id"] for row in world.rows()} == {run_id}
+    assert len(world.rows()) == 5
