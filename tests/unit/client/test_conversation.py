@@ -13,7 +13,7 @@ from proofsweep.contract.models import UploadResponse
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
 
 if TYPE_CHECKING:
-    from conftest import Bytes, Client, NewClient, ScriptedServer, Write
+    from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
 
 SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
 VALID = b'{"good": true, "verdict": "valid"}'

@@ -16,7 +16,7 @@ from proofsweep.contract.models import UploadResponse
 from proofsweep.errors import CallFailed, UsageError
 
 if TYPE_CHECKING:
-    from conftest import Client, NewClient, ScriptedServer, Write
+    from .conftest import Client, NewClient, ScriptedServer, Write
 
 KEY = "pk_SECRET_of_this_test"
 IDEMPOTENCY_KEY = "rotation-of-november-2026"

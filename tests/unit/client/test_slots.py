@@ -12,7 +12,7 @@ from proofsweep.contract.models import UploadResponse
 from proofsweep.errors import SlotRefused, SlotSpent, SourceError
 
 if TYPE_CHECKING:
-    from conftest import Bytes, Client, Received, ScriptedServer, Write
+    from .conftest import Bytes, Client, Received, ScriptedServer, Write
 
 Fill = Callable[[], None]
 

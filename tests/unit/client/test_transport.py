@@ -15,7 +15,7 @@ from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.errors import CallFailed
 
 if TYPE_CHECKING:
-    from conftest import NewClient, ScriptedServer, Write
+    from .conftest import NewClient, ScriptedServer, Write
 
 Send = Callable[[], Reply]
 OK = b'{"ok": true}'
