@@ -154,7 +154,15 @@ def tls() -> ssl.SSLContext:
 
 
 @pytest.fixture
-def new_client(api: ScriptedServer, key_path: Path, tls: ssl.SSLContext) -> NewClient:
+def transport(tls: ssl.SSLContext) -> Iterator[Transport]:
+    """Give a transport, and close its connections in the end."""
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=5.0), tls=tls)
+    yield transport
+    transport.close()
+
+
+@pytest.fixture
+def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> NewClient:
     """Make a client of the API that waits next to nothing between its tries."""
 
     def make(
@@ -167,7 +175,7 @@ def new_client(api: ScriptedServer, key_path: Path, tls: ssl.SSLContext) -> NewC
         stop, exchanges, aside = StopSwitch(), list[Exchange](), list[Exchange]()
         line = Line(
             base_url=base_url or f"{api.url}/v1",
-            transport=Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(), tls=tls),
+            transport=transport,
             gate=Gate(Pacer(), breaker or Breaker(), stop),
             key=CurrentKey(key_file(key_path)),
             policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),

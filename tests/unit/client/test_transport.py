@@ -22,9 +22,8 @@ OK = b'{"ok": true}'
 
 
 @pytest.fixture
-def send(api: ScriptedServer, tls: ssl.SSLContext) -> Send:
+def send(api: ScriptedServer, transport: Transport) -> Send:
     """Send one keyless GET of /health to the API, and give the reply."""
-    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=0.2, total_seconds=5.0), tls=tls)
     request = Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health")
     return lambda: transport.send(request, attempt=1, key=None)
 
@@ -123,9 +122,8 @@ def test_a_connection_that_ends_without_an_answer_is_a_failure(
     assert exchange.bytes_sent == 0
 
 
-def test_nobody_there_is_told_from_an_answer_that_was_lost() -> None:
+def test_nobody_there_is_told_from_an_answer_that_was_lost(transport: Transport) -> None:
     """Nothing was sent, so nothing can have been charged."""
-    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts())
     request = Request(call=Call.HEALTH, method="GET", url="http://127.0.0.1:1/v1/health")
 
     exchange = transport.send(request, attempt=1, key=None).exchange
@@ -133,11 +131,16 @@ def test_nobody_there_is_told_from_an_answer_that_was_lost() -> None:
     assert (exchange.failure, exchange.bytes_sent) == ("connection", None)
 
 
-def test_silence_is_a_timeout(send: Send, api: ScriptedServer) -> None:
+def test_silence_is_a_timeout(api: ScriptedServer, tls: ssl.SSLContext) -> None:
     """A partner that accepts and says nothing does not hold a worker for ever."""
+    impatient = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=0.1), tls=tls)
+    request = Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health")
     api.stalls = True
 
-    assert send().exchange.failure == "timeout"
+    exchange = impatient.send(request, attempt=1, key=None).exchange
+    impatient.close()
+
+    assert exchange.failure == "timeout"
 
 
 def test_a_refused_key_is_never_in_what_is_printed(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
