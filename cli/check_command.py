@@ -8,7 +8,7 @@ from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config
 from cli.screen import COLOURS, console, print_json
-from proofsweep.batch.outcomes import Deferred, Finished, word_for
+from proofsweep.batch.outcomes import Deferred, Failed, Finished, word_for
 from proofsweep.batch.reasons import remedy_for
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.rows.verdicts import RowContext, row_of
@@ -34,7 +34,7 @@ def add_to(app: typer.Typer) -> None:
 def check(
     audio: Path = typer.Argument(metavar="AUDIO", help="The audio file."),
     sidecar: Path | None = typer.Argument(
-        None, metavar="[SIDECAR]", help="Its sidecar proof file, if it has one: then the pair is verified."
+        None, metavar="SIDECAR", help="Its sidecar proof file, if it has one: then the pair is verified."
     ),
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -64,6 +64,8 @@ def checked(audio: Path, sidecar: Path | None, settings: Settings) -> Finished:
     if isinstance(done, Deferred):
         engine.stop.check()
         raise ConfigError("The service gave no answer.")
+    if isinstance(done.outcome, Failed):
+        engine.examined()  # raises where not this file failed, but the service for everyone
     return done
 
 

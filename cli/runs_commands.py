@@ -42,7 +42,7 @@ def runs(
 
 
 def status(
-    run_id: str | None = typer.Argument(None, metavar="[RUN_ID]", help="The run to look at; the newest by default."),
+    run_id: str | None = typer.Argument(None, metavar="RUN_ID", help="The run to look at; the newest by default."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,

@@ -52,7 +52,7 @@ def sandbox(
 
 @sandbox_app.command()
 def issue(
-    files: list[Path] = typer.Argument(metavar="FILE...", help="Audio files: WAV, or any other with --legacy."),
+    files: list[Path] = typer.Argument(metavar="FILE", help="Audio files: WAV, or any other with --legacy."),
     *,
     legacy: bool = typer.Option(False, "--legacy", help="Issue a sidecar instead of a credentialed copy."),
     song: str | None = typer.Option(None, "--song", help="The proof's song; the file's name by default."),

@@ -42,7 +42,7 @@ def verify(
 
 def resume(
     run_id: str | None = typer.Argument(
-        None, metavar="[RUN_ID]", help="The run to go on with; the newest unfinished one by default."
+        None, metavar="RUN_ID", help="The run to go on with; the newest unfinished one by default."
     ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
