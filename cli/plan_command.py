@@ -1,6 +1,6 @@
 """`proofsweep plan`: what a run would be, before anything is sent or written."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import typer
 from rich.console import Console
@@ -41,9 +41,8 @@ def plan(
     seen, trouble = _seen(settings)
     cost = forecast_for(results_for(settings, results), survey.eligible, seen.headroom, seen.quota_reset)
     if as_json:
-        print_json(
-            asdict(survey) | {"passed_over": passed_over(listing)} | asdict(cost) | {"rows_short": cost.rows_short}
-        )
+        counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
+        print_json(counts | {"passed_over": passed_over(listing)} | asdict(cost) | {"rows_short": cost.rows_short})
         return 0
     out = console()
     _print_survey(out, survey, listing.location, limits_for(settings).one_file)

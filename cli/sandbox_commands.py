@@ -42,7 +42,7 @@ def sandbox(
     ports = (port, storage_port, operator_port)
     _see_that_it_can_serve(home, ports)
     with launch(home, ports=ports) as running:
-        _introduce(running)
+        _introduce(running, SandboxOptions(home=home).key_file)
         try:
             running.wait()
         except KeyboardInterrupt:
@@ -96,16 +96,16 @@ def _see_that_it_can_serve(home: Path, ports: tuple[int, ...]) -> None:
                 raise ConfigError(f"Port {port} cannot be had; is a sandbox running already? Name others.") from error
 
 
-def _introduce(running: Running) -> None:
+def _introduce(running: Running, key_file: Path) -> None:
     """Say where the sandbox is, and what to type next."""
-    is_default = running.base_url.endswith(f":{_DEFAULT.port}/v1") and running.key_file == _DEFAULT.key_file
-    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={running.key_file} "
+    is_default = running.base_url.endswith(f":{_DEFAULT.port}/v1") and key_file == _DEFAULT.key_file
+    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={key_file} "
     operator = (
         "" if running.operator_url.endswith(f":{_DEFAULT.operator_port}") else f" --operator {running.operator_url}"
     )
     out = console()
     out.print(f"The sandbox serves at {running.base_url}", style="bold", soft_wrap=True)
-    out.print(f"  operator: {running.operator_url}\n  key file: {running.key_file}", soft_wrap=True)
+    out.print(f"  operator: {running.operator_url}\n  key file: {key_file}", soft_wrap=True)
     out.print("In another terminal, with a WAV of your own:")
     out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
     out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)
