@@ -14,6 +14,7 @@ from proofsweep.client.keys import CurrentKey
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
 from proofsweep.client.transport import Transport
+from proofsweep.contract.codes import meaning_of
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop, ServiceError, SlotRefused, SlotSpent
 
 _LONG_PAUSE_SECONDS = 120.0
@@ -172,4 +173,6 @@ def _sentence(exchange: Exchange) -> str:
     what = "the storage target" if exchange.call is Call.SLOT else f"the call {exchange.call}"
     if exchange.failure is not None:
         return f"No usable answer ({exchange.failure}) from {what}, after {exchange.attempt} attempt(s)."
-    return f"Status {exchange.status} from {what}."
+    status = exchange.status or 0
+    meaning = "" if exchange.call is Call.SLOT else f" ({meaning_of(status, exchange.error_code)})"
+    return f"Status {status}{meaning} from {what}."

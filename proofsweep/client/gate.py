@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.breaker import Breaker
@@ -63,7 +64,7 @@ class Gate:
             return self._breaker.others_fail_too(exchange.call, own_failures)
 
     def _note(self, exchange: Exchange) -> bool:
-        if is_transient(exchange) or (exchange.call is Call.SLOT and not exchange.is_success):
+        if is_transient(exchange) or _is_spent_slot(exchange):
             return self._breaker.failed(exchange.call, self._clock())
         self._breaker.succeeded(exchange.call)
         if exchange.call.is_keyed and not exchange.is_throttled:
@@ -73,6 +74,11 @@ class Gate:
     def _wait_seconds(self) -> float:
         with self._lock:
             return self._pacer.wait_seconds(self._clock())
+
+
+def _is_spent_slot(exchange: Exchange) -> bool:
+    """Tell a slot that nobody could fill from audio that this slot refuses: only the first may be everybody's."""
+    return exchange.call is Call.SLOT and exchange.status == HTTPStatus.FORBIDDEN
 
 
 def _storm(exchange: Exchange) -> str:

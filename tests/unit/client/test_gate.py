@@ -94,7 +94,6 @@ def test_work_in_hand_may_be_finished_while_the_leg_ends(door: Door) -> None:
         exchange(Call.VERIFY, 500),
         exchange(Call.VERIFY, None, Failure.CONNECTION),
         exchange(Call.SLOT, 403),
-        exchange(Call.SLOT, 400),
     ],
 )
 def test_failures_in_a_row_end_the_leg(door: Door, outage: Exchange) -> None:
@@ -105,6 +104,15 @@ def test_failures_in_a_row_end_the_leg(door: Door, outage: Exchange) -> None:
 
     assert door.stop.reason is not None
     assert door.stop.reason.ended_by == "breaker"
+
+
+def test_audio_that_slots_refuse_is_not_everybodys_trouble(door: Door) -> None:
+    """A row of files that are too large for their slots says nothing of the service."""
+    for _ in range(20):
+        door.gate.learn(exchange(Call.SLOT, 413))
+        door.stop.now += 10.0
+
+    assert door.stop.reason is None
 
 
 @pytest.mark.parametrize("status", [200, 404, 422, 429])
