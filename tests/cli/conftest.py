@@ -1,0 +1,100 @@
+"""A sandbox for all tests here, a folder and a key for each, and commands run in this very process."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from subprocess import CompletedProcess
+from threading import Thread
+
+import pytest
+
+import sandbox
+from cli.app import run
+from proofsweep import bootstrap
+from proofsweep.usecases.verify_shard import verify_slice
+
+Command = Callable[..., CompletedProcess[str]]
+
+NOBODY = "http://127.0.0.1:1/api"
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
+    """One sandbox process, shared."""
+    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def catalog(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of 26 samples: every kind there is, so every verdict and every reason not to be sent."""
+    folder = tmp_path_factory.mktemp("catalog")
+    sandbox.write_catalog(folder, running.operator, files=26)
+    return folder
+
+
+@pytest.fixture
+def world(running: sandbox.Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in, settings that lead to the sandbox with a key of its own, and no Prefect server."""
+    key_file = tmp_path / "key"
+    key_file.write_text(running.operator.add_tenant(tmp_path.name).api_key)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
+    monkeypatch.setenv("PREFECT_API_URL", NOBODY)  # what must not get as far as a flow cannot
+    return folder
+
+
+@pytest.fixture
+def proofsweep(world: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command; give its exit code and what it said."""
+    del world
+
+    def command(*arguments: str | Path) -> CompletedProcess[str]:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return CompletedProcess(arguments, code, out, err)
+
+    return command
+
+
+@pytest.fixture
+def finished_run(world: Path, catalog: Path) -> str:
+    """A run of the catalog in `results`, verified without Prefect; give its id."""
+    plan = bootstrap.plan_catalog(str(catalog), None, None)
+    with bootstrap.held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
+        for piece in desk.remaining_slices():
+            verify_slice(desk, piece)
+    assert (world / "results").is_dir()
+    return plan.run_id
+
+
+class _OtherSite(BaseHTTPRequestHandler):
+    """A web site that has a friendly page for everything."""
+
+    def do_GET(self) -> None:
+        """Answer with the page."""
+        page = b"<!doctype html><title>Welcome</title>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing on stderr."""
+
+
+@pytest.fixture
+def other_site() -> Iterator[str]:
+    """The base URL of something that is no partner service."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _OtherSite)
+    with closing(server.socket):
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        server.server_close()

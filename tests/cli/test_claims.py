@@ -1,0 +1,50 @@
+"""What `valid` means is for the contract to say: a process was recorded. Nobody may read more into our words."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+Command = Callable[..., CompletedProcess[str]]
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("cli", "configs", "docs", "flows", "proofsweep", "sandbox", "tasks")
+CLAIM = re.compile(
+    r"\bAI[-\s]*free\b|\bfree\s+of\s+AI\b|\b(not|no|without|zero)\s+AI\b|\bhuman[-\s]made\b|\bmade\s+by\s+(a\s+)?humans?\b"
+    r"|\b100\s*%\s*human\b|\bgenuinely\s+human\b",
+    re.IGNORECASE,
+)
+
+
+def pages() -> list[Path]:
+    """List everything that a person may come to read: sources with their messages and help texts, docs, profiles."""
+    named = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    return [path for path in [*ROOT.glob("*.md"), *named] if path.suffix in {".md", ".py", ".toml", ".html"}]
+
+
+def test_nothing_that_we_write_claims_more_than_the_contract() -> None:
+    """No source, help text, message or page speaks of music as being free of anything, or made by anyone."""
+    claims = [f"{page.relative_to(ROOT)}: {found[0]}" for page in pages() if (found := CLAIM.search(page.read_text()))]
+
+    assert claims == []
+
+
+@pytest.mark.parametrize("command", [["status"], ["status", "--json"], ["runs"], ["doctor"], ["--help"]])
+def test_nothing_that_we_print_claims_more_than_the_contract(
+    proofsweep: Command, finished_run: str, command: list[str]
+) -> None:
+    """A run with every verdict, grades and all, is told without a word on who made the music."""
+    assert finished_run
+
+    done = proofsweep(*command)
+
+    assert done.stdout
+    assert CLAIM.search(done.stdout + done.stderr) is None
+
+
+@pytest.mark.parametrize("claim", ["certified AI-free", "an AI free song", "Human-made", "this is not AI", "no\nAI"])
+def test_such_claims_would_be_seen(claim: str) -> None:
+    """The search finds what it is there to find."""
+    assert CLAIM.search(claim) is not None

@@ -1,0 +1,63 @@
+"""`proofsweep demo`, from end to end, as a newcomer runs it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.app import run
+from cli.demo_folder import DemoFolder
+from proofsweep.errors import ConfigError
+
+
+def test_the_demo_verifies_a_catalog_and_leaves_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every row comes out as the sandbox meant it, both queries answer, and the settings lead to the run afterwards.
+
+    A base URL in the environment does not reach in: the demo's key goes to the demo's sandbox alone.
+    """
+    path = os.pathsep.join(path for path in sys.path if path)
+    env = os.environ | {"PYTHONPATH": path, "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1"}
+    command = [sys.executable, "-m", "cli", "demo", "--files", "20"]
+
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)
+    monkeypatch.chdir(tmp_path)
+    later = run(["status", "--config", "demo/proofsweep.toml"])
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "20 of 20 rows as expected" in done.stdout
+    assert "DuckDB\n  SELECT mode, verdict" in done.stdout
+    assert "pandas\n  results.open_results('demo/results')" in done.stdout
+    assert later == 3
+    assert "every row has its outcome" in capsys.readouterr().out
+
+
+def test_a_demo_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    """What the earlier one made goes; what a person put beside it stays."""
+    earlier = DemoFolder(tmp_path / "demo")
+    earlier.make_room()
+    earlier.results.mkdir()
+    (earlier.results / "old").touch()
+    (earlier.root / "mine.txt").touch()
+
+    DemoFolder(tmp_path / "demo").make_room()
+
+    assert not earlier.results.exists()
+    assert (earlier.root / "mine.txt").exists()
+
+
+def test_a_link_is_not_followed_when_an_earlier_demo_goes(tmp_path: Path) -> None:
+    """A person may have put their own folder in the place of the demo's."""
+    (tmp_path / "music").mkdir()
+    (tmp_path / "music" / "mine.wav").touch()
+    place = DemoFolder(tmp_path / "demo")
+    place.make_room()
+    place.catalog.symlink_to(tmp_path / "music")
+
+    with pytest.raises(ConfigError, match="cannot be used for a demo"):
+        place.make_room()
+
+    assert (tmp_path / "music" / "mine.wav").exists()

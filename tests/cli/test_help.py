@@ -1,0 +1,85 @@
+"""`--help` of every command, and the docs made from it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from pydantic.fields import FieldInfo
+
+from cli.exit_codes import ExitCode
+from proofsweep import __version__
+from proofsweep.settings import Settings
+
+Command = Callable[..., CompletedProcess[str]]
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "command-line.md"
+COMMANDS = ("demo", "doctor", "plan", "verify", "resume", "check", "runs", "status", "sandbox", "sandbox issue")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(proofsweep: Command, command: str) -> None:
+    """Help needs no settings, costs nothing and is no mistake."""
+    done = proofsweep(*command.split(), "--help")
+
+    assert done.returncode == 0
+    assert f"proofsweep {command}" in done.stdout
+
+
+def test_the_whole_names_its_commands_and_exit_codes(proofsweep: Command) -> None:
+    """Whoever types the bare name learns what there is; that is a usage error to the shell, and help is not."""
+    helped = proofsweep("--help")
+
+    assert helped.returncode == 0
+    assert all(command.split()[0] in helped.stdout for command in COMMANDS)
+    assert "Exit codes: 0 every row accepted" in helped.stdout
+    assert proofsweep().returncode == 2
+
+
+def test_the_version_is_told(proofsweep: Command) -> None:
+    """One line, for problem reports."""
+    done = proofsweep("--version")
+
+    assert (done.returncode, done.stdout) == (0, f"proofsweep {__version__}\n")
+
+
+def test_the_docs_are_what_the_code_says() -> None:
+    """Help texts and the tables' columns are rendered from the code; `python docs/render.py` renews them."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "render.py", "--check"], check=False, capture_output=True, env=env, text=True
+    )
+
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_the_docs_list_every_setting() -> None:
+    """Each setting stands there with its environment variable and its default, in the settings' order."""
+    rows = re.findall(r"^\| `(\w+\.\w+)` \| `(\w+)` \| `?(.*?)`? \|", PAGE.read_text(), re.MULTILINE)
+
+    assert rows == [
+        (f"{section}.{name}", f"PROOFSWEEP_{section}__{name}".upper(), default_of(field))
+        for section, part in Settings.model_fields.items()
+        for name, field in part.annotation.model_fields.items()
+    ]
+
+
+def default_of(field: FieldInfo) -> str:
+    """Write a default as the docs do."""
+    if field.is_required():
+        return "required"
+    return "none" if field.default is None else json.dumps(field.default)
+
+
+def test_the_docs_list_every_exit_code() -> None:
+    """No code without its meaning."""
+    listed = re.findall(r"^\| (\d) \|", PAGE.read_text(), re.MULTILINE)
+
+    assert [int(code) for code in listed] == sorted(ExitCode)

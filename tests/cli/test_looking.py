@@ -1,0 +1,227 @@
+"""Commands that look, and start no run: plan, check, doctor, runs, status."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+import sandbox
+from proofsweep import bootstrap
+from proofsweep.settings import load_settings
+from proofsweep.storage.legs import Legs
+
+Command = Callable[..., CompletedProcess[str]]
+
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
+
+@pytest.fixture
+def song(running: sandbox.Running, catalog: Path, tmp_path: Path) -> sandbox.Issued:
+    """A credentialed WAV."""
+    bare = next(catalog.rglob("*.wav"))
+    return running.operator.issue(bare, tmp_path / "song.wav", song="A [bold]Song[/bold] :smile:")
+
+
+@pytest.fixture
+def pair(running: sandbox.Running, catalog: Path, tmp_path: Path) -> sandbox.Issued:
+    """An MP3 with its sidecar."""
+    return running.operator.issue(next(catalog.rglob("*.mp3")), tmp_path, legacy=True)
+
+
+def test_plan_says_what_a_run_would_be_and_writes_nothing(proofsweep: Command, world: Path, catalog: Path) -> None:
+    """Counts, reasons and calls are said, and the place is as empty as before."""
+    done = proofsweep("plan", catalog)
+
+    assert done.returncode == 0
+    assert "26 rows" in done.stdout
+    assert "calls left, it fits" in done.stdout
+    assert list(world.iterdir()) == []
+
+
+def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
+    """What is sent and what is not are all the rows; looking into the files finds more that cannot be sent."""
+    shallow = json.loads(proofsweep("plan", catalog, "--json").stdout)
+    deep = json.loads(proofsweep("plan", catalog, "--json", "--deep").stdout)
+
+    for told in (shallow, deep):
+        assert told["eligible"] + sum(told["reasons"].values()) == told["items"] == 26
+        assert told["calls"] == 2 * told["eligible"]
+    assert deep["eligible"] < shallow["eligible"]
+
+
+def test_check_accepts_a_good_file(proofsweep: Command, world: Path, song: sandbox.Issued) -> None:
+    """The verdict, the song as it is written, and what the verdict means; nothing is stored."""
+    done = proofsweep("check", song.audio)
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("accepted · valid\n")
+    assert "A [bold]Song[/bold] :smile:" in done.stdout
+    assert "not a statement about how the music was made" in done.stdout
+    assert list(world.iterdir()) == []
+
+
+def test_check_verifies_a_pair(proofsweep: Command, pair: sandbox.Issued) -> None:
+    """With a sidecar, the pair is what is verified; `--json` gives the row that a run would have."""
+    done = proofsweep("check", pair.audio, str(pair.sidecar), "--json")
+
+    row = json.loads(done.stdout)
+    assert (row["outcome"], row["verdict"], row["mode"], row["calls"]) == ("accepted", "valid", "legacy_pair", 2)
+
+
+def test_check_says_what_to_do_about_a_rejection(proofsweep: Command, song: sandbox.Issued) -> None:
+    """A verdict other than valid is exit code 3, with what the caller does next."""
+    altered = bytearray(song.audio.read_bytes())
+    altered[altered.index(b"data") + 8] ^= 0xFF
+    song.audio.write_bytes(altered)
+
+    done = proofsweep("check", song.audio)
+
+    assert done.returncode == 3
+    assert done.stdout.startswith("rejected · unreadable\n")
+    assert "what to do: reject" in done.stdout
+
+
+def test_check_spends_no_call_on_what_cannot_be_sent(
+    proofsweep: Command, running: sandbox.Running, pair: sandbox.Issued
+) -> None:
+    """An MP3 without its sidecar is ineligible, and the service is not asked."""
+    spent = len(running.operator.exchanges())
+
+    done = proofsweep("check", pair.audio)
+
+    assert done.returncode == 3
+    assert done.stdout.startswith("ineligible · not_wav\n")
+    assert len(running.operator.exchanges()) == spent
+
+
+def test_doctor_finds_everything_in_place(proofsweep: Command, world: Path, pair: sandbox.Issued) -> None:
+    """Each thing is looked at, a pair that is valid proves the sidecar's wire name, and no trace is left."""
+    done = proofsweep("doctor", "--pair", pair.audio, str(pair.sidecar))
+
+    assert done.returncode == 0
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+        ["ok", about] for about in ("config", "results", "pairs", "key", "service", "pair")
+    ]
+    assert "the sidecar's wire name is right" in done.stdout
+    assert list(world.iterdir()) == []
+
+
+def test_doctor_suspects_the_wire_name(
+    proofsweep: Command, pair: sandbox.Issued, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a wrong name the service sees the audio alone, and finds no proof in it."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "proofFile")
+
+    done = proofsweep("doctor", "--pair", pair.audio, str(pair.sidecar), "--json")
+
+    told = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert told["ok"] is False
+    assert [each["about"] for each in told["findings"] if not each["ok"]] == ["pair"]
+    assert "wire name is wrong" in told["findings"][-1]["said"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "about"),
+    [
+        ({"SERVICE__BASE_URL": "nonsense"}, 2, "config"),
+        ({"RESULTS__URL": "../key/results"}, 2, "results"),
+        ({"SERVICE__API_KEY_FILE": "nowhere"}, 2, "key"),
+        ({"SERVICE__BASE_URL": "http://127.0.0.1:1/v1", "RETRY__FIRST_WAIT_SECONDS": "0.01"}, 8, "service"),
+    ],
+)
+def test_doctor_names_what_is_wrong(
+    proofsweep: Command, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], code: int, about: str
+) -> None:
+    """One finding fails, and its exit code is the one that a run would have had."""
+    for name, value in settings.items():
+        monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
+
+    done = proofsweep("doctor")
+
+    assert done.returncode == code
+    assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith("failed")] == [about]
+
+
+def test_doctor_leaves_a_store_as_it_was(proofsweep: Command, world: Path, finished_run: str) -> None:
+    """What is written to see whether it can be is taken away again."""
+    del finished_run
+    before = sorted((world / "results").rglob("*"))
+
+    done = proofsweep("doctor")
+
+    assert done.returncode == 0
+    assert sorted((world / "results").rglob("*")) == before
+
+
+def test_runs_lists_what_ran(proofsweep: Command, finished_run: str) -> None:
+    """A run has its line, and as JSON its counts add up."""
+    text = proofsweep("runs")
+    told = json.loads(proofsweep("runs", "--json").stdout)
+
+    assert text.returncode == 0
+    assert finished_run in text.stdout
+    (run,) = told["runs"]
+    assert run["run_id"] == finished_run
+    assert sum(run[outcome] for outcome in OUTCOMES) == run["items"] == 26
+
+
+def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, catalog: Path, world: Path) -> None:
+    """With a limit, the oldest are left out."""
+    assert (world / "results").is_dir()
+    again = bootstrap.plan_catalog(str(catalog), None, None).run_id
+
+    all_runs = json.loads(proofsweep("runs", "--json").stdout)["runs"]
+    newest = json.loads(proofsweep("runs", "--json", "--limit", "1").stdout)["runs"]
+
+    assert {run["run_id"] for run in all_runs} == {finished_run, again}
+    assert all_runs[0] == newest[0]
+    assert [run["run_id"] for run in all_runs] == sorted((finished_run, again), reverse=True)
+
+
+def test_status_is_the_summary_of_the_newest_run(proofsweep: Command, finished_run: str) -> None:
+    """Named or not, it is the same run with its legs, and the exit code is the run's own: some rows are rejected."""
+    newest, named = proofsweep("status"), proofsweep("status", finished_run)
+
+    assert newest.stdout == named.stdout
+    assert newest.returncode == named.returncode == 3
+    assert f"Run {finished_run}" in newest.stdout
+    assert "26 rows, ended by complete" in newest.stdout
+
+
+def test_status_tells_one_object(proofsweep: Command, finished_run: str) -> None:
+    """As JSON it has the documented members, and the counts add up."""
+    told = json.loads(proofsweep("status", "--json").stdout)
+
+    assert told["run_id"] == finished_run
+    assert sum(told[outcome] for outcome in OUTCOMES) + told["remaining"] == told["items"] == 26
+    assert sum(group["rows"] for group in told["groups"]) == 26
+    assert {"leg", "ended_by", "skipped", "calls", "calls_again", "throttled", "bytes_sent", "seconds"} <= told.keys()
+
+
+def test_status_says_that_somebody_is_at_work(proofsweep: Command, world: Path, catalog: Path) -> None:
+    """While a leg is alive the exit code is 9, and the holder is named."""
+    plan = bootstrap.plan_catalog(str(catalog), None, None)
+    Legs(bootstrap.results_for(load_settings()), plan.run_id, bootstrap.utc_now).claim(1)
+
+    status, listed = proofsweep("status"), proofsweep("runs")
+
+    assert (world / "results").is_dir()
+    assert status.returncode == 9
+    assert f"A leg is active: process {os.getpid()}" in status.stdout
+    assert " active" in listed.stdout
+
+
+def test_a_planned_run_that_nobody_began_is_said_to_be_so(proofsweep: Command, world: Path, catalog: Path) -> None:
+    """All of its rows remain; that is what exit code 6 says."""
+    bootstrap.plan_catalog(str(catalog), None, None)
+
+    listed, status = proofsweep("runs"), proofsweep("status")
+
+    assert (world / "results").is_dir()
+    assert "planned only" in listed.stdout
+    assert "26 rows remain" in status.stdout
+    assert status.returncode == 6

@@ -1,0 +1,169 @@
+"""The sandbox from the command line: served in a process of its own, and issuing proofs."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+import sandbox
+
+Command = Callable[..., CompletedProcess[str]]
+
+FREE = ("--port", "0", "--storage-port", "0", "--operator-port", "0")
+
+
+@pytest.fixture
+def bare(catalog: Path) -> Path:
+    """A WAV."""
+    return next(catalog.rglob("*Intro.wav"))
+
+
+@pytest.fixture
+def serving(world: Path) -> Iterator[subprocess.Popen[str]]:
+    """`proofsweep sandbox`, as a person starts it."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-m", "cli", "sandbox", "--home", "home", *FREE]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=world, env=env
+    ) as it:
+        yield it
+        it.kill()
+
+
+def test_the_sandbox_says_where_it_is_and_what_to_type(serving: subprocess.Popen[str], world: Path) -> None:
+    """It introduces itself with the settings that lead to it, and Ctrl-C ends it in good order."""
+    assert serving.stdout is not None
+    introduction = [serving.stdout.readline() for _ in range(7)]
+    serving.send_signal(signal.SIGINT)
+    goodbye, _ = serving.communicate()
+
+    assert introduction[0].startswith("The sandbox serves at http://127.0.0.1:")
+    assert "PROOFSWEEP_SERVICE__API_KEY_FILE=home/key proofsweep verify music" in introduction[5]
+    assert "The sandbox has ended" in goodbye
+    assert serving.returncode == 0
+    assert (world / "home" / "key").is_file()
+
+
+def test_a_taken_port_is_said(proofsweep: Command) -> None:
+    """Two sandboxes cannot share a port; the second says so."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = proofsweep("sandbox", *FREE, "--port", str(taken.getsockname()[1]))
+
+    assert done.returncode == 2
+    assert "cannot be had" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_one_port_for_two_is_said(proofsweep: Command) -> None:
+    """API and slot target are different origins."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+
+    done = proofsweep("sandbox", "--port", port, "--storage-port", port, "--operator-port", "0")
+
+    assert done.returncode == 2
+    assert f"Port {port} cannot be had" in done.stderr
+
+
+def test_a_home_that_cannot_be_is_said(proofsweep: Command, world: Path) -> None:
+    """A file is no home."""
+    (world / "home").write_text("mine")
+
+    done = proofsweep("sandbox", "--home", "home", *FREE)
+
+    assert done.returncode == 2
+    assert "home cannot be used" in done.stderr
+
+
+def test_a_file_of_ones_own_gets_a_credential(
+    proofsweep: Command, running: sandbox.Running, world: Path, bare: Path
+) -> None:
+    """The credentialed copy goes to a folder of its own, and is accepted."""
+    done = proofsweep("sandbox", "issue", bare, "--song", "My Song", "--operator", running.operator_url)
+
+    copy = world / "issued" / bare.name
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"issued/{bare.name}  prf_")
+    assert "song: My Song" in proofsweep("check", copy).stdout
+
+
+def test_a_file_of_ones_own_gets_a_sidecar(
+    proofsweep: Command, running: sandbox.Running, world: Path, catalog: Path
+) -> None:
+    """The audio stays as it is; its sidecar comes to lie beside it, where a scan finds it."""
+    audio = world / "song.mp3"
+    audio.write_bytes(next(catalog.rglob("*.mp3")).read_bytes())
+
+    done = proofsweep("sandbox", "issue", "song.mp3", "--legacy", "--operator", running.operator_url)
+
+    assert done.returncode == 0
+    assert proofsweep("check", audio, world / "song.mp3.sidecar").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        (["--unregistered"], "unregistered"),
+        (["--sealed-by", "device"], "local_seal"),
+        (["--sealed-by", "stranger"], "unregistered"),
+    ],
+)
+def test_a_proof_can_be_issued_to_be_rejected(
+    proofsweep: Command, running: sandbox.Running, bare: Path, options: list[str], verdict: str
+) -> None:
+    """Whoever builds on the verdicts needs a file for each."""
+    proofsweep("sandbox", "issue", bare, *options, "--operator", running.operator_url)
+
+    assert proofsweep("check", Path("issued", bare.name)).stdout.startswith(f"rejected · {verdict}\n")
+
+
+def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Running, world: Path, bare: Path) -> None:
+    """A file that is in the way stays."""
+    (world / "issued").mkdir()
+    (world / "issued" / bare.name).write_text("mine")
+
+    done = proofsweep("sandbox", "issue", bare, "--operator", running.operator_url)
+
+    assert done.returncode == 2
+    assert "is not overwritten" in done.stderr
+    assert (world / "issued" / bare.name).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [(b"RF64\xff\xff\xff\xffWAVE", "RF64 cannot carry"), (b"ID3\x03", "too short"), (None, "cannot be read")],
+)
+def test_what_cannot_be_issued_is_said(
+    proofsweep: Command, running: sandbox.Running, world: Path, head: bytes | None, words: str
+) -> None:
+    """The sandbox's own words, on one line."""
+    if head is not None:
+        (world / "song.wav").write_bytes(head)
+
+    done = proofsweep("sandbox", "issue", "song.wav", "--operator", running.operator_url)
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_sandbox_that_does_not_run_is_said(proofsweep: Command, bare: Path) -> None:
+    """The message names the command that starts one."""
+    done = proofsweep("sandbox", "issue", bare, "--operator", "http://127.0.0.1:1")
+
+    assert done.returncode == 2
+    assert "start one with `proofsweep sandbox`" in done.stderr
+
+
+def test_an_issuer_that_is_something_else_is_said(proofsweep: Command, bare: Path, other_site: str) -> None:
+    """A web site issues nothing."""
+    done = proofsweep("sandbox", "issue", bare, "--operator", other_site)
+
+    assert done.returncode == 2
+    assert "is no sandbox's operator port" in done.stderr

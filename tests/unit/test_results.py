@@ -1,0 +1,115 @@
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from proofsweep import results
+from proofsweep.batch.rows import exchanges, verdicts
+from proofsweep.batch.runs import Plan
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results import Results
+from proofsweep.storage.stores import open_store
+
+FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
+
+
+def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> dict[str, object]:
+    """Make a verdicts row of which little matters here."""
+    texts = ("environment", "item_id", "audio", "outcome", "action")
+    return {"run_id": run_id, "leg": 1, "manifest_row": number, "accepted": True, "verify_attempts": 1, "calls": 2} | {
+        **dict.fromkeys(texts, "accepted"),
+        "publicly_trusted": publicly_trusted,
+    }
+
+
+def planned(run_id: str, day: str) -> Plan:
+    """Make the plan of a run of two rows."""
+    return Plan(
+        run_id=run_id,
+        created_at=f"{day}T10:00:00+00:00",
+        environment="sandbox",
+        base_url="http://127.0.0.1/v1",
+        catalog="music",
+        catalog_kind="folder",
+        catalog_digest="0",
+        items=2,
+        eligible=2,
+        pairs=0,
+        audio_bytes=2,
+        shard_items=1000,
+        shards=1,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A results store with two runs of two rows each, on two days."""
+    store = Results(open_store(str(tmp_path)))
+    for run_id, day in ((FIRST, "2026-11-20"), (SECOND, "2026-11-21")):
+        rows = [row(run_id, 0), row(run_id, 1, publicly_trusted=False)]
+        store.write_plan(planned(run_id, day))
+        store.create_part(f"verdicts/run_date={day}/{run_id}-00000-001.parquet", "verdicts", rows)
+    return tmp_path
+
+
+def test_a_store_lists_its_runs_oldest_first(folder: Path) -> None:
+    """Run ids sort by time."""
+    store = results.open_results(str(folder))
+
+    assert store.run_ids() == [FIRST, SECOND]
+    assert store.latest_run() == SECOND
+
+
+def test_a_table_holds_all_runs_or_one(folder: Path) -> None:
+    """Without a run, all rows there are, oldest first."""
+    store = results.open_results(str(folder))
+
+    assert store.verdicts(columns=["run_id"])["run_id"].to_pylist() == [FIRST, FIRST, SECOND, SECOND]
+    assert store.verdicts(SECOND, ["manifest_row"]).to_pylist() == [{"manifest_row": 0}, {"manifest_row": 1}]
+
+
+def test_an_empty_table_has_its_whole_schema(folder: Path) -> None:
+    """A query written for full tables works on empty ones."""
+    store = results.open_results(str(folder))
+
+    assert store.exchanges().schema == exchanges.SCHEMA
+    assert store.runs(FIRST, ["ended_by", "run_id"]).schema.names == ["ended_by", "run_id"]
+    assert store.verdicts().schema == verdicts.SCHEMA
+
+
+def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:
+    """An absent `publiclyTrusted` must not read as false; numbers with gaps must not become floats."""
+    frame = results.open_results(str(folder)).pandas("verdicts", run_id=FIRST)
+
+    assert frame["publicly_trusted"].isna().tolist() == [True, False]
+    assert frame["publicly_trusted"].dtype == pd.ArrowDtype(pa.bool_())
+    assert frame["audio_bytes"].dtype == pd.ArrowDtype(pa.int64())
+
+
+@pytest.mark.parametrize(
+    ("run_id", "columns", "words"),
+    [("nope", None, "no run 'nope'"), (None, ["verdct"], "no column verdct")],
+)
+def test_what_is_not_there_is_named(folder: Path, run_id: str | None, columns: list[str] | None, words: str) -> None:
+    """A misspelt name is no empty table."""
+    store = results.open_results(str(folder))
+
+    with pytest.raises(ResultsError, match=words):
+        store.verdicts(run_id, columns)
+
+
+def test_an_unknown_table_is_named(folder: Path) -> None:
+    """The message lists those there are."""
+    store = results.open_results(str(folder))
+
+    with pytest.raises(ResultsError, match="there are verdicts, exchanges, runs"):
+        store.pandas("verdict")  # type: ignore[arg-type]  # the mistake that is tested
+
+
+def test_a_misspelt_folder_is_no_empty_store(tmp_path: Path) -> None:
+    """Opening makes nothing."""
+    with pytest.raises(ResultsError, match="There is no results store at"):
+        results.open_results(str(tmp_path / "reslts"))
+
+    assert list(tmp_path.iterdir()) == []
