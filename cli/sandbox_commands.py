@@ -1,7 +1,7 @@
 """`proofsweep sandbox`: a local partner service, and proofs for one's own files from it."""
 
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -41,12 +41,10 @@ def sandbox(
         return None
     ports = (port, storage_port, operator_port)
     _see_that_it_can_serve(home, ports)
-    with launch(home, ports=ports) as running:
+    with launch(home, ports=ports) as running, suppress(KeyboardInterrupt):
         _introduce(running, SandboxOptions(home=home).key_file)
-        try:
-            running.wait()
-        except KeyboardInterrupt:
-            console().print("\nThe sandbox has ended; its home stays.")
+        running.wait()
+    console().print("\nThe sandbox has ended; its home stays.")
     return ExitCode.ACCEPTED
 
 
