@@ -17,7 +17,7 @@ from cli import (
 )
 from cli.exit_codes import ExitCode, code_of_error
 from proofsweep import __version__
-from proofsweep.bootstrap import close_engines
+from proofsweep.bootstrap.engines import close_engines
 from proofsweep.errors import ProofsweepError
 
 _INTERRUPTED = 130

@@ -12,7 +12,7 @@ from proofsweep.batch.outcomes import Deferred, Failed, Finished, word_for
 from proofsweep.batch.reasons import remedy_for
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.rows.verdicts import RowContext, row_of
-from proofsweep.bootstrap import engine_for, results_for, utc_now
+from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, load_settings
@@ -59,7 +59,6 @@ def checked(audio: Path, sidecar: Path | None, settings: Settings) -> Finished:
         ConfigError, ResultsError, RunMustStop: no answer can be had.
     """
     engine = engine_for(settings, read_block)
-    results_for(settings).check_key(engine.key_fingerprint, settings.service.base_url)
     done = check_file(audio, sidecar, engine.partner, engine.limits, utc_now)
     if isinstance(done, Deferred):
         engine.stop.check()
@@ -77,7 +76,7 @@ def _print(row: Row, done: Finished) -> None:
         for name in ("song", "proof_id", "issued_at", "classification"):
             if row[name] is not None:
                 out.print(f"  {name}: {row[name]}", markup=False, soft_wrap=True)
-        out.print(f"  {MEANING_OF_VALID}", style="dim", soft_wrap=True)
+        out.print(f"  {MEANING_OF_VALID}", style="dim")
     else:
         out.print(f"  {row['detail']}", markup=False, soft_wrap=True)
         out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)

@@ -16,7 +16,7 @@ from cli.exit_codes import ExitCode
 from cli.run_flow import Asked, verify_run
 from cli.screen import console
 from proofsweep import results
-from proofsweep.bootstrap import plan_catalog
+from proofsweep.bootstrap.runs import plan_catalog
 from sandbox import Sample, launch, write_catalog
 
 _OUTCOMES = {None: "ineligible", "valid": "accepted"}
@@ -59,7 +59,7 @@ def _verified(place: DemoFolder, files: int, out: Console) -> list[Sample]:
         pairs = sum(sample.sidecar is not None for sample in samples)
         out.print(f"{place.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some are not meant to pass")
         asked = Asked(config=str(place.config), results_url=None, as_json=False)
-        plan = plan_catalog(str(place.catalog), asked.config, asked.results_url)
+        plan = plan_catalog(asked.settings, str(place.catalog))
         out.print(f"Run {plan.run_id}: {plan.items:,} rows, {plan.eligible:,} to send", soft_wrap=True)
         verify_run(plan.run_id, asked, server)
     return samples

@@ -13,7 +13,7 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
 from proofsweep.batch.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.batch.reasons import Ineligible
-from proofsweep.bootstrap import Engine, engine_for, results_for
+from proofsweep.bootstrap.engines import Engine, engine_for, results_for
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import ProofsweepError
 from proofsweep.settings import Settings, load_settings
@@ -66,14 +66,14 @@ def doctor(
 def _findings(config: str | None, results: str | None, pair: tuple[Path, Path] | None) -> Iterator[Finding]:
     """Look at one thing after the other; what rests on something that failed is left out."""
     try:
-        settings = load_settings(config)
+        settings = load_settings(config, results)
     except ProofsweepError as error:
         yield Finding("config", error.message, code_of_error(error))
         return
     yield Finding("config", f"{settings.service.environment}, {settings.service.base_url}")
-    yield _looked("results", lambda: _see_store(settings, results))
+    yield _looked("results", lambda: _see_store(settings))
     yield Finding("pairs", _pairing(settings))
-    key = _looked("key", lambda: _see_key(settings, results))
+    key = _looked("key", lambda: _see_key(settings))
     yield key
     if key.code:
         return
@@ -90,8 +90,8 @@ def _looked(about: str, look: Callable[[], str]) -> Finding:
         return Finding(about, error.message, code_of_error(error))
 
 
-def _see_store(settings: Settings, url: str | None) -> str:
-    store = results_for(settings, url).store
+def _see_store(settings: Settings) -> str:
+    store = results_for(settings).store
     probe(store)
     return f"{store.url} can be written"
 
@@ -103,10 +103,8 @@ def _pairing(settings: Settings) -> str:
     return f"sidecars are found as {names} and {sent}"
 
 
-def _see_key(settings: Settings, url: str | None) -> str:
-    engine = engine_for(settings, read_block)
-    results_for(settings, url).check_key(engine.key_fingerprint, settings.service.base_url)
-    return f"fingerprint {engine.key_fingerprint}"
+def _see_key(settings: Settings) -> str:
+    return f"fingerprint {engine_for(settings, read_block).key_fingerprint}"
 
 
 def _see_service(engine: Engine) -> str:

@@ -10,12 +10,12 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, duration_text, print_json, size_text
 from proofsweep.batch.forecast import Forecast
 from proofsweep.batch.reasons import remedy_for
-from proofsweep.bootstrap import catalog_for, engine_for, limits_for, refuse_unnamed_pairs, results_for
+from proofsweep.bootstrap.engines import catalog_for, engine_for, limits_for, results_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.reporting.history import forecast_for
 from proofsweep.settings import Settings, load_settings
 from proofsweep.usecases.examine_service import ServiceSeen
-from proofsweep.usecases.survey_catalog import Survey, passed_over, survey_catalog
+from proofsweep.usecases.survey_catalog import Survey, passed_over, refuse_unnamed_pairs, survey_catalog
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,12 +34,12 @@ def plan(
 
     Sends no file and writes nothing; asks the service once for the quota that is left.
     """
-    settings = load_settings(config)
+    settings = load_settings(config, results)
     listing = catalog_for(settings, catalog)
     survey = survey_catalog(listing, limits_for(settings), deep=deep)
-    refuse_unnamed_pairs(survey, settings)
+    refuse_unnamed_pairs(survey, settings.service.sidecar_field)
     seen, trouble = _seen(settings)
-    cost = forecast_for(results_for(settings, results), survey.eligible, seen.headroom, seen.quota_reset)
+    cost = forecast_for(results_for(settings), survey.eligible, seen.headroom, seen.quota_reset)
     if as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
         print_json(counts | {"passed_over": passed_over(listing)} | asdict(cost) | {"rows_short": cost.rows_short})

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from cli.screen import COLOURS, size_text
-from proofsweep import bootstrap
+from proofsweep.bootstrap.runs import desks
 from proofsweep.usecases.desk import Desk
 
 _LIVE_SECONDS = 0.25
@@ -84,4 +84,4 @@ def _plain_line(desk: Desk, items: int, finished_before: int, seconds: float) ->
 
 
 def _desk() -> Desk | None:
-    return next(iter(bootstrap.desks()), None)
+    return next(iter(desks()), None)

@@ -1,6 +1,7 @@
 """Run the verify flow in this process, against the configured Prefect server or an embedded one."""
 
 import logging
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -9,10 +10,10 @@ from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
 from cli.progress import watched
 from cli.screen import console, print_json, print_summary
-from proofsweep.bootstrap import results_for
+from proofsweep.bootstrap.engines import results_for
 from proofsweep.reporting.run_seen import RunSeen, describe_run
 from proofsweep.reporting.summary import json_of
-from proofsweep.settings import load_settings
+from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results import Results
 
 
@@ -30,9 +31,14 @@ class Asked:
         return console(to_stderr=self.as_json)
 
     @property
+    def settings(self) -> Settings:
+        """The settings, with what the command line says above them."""
+        return load_settings(self.config, self.results_url)
+
+    @property
     def results(self) -> Results:
         """The results store that is meant."""
-        return results_for(load_settings(self.config), self.results_url)
+        return results_for(self.settings)
 
     def run_seen(self, run_id: str) -> RunSeen:
         """Read how a run stands."""
@@ -42,7 +48,8 @@ class Asked:
 def verify_run(run_id: str, asked: Asked, server: EmbeddedServer | None) -> int:
     """Run a leg of a planned run through Prefect, say what came of it, and give the exit code."""
     if server is not None:
-        server.wait_until_up()
+        with asked.out.status("starting a Prefect server …") if asked.out.is_terminal else nullcontext():
+            server.wait_until_up()
     before = asked.run_seen(run_id)
     if before.remaining:
         _run_quietly(run_id, asked, before)

@@ -8,7 +8,7 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import Asked, report
 from cli.screen import COLOURS, console, print_json
-from proofsweep.bootstrap import results_for
+from proofsweep.bootstrap.engines import results_for
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.active_leg import active_leg
 from proofsweep.reporting.run_seen import RunSeen, describe_run
@@ -30,7 +30,7 @@ def runs(
     as_json: bool = AsJson,
 ) -> int:
     """List the runs of a results store, the newest first."""
-    store = results_for(load_settings(config), results)
+    store = results_for(load_settings(config, results))
     newest = [describe_run(store, run_id) for run_id in store.run_ids()[: -limit - 1 : -1]]
     if as_json:
         print_json({"runs": [_told(run, store) for run in newest], "results": store.store.url})
@@ -52,7 +52,7 @@ def status(
     The exit code is the one the run ended with; 9 while somebody works on it.
     """
     asked = Asked(config=config, results_url=results, as_json=as_json)
-    store = results_for(load_settings(config), results)
+    store = results_for(load_settings(config, results))
     run_id = run_id or _newest(store)
     holder = active_leg(store, run_id)
     code = report(run_id, asked)

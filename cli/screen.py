@@ -4,15 +4,16 @@ import json
 import sys
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.reporting.run_seen import RunSeen
-from proofsweep.reporting.summary import advice_for, ending_of, json_of, label_of
+from proofsweep.reporting.summary import advice_for, ending_of, json_of, label_of, notes_of
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
-_PLAIN_WIDTH = 160
+_PLAIN_WIDTH = 500
 
 
 def console(*, to_stderr: bool = False) -> Console:
@@ -43,10 +44,12 @@ def print_summary(out: Console, run: RunSeen, results_url: str) -> None:
     )
     for cause, count in run.plan.passed_over.items():
         out.print(f"  passed over: {count:,} {cause.replace('_', ' ')}")
+    for note in notes_of(run):
+        out.print(f"  {note}", style="yellow")
     if run.remaining:
         out.print(f"  {run.remaining:,} rows remain: proofsweep resume {run.plan.run_id}", style="bold")
     out.print(f"  tables: {results_url}/{{verdicts,exchanges,runs}}", soft_wrap=True)
-    out.print(f"  {MEANING_OF_VALID}", style="dim", soft_wrap=True)
+    out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")
 
 
 def size_text(size_bytes: float) -> str:

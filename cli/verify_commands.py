@@ -6,10 +6,10 @@ from cli.embedded_server import prefect_api
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import Asked, report, verify_run
-from proofsweep.bootstrap import catalog_has_changed, engine, plan_catalog, utc_now
+from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.bootstrap.runs import catalog_has_changed, plan_catalog
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.run_seen import newest_unfinished
-from proofsweep.settings import load_settings
 from proofsweep.usecases.open_leg import settle_last_leg
 
 
@@ -33,9 +33,9 @@ def verify(
     is finished is published, and `proofsweep resume` does the rest.
     """
     asked = Asked(config=config, results_url=results, as_json=as_json)
-    load_settings(config)
+    settings = asked.settings
     with prefect_api() as server:
-        plan = plan_catalog(catalog, config, results, read_block=read_block)
+        plan = plan_catalog(settings, catalog, read_block)
         asked.out.print(f"Run {plan.run_id}: {plan.items:,} rows, {plan.eligible:,} to send", soft_wrap=True)
         return verify_run(plan.run_id, asked, server)
 
@@ -57,8 +57,8 @@ def resume(
         return report(run_id, asked)
     asked.out.print(f"Run {run_id}: {before.remaining:,} of {before.plan.items:,} rows remain", soft_wrap=True)
     with prefect_api() as server:
-        engine(config, read_block).examined()
-        if catalog_has_changed(before.plan, config):
+        engine_for(asked.settings, read_block).examined()
+        if catalog_has_changed(asked.settings, before.plan):
             asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
         return verify_run(run_id, asked, server)
 

@@ -3,16 +3,24 @@
 from prefect import flow
 from prefect.runtime import flow_run
 
-from proofsweep import bootstrap
+from proofsweep.bootstrap.engines import engine_for
+from proofsweep.bootstrap.runs import held_leg, plan_catalog
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.run_seen import describe_run
+from proofsweep.settings import load_settings
 from tasks.drain import drained_on_signals
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
 from tasks.summary_artifact import show_summary
 
 
-@flow(name="verify-catalog", flow_run_name="verify-{run_id}", retries=0, persist_result=False)
+def _name_of_run() -> str:
+    """Name a flow run in Prefect after what it was given."""
+    given = flow_run.parameters
+    return f"verify {given.get('run_id') or given.get('catalog')}"
+
+
+@flow(name="verify-catalog", flow_run_name=_name_of_run, retries=0, persist_result=False)
 def verify_catalog(
     run_id: str | None = None, catalog: str | None = None, config: str | None = None, results: str | None = None
 ) -> str:
@@ -28,9 +36,10 @@ def verify_catalog(
         results: the results store; None for the one in the settings.
     """
     set_up_logs()
-    run_id = run_id or bootstrap.plan_catalog(catalog, config, results, read_block=read_block).run_id  # (1)
-    leg = bootstrap.held_leg(run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block)
-    with drained_on_signals(bootstrap.engine(config, read_block).stop), leg as (place, desk):  # (2) and (4)
+    settings = load_settings(config, results)
+    run_id = run_id or plan_catalog(settings, catalog or "", read_block).run_id  # (1)
+    leg = held_leg(run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block)
+    with drained_on_signals(engine_for(settings, read_block).stop), leg as (place, desk):  # (2) and (4)
         fan_out(place, desk.remaining_slices(), is_small=desk.plan.is_small)  # (3)
     show_summary(describe_run(desk.results, run_id), desk.results.store.url)  # (5)
     return run_id

@@ -146,8 +146,12 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
 
-def load_settings(config: str | None = None) -> Settings:
-    """Read the settings of a profile's name or a file's path; by default of `PROOFSWEEP_CONFIG`, else the sandbox's.
+def load_settings(config: str | None = None, results_url: str | None = None) -> Settings:
+    """Read all settings.
+
+    Args:
+        config: a profile's name or a file's path; by default `PROOFSWEEP_CONFIG`, else the sandbox's profile.
+        results_url: a results store that wins over the profile's and the environment's.
 
     Raises:
         ConfigError: it cannot be found or read, or a setting is not what it should be. Values are not shown.
@@ -156,7 +160,9 @@ def load_settings(config: str | None = None) -> Settings:
     path = _path_of(name)
     _refuse_unknown_sections()
     try:
-        return Settings(**_without_overridden_key(tomllib.loads(path.read_text(encoding="utf-8"))))
+        settings = Settings(**_without_overridden_key(tomllib.loads(path.read_text(encoding="utf-8"))))
+        results = ResultsSettings(url=results_url) if results_url else settings.results
+        return settings.model_copy(update={"results": results})
     except OSError as error:
         raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.batch.runs import Slice
-from proofsweep.bootstrap import Place
+from proofsweep.bootstrap.runs import Place
 from tasks.upload_then_verify import upload_then_verify
 
 SHARDS_AT_ONCE = 2

@@ -2,9 +2,8 @@
 
 from prefect import task
 
-from proofsweep import bootstrap
 from proofsweep.batch.runs import Slice
-from proofsweep.bootstrap import Place
+from proofsweep.bootstrap.runs import Place, desk_for
 from proofsweep.logs import set_up_logs
 from proofsweep.usecases.verify_shard import verify_slice
 from tasks.key_block import read_block
@@ -19,4 +18,4 @@ from tasks.key_block import read_block
 def upload_then_verify(place: Place, piece: Slice) -> int:
     """Verify one slice of a shard; `place` names config, results, run and leg. Gives the number of rows finished."""
     set_up_logs()
-    return verify_slice(bootstrap.desk_for(place, read_block), piece)
+    return verify_slice(desk_for(place, read_block), piece)

@@ -15,7 +15,7 @@ from proofsweep.client.messages import Reply, Request
 from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
 from proofsweep.client.transport import Transport
 from proofsweep.contract.codes import meaning_of
-from proofsweep.errors import CallFailed, ConfigError, RunMustStop, ServiceError, SlotRefused, SlotSpent
+from proofsweep.errors import CallFailed, RunMustStop, ServiceError, SlotRefused, SlotSpent, UsageError
 
 _LONG_PAUSE_SECONDS = 120.0
 _Error = TypeVar("_Error", bound=ServiceError)
@@ -127,7 +127,7 @@ class Conversation:
         """Go on with another key if its source now holds one; else nobody can go on (contract, Authentication 3)."""
         try:
             renewed = self.line.key.renew(refused)
-        except ConfigError:
+        except UsageError:
             renewed = False
         if not renewed:
             self._stop(RunMustStop("The service refused the key (403).", ended_by="key_refused"))

@@ -7,6 +7,8 @@ from proofsweep.batch.runs import Plan
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results
 
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
@@ -25,6 +27,7 @@ class LegSeen:
 
     leg: int
     ended_by: str | None
+    why: str | None = None
     counts: dict[str, object] = field(default_factory=dict)
 
 
@@ -50,6 +53,16 @@ class RunSeen:
     def ended_by(self) -> str | None:
         """How the last leg ended; None while it has not, or where there was none."""
         return self.legs[-1].ended_by if self.legs else None
+
+    @property
+    def why(self) -> str | None:
+        """What stopped the last leg, in one sentence; None where rows do not remain."""
+        return self.legs[-1].why if self.legs and self.remaining else None
+
+    @property
+    def sunset(self) -> str | None:
+        """The last Sunset header that the service sent in this run: a breaking change is announced."""
+        return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
 
     def rows(self, outcome: str) -> int:
         """Count the rows of one outcome."""
@@ -100,16 +113,17 @@ def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
         )
         for row in counted
     )
-    return tuple(sorted(groups, key=lambda group: (group.outcome, -group.rows, group.reason or "")))
+    return tuple(sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or "")))
 
 
 def _leg_seen(legs: Legs, number: int) -> LegSeen:
     receipt = legs.receipt(number) or {}
     counts = receipt.get("counts")
-    ended_by = receipt.get("ended_by")
+    ended_by, why = receipt.get("ended_by"), receipt.get("why")
     return LegSeen(
         leg=number,
         ended_by=None if ended_by is None else str(ended_by),
+        why=None if why is None else str(why),
         counts=counts if isinstance(counts, dict) else {},
     )
 

@@ -2,9 +2,7 @@
 
 from proofsweep.batch.reasons import remedy_for
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.reporting.run_seen import Group, RunSeen
-
-OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+from proofsweep.reporting.run_seen import OUTCOMES, Group, RunSeen
 
 ENDINGS = {
     "complete": "every row has its outcome",
@@ -25,6 +23,14 @@ def ending_of(run: RunSeen) -> str:
     return ENDINGS.get(run.ended_by, run.ended_by)
 
 
+def notes_of(run: RunSeen) -> list[str]:
+    """Say what else somebody should know: why it stopped, and what the service announces."""
+    notes = [] if run.why is None else [run.why]
+    if run.sunset is not None:
+        notes.append(f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the guide.")
+    return notes
+
+
 def label_of(group: Group) -> str:
     """Name a kind of row: its outcome, and the verdict or reason behind it."""
     return group.outcome if group.reason is None else f"{group.outcome} · {group.reason}"
@@ -41,6 +47,8 @@ def markdown_of(run: RunSeen, results_url: str) -> str:
         f"# Run {run.plan.run_id}: {ending_of(run)}",
         "",
         f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain.",
+        "",
+        *notes_of(run),
         "",
         "| rows | outcome | what to do |",
         "|---:|---|---|",

@@ -24,11 +24,13 @@ class LegEnd:
     """How a leg ended, and what only its own process knew.
 
     Attributes:
+        why: one sentence for a person, where it ended early.
         facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
     """
 
     leg: int
     ended_by: EndedBy
+    why: str | None = None
     facts: Row = field(default_factory=dict)
 
 
@@ -47,7 +49,7 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
             row["ended_by"] = str(EndedBy.COMPLETE)
-        legs.write_receipt(end.leg, _receipt(results, plan, row, legs))  # (3)
+        legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | {"why": end.why})  # (3)
     except NameTaken as taken:
         raise RunIsActive(f"Leg {end.leg} of run {plan.run_id} was taken over by another process.") from taken
     write_runs_row(results, plan, legs, end.leg)  # (4)

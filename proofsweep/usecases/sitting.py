@@ -40,6 +40,7 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
         end = LegEnd(
             leg=desk.leg,
             ended_by=_ended_by(desk),
+            why=desk.stop.reason.message if desk.stop.reason else None,
             facts=facts | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": desk.clock()},
         )
         _note_aside(desk, aside)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from proofsweep.batch.items import Mode, WorkItem, printable
 from proofsweep.batch.preflight import SizeLimits, judge_content, work_item_of
 from proofsweep.batch.reasons import Ineligible, Reason
-from proofsweep.errors import SourceError
+from proofsweep.errors import ConfigError, SourceError
 from proofsweep.storage.audio import open_audio
 from proofsweep.storage.catalogs import Catalog
 
@@ -58,6 +58,18 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: bool = False) 
         judged, audio_format = _look_into(item) if deep else (item, format_by_name(item))
         survey.note(judged, audio_format, limits.one_file)
     return survey
+
+
+def refuse_unnamed_pairs(survey: Survey, sidecar_field: str | None) -> None:
+    """Raise ConfigError if there are pairs whose sidecar the service would not recognise (contract, Naming note).
+
+    A service passes over a field that it does not know, and would verify the audio alone: a false `unreadable`.
+    """
+    if survey.pairs and sidecar_field is None:
+        raise ConfigError(
+            f"The catalog holds {survey.pairs} legacy pair(s), but the sidecar's wire name is not set: "
+            "ask the partner for it and set service.sidecar_field."
+        )
 
 
 def items_of(catalog: Catalog, limits: SizeLimits) -> Iterator[WorkItem]:

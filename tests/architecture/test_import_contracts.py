@@ -15,7 +15,7 @@ CONTRACTS = {
 PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
 BREAKS = [
     ("program", "proofsweep/storage/stores.py", "import tasks"),
-    ("program", "proofsweep/bootstrap.py", "import sandbox"),
+    ("program", "proofsweep/bootstrap/engines.py", "import sandbox"),
     ("program", "sandbox/wire.py", "import proofsweep"),
     ("program", "tasks/upload_then_verify.py", "import flows"),
     ("program", "flows/verify_catalog.py", "import cli"),

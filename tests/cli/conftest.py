@@ -11,7 +11,8 @@ import pytest
 
 import sandbox
 from cli.app import run
-from proofsweep import bootstrap
+from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.settings import load_settings
 from proofsweep.usecases.verify_shard import verify_slice
 
 Command = Callable[..., CompletedProcess[str]]
@@ -65,8 +66,8 @@ def proofsweep(world: Path, capsys: pytest.CaptureFixture[str]) -> Command:
 @pytest.fixture
 def finished_run(world: Path, catalog: Path) -> str:
     """A run of the catalog in `results`, verified without Prefect; give its id."""
-    plan = bootstrap.plan_catalog(str(catalog), None, None)
-    with bootstrap.held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
+    plan = plan_catalog(load_settings(), str(catalog))
+    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
         for piece in desk.remaining_slices():
             verify_slice(desk, piece)
     assert (world / "results").is_dir()

@@ -9,7 +9,8 @@ from subprocess import CompletedProcess
 import pytest
 
 import sandbox
-from proofsweep import bootstrap
+from proofsweep.bootstrap import engines
+from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
 from proofsweep.storage.legs import Legs
 
@@ -172,7 +173,7 @@ def test_runs_lists_what_ran(proofsweep: Command, finished_run: str) -> None:
 def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, catalog: Path, world: Path) -> None:
     """With a limit, the oldest are left out."""
     assert (world / "results").is_dir()
-    again = bootstrap.plan_catalog(str(catalog), None, None).run_id
+    again = plan_catalog(load_settings(), str(catalog)).run_id
 
     all_runs = json.loads(proofsweep("runs", "--json").stdout)["runs"]
     newest = json.loads(proofsweep("runs", "--json", "--limit", "1").stdout)["runs"]
@@ -204,8 +205,8 @@ def test_status_tells_one_object(proofsweep: Command, finished_run: str) -> None
 
 def test_status_says_that_somebody_is_at_work(proofsweep: Command, world: Path, catalog: Path) -> None:
     """While a leg is alive the exit code is 9, and the holder is named."""
-    plan = bootstrap.plan_catalog(str(catalog), None, None)
-    Legs(bootstrap.results_for(load_settings()), plan.run_id, bootstrap.utc_now).claim(1)
+    plan = plan_catalog(load_settings(), str(catalog))
+    Legs(engines.results_for(load_settings()), plan.run_id, engines.utc_now).claim(1)
 
     status, listed = proofsweep("status"), proofsweep("runs")
 
@@ -217,7 +218,7 @@ def test_status_says_that_somebody_is_at_work(proofsweep: Command, world: Path, 
 
 def test_a_planned_run_that_nobody_began_is_said_to_be_so(proofsweep: Command, world: Path, catalog: Path) -> None:
     """All of its rows remain; that is what exit code 6 says."""
-    bootstrap.plan_catalog(str(catalog), None, None)
+    plan_catalog(load_settings(), str(catalog))
 
     listed, status = proofsweep("runs"), proofsweep("status")
 

@@ -87,8 +87,8 @@ def test_rows_are_grouped_by_what_there_is_to_do(results: Results) -> None:
 
     assert [(label_of(group), group.rows, group.example) for group in run.groups] == [
         ("accepted", 1, "/music/1.wav"),
-        ("ineligible · empty", 1, "/music/3.wav"),
         ("rejected · tampered", 2, "/music/0.wav"),
+        ("ineligible · empty", 1, "/music/3.wav"),
     ]
 
 

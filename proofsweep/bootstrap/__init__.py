@@ -1,0 +1,1 @@
+"""The only wiring: settings in, working objects out."""

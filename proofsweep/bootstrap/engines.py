@@ -1,0 +1,164 @@
+"""One engine per process and settings: everything that is shared between all that is done with one service."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pydantic import SecretStr
+
+from proofsweep import __version__
+from proofsweep.batch.exchanges import Exchange
+from proofsweep.batch.preflight import SizeLimits
+from proofsweep.client.breaker import Breaker
+from proofsweep.client.conversation import Conversation, Line
+from proofsweep.client.gate import Gate
+from proofsweep.client.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.partner import Partner
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.errors import ConfigError
+from proofsweep.settings import ServiceSettings, Settings, environment
+from proofsweep.storage.catalogs import Catalog, open_catalog
+from proofsweep.storage.results import Results
+from proofsweep.storage.stores import open_store
+from proofsweep.usecases.examine_service import ServiceSeen, examine_service
+
+ReadBlock = Callable[[str], str]
+"""Reads a secret block of the orchestrator, which the core knows nothing of."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Engine:
+    """What one process shares between all it does with one service.
+
+    Attributes:
+        aside: exchanges that belong to no row and are not written down yet.
+    """
+
+    settings: Settings
+    partner: Partner
+    stop: StopSwitch
+    limits: SizeLimits
+    workers: ThreadPoolExecutor
+    aside: list[Exchange] = field(default_factory=list)
+    _seen: ServiceSeen | None = None
+
+    def examined(self) -> ServiceSeen:
+        """Look at the service, once.
+
+        Raises:
+            ConfigError, RunMustStop: it cannot be worked with.
+        """
+        if self._seen is None:
+            self._seen = examine_service(self.partner)
+        return self._seen
+
+    def close(self) -> None:
+        """Let the workers finish what is in hand, and close all connections."""
+        self.workers.shutdown(wait=True, cancel_futures=True)
+        self.partner.talk.line.transport.close()
+
+    @property
+    def key_fingerprint(self) -> str:
+        """Tell the key in use from others."""
+        return fingerprint(self.partner.talk.line.key.get())
+
+
+_lock = threading.RLock()
+_engines: dict[str, Engine] = {}
+
+
+def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engine:
+    """Give this process's engine for these settings; one whose leg was stopped is made anew.
+
+    Raises:
+        ConfigError: the key cannot be had.
+        ResultsError: the key was used with another service.
+    """
+    name = settings.model_dump_json()
+    with _lock:
+        if name not in _engines or _engines[name].stop.reason is not None:
+            _engines[name] = _build_engine(settings, read_block)
+        return _engines[name]
+
+
+def close_engines() -> None:
+    """Close every engine that this process still holds, when a leg or a command is over."""
+    with _lock:
+        for engine in _engines.values():
+            engine.close()
+        _engines.clear()
+
+
+def results_for(settings: Settings) -> Results:
+    """Open the results store that the settings name."""
+    return Results(open_store(settings.results.url))
+
+
+def catalog_for(settings: Settings, location: str) -> Catalog:
+    """Open a catalog with the settings' way of pairing."""
+    return open_catalog(location, sidecar_names=settings.catalog.sidecar_names)
+
+
+def limits_for(settings: Settings) -> SizeLimits:
+    """Give the largest sizes that are sent."""
+    return SizeLimits(pair=settings.limits.pair_bytes, sidecar=settings.limits.sidecar_bytes)
+
+
+def utc_now() -> datetime:
+    """Give the time; the one clock that is handed to everything else."""
+    return datetime.now(UTC)
+
+
+def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
+    stop = StopSwitch()
+    aside: list[Exchange] = []
+    retry, times = settings.retry, settings.timeouts
+    line = Line(
+        base_url=settings.service.base_url,
+        transport=Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump())),
+        gate=Gate(
+            Pacer(settings.pace.longest_pause_seconds), Breaker(retry.breaker_failures, retry.breaker_seconds), stop
+        ),
+        key=CurrentKey(_own_key(settings, read_block)),
+        policy=RetryPolicy(
+            attempts=retry.attempts,
+            first_wait_seconds=retry.first_wait_seconds,
+            longest_wait_seconds=retry.longest_wait_seconds,
+        ),
+        record_aside=aside.append,
+    )
+    return Engine(
+        settings=settings,
+        partner=Partner(sidecar_field=settings.service.sidecar_field, talk=Conversation(line, aside.append)),
+        stop=stop,
+        limits=limits_for(settings),
+        workers=ThreadPoolExecutor(settings.pace.workers, thread_name_prefix="verify"),
+        aside=aside,
+    )
+
+
+def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:
+    """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
+    read, results = _key_source(settings.service, read_block), results_for(settings)
+
+    def read_own() -> SecretStr:
+        key = read()
+        results.check_key(fingerprint(key), settings.service.base_url)
+        return key
+
+    return read_own
+
+
+def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySource:
+    if service.api_key_file is not None:
+        return key_file(service.api_key_file)
+    if service.api_key_env is not None:
+        return key_variable(service.api_key_env, environment())
+    if service.api_key_block is not None and read_block is not None:
+        return key_block(service.api_key_block, read_block)
+    raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")

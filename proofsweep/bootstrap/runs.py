@@ -1,0 +1,147 @@
+"""Runs and legs, wired: from settings to a plan, and from a plan to a desk at which its items are verified."""
+
+import os
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from proofsweep.batch.runs import Plan
+from proofsweep.bootstrap.engines import (
+    ReadBlock,
+    catalog_for,
+    close_engines,
+    engine_for,
+    limits_for,
+    results_for,
+    utc_now,
+)
+from proofsweep.errors import CatalogError, ConfigError
+from proofsweep.settings import Settings, load_settings
+from proofsweep.storage.journal import Journal
+from proofsweep.usecases.desk import Desk
+from proofsweep.usecases.open_leg import open_leg
+from proofsweep.usecases.plan_run import Asked, plan_run
+from proofsweep.usecases.sitting import leg_facts, sitting
+from proofsweep.usecases.survey_catalog import Survey, refuse_unnamed_pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one leg of a run is worked on: all that a task is told. Holds no secret.
+
+    Attributes:
+        config: a profile's name or a file's path; None for the default.
+        results_url: None for the one in the settings.
+    """
+
+    config: str | None
+    results_url: str | None
+    run_id: str
+    leg: int
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as this process reads them."""
+        return load_settings(self.config, self.results_url)
+
+
+_lock = threading.Lock()
+_desks: dict[Place, Desk] = {}
+
+
+def plan_catalog(settings: Settings, catalog: str, read_block: ReadBlock | None = None) -> Plan:
+    """Plan a run of a catalog: its shards and its plan are written, once it is clear that it can be begun.
+
+    Raises:
+        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be; nothing was written.
+    """
+    engine = engine_for(settings, read_block)
+
+    def can_be_begun(survey: Survey) -> None:
+        refuse_unnamed_pairs(survey, settings.service.sidecar_field)
+        engine.examined()
+
+    asked = Asked(
+        catalog=catalog_for(settings, catalog),
+        limits=limits_for(settings),
+        environment=settings.service.environment,
+        base_url=settings.service.base_url,
+        before_writing=can_be_begun,
+    )
+    return plan_run(asked, results_for(settings), utc_now())
+
+
+def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
+    """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too."""
+    try:
+        return catalog_for(settings, plan.catalog).digest() != plan.catalog_digest
+    except CatalogError:
+        return True
+
+
+@contextmanager
+def held_leg(
+    run_id: str, config: str | None, results_url: str | None, *, flow_run_id: str | None, read_block: ReadBlock | None
+) -> Iterator[tuple[Place, Desk]]:
+    """Claim the next leg of a run, and settle it however the work inside ends.
+
+    Raises:
+        RunIsActive: another leg is alive.
+        ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
+    """
+    settings = load_settings(config, results_url)
+    engine, results = engine_for(settings, read_block), results_for(settings)
+    plan = results.plan(run_id)
+    _refuse_other_environment(plan, settings)
+    seen = engine.examined()
+    results.bind_key(engine.key_fingerprint, settings.service.base_url)
+    place = Place(config=config, results_url=results_url, run_id=run_id, leg=open_leg(results, plan, utc_now))
+    desk = desk_for(place, read_block)
+    try:
+        with sitting(desk, engine.aside, leg_facts(seen, engine.key_fingerprint, flow_run_id)):
+            yield place, desk
+        results.bind_key(engine.key_fingerprint, settings.service.base_url)  # of a key that took over meanwhile
+    finally:
+        with _lock:
+            _desks.pop(place, None)
+        close_engines()
+
+
+def desk_for(place: Place, read_block: ReadBlock | None = None) -> Desk:
+    """Give this process's desk for one leg of a run; the leg must have been claimed."""
+    with _lock:
+        if place not in _desks:
+            _desks[place] = _build_desk(place, read_block)
+        return _desks[place]
+
+
+def desks() -> list[Desk]:
+    """Give the desks of this process, for whoever watches the work."""
+    with _lock:
+        return list(_desks.values())
+
+
+def _refuse_other_environment(plan: Plan, settings: Settings) -> None:
+    if plan.environment != settings.service.environment:
+        raise ConfigError(
+            f"Run {plan.run_id} was planned for {plan.environment}, but the settings are for "
+            f"{settings.service.environment}; give the config it was planned with."
+        )
+
+
+def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
+    settings = place.settings
+    engine, results = engine_for(settings, read_block), results_for(settings)
+    return Desk(
+        plan=results.plan(place.run_id),
+        leg=place.leg,
+        results=results,
+        journal=Journal(results, place.run_id, place.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}"),
+        partner=engine.partner,
+        stop=engine.stop,
+        limits=engine.limits,
+        workers=engine.workers,
+        clock=utc_now,
+    )
