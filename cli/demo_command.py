@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from cli.demo_folder import DemoFolder
-from cli.embedded_server import prefect_api
+from cli.embedded_server import EmbeddedServer, prefect_api
 from cli.exit_codes import ExitCode
 from cli.run_flow import Asked, verify_run
 from cli.screen import console
@@ -38,9 +38,10 @@ def demo(
     """
     out = console()
     place = DemoFolder(folder)
-    place.make_room()
     _forget_settings()
-    samples = _verified(place, files, out)
+    with prefect_api() as server:
+        place.make_room()
+        samples = _verified(place, files, out, server)
     is_as_expected = _compare(out, place, samples)
     from cli.demo_queries import show_queries  # noqa: PLC0415 - no other command needs DuckDB and pandas
 
@@ -49,10 +50,10 @@ def demo(
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
 
 
-def _verified(place: DemoFolder, files: int, out: Console) -> list[Sample]:
+def _verified(place: DemoFolder, files: int, out: Console, server: EmbeddedServer | None) -> list[Sample]:
     """Take a sample catalog through the same steps as `proofsweep verify`; give what it should have come to."""
     out.print("Starting a local partner service and a Prefect API …")
-    with prefect_api() as server, launch(place.sandbox) as sandbox:
+    with launch(place.sandbox) as sandbox:
         place.write_config(sandbox.base_url, sandbox.key_file)
         place.write_readme(_program(), urlsplit(sandbox.base_url).port or 0)
         samples = write_catalog(place.catalog.absolute(), sandbox.operator, files=files)

@@ -1,7 +1,7 @@
-"""A Prefect server of our own for as long as a command runs, where no other is configured.
+"""A Prefect API for as long as a command runs: the one that is configured, else a server of our own.
 
-It lives in a process session of its own, so that a Ctrl-C in the terminal reaches the run and not the server, and it
-ends when this process does, however that ends: it watches a pipe whose other end is held here.
+Our own lives in a process session of its own, so that a Ctrl-C in the terminal reaches the run and not the server, and
+it ends when this process does, however that ends: it watches a pipe whose other end is held here.
 """
 
 import os
@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ import httpx
 from proofsweep.errors import ConfigError
 
 _PATIENCE_SECONDS = 90.0
+_ANSWER_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _QUIET = {
     "DO_NOT_TRACK": "1",
@@ -72,10 +74,15 @@ class EmbeddedServer:
 
 @contextmanager
 def prefect_api() -> Iterator[EmbeddedServer | None]:
-    """See that there is a Prefect API: the configured one (then None is given), else an embedded server, starting."""
+    """See that there is a Prefect API: the configured one (then None is given), else an embedded server, starting.
+
+    Raises:
+        ConfigError: nobody answers at the configured one.
+    """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    if _is_configured():
+    if url := _configured_url():
+        _refuse_dead(url)
         yield None
         return
     with TemporaryDirectory(prefix="proofsweep-prefect-") as folder:
@@ -88,13 +95,31 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
             server.close()
 
 
-def _is_configured() -> bool:
-    """Say whether the environment or the active Prefect profile names a server, without importing Prefect for it."""
-    if os.environ.get("PREFECT_API_URL"):
-        return True
+def _configured_url() -> str | None:
+    """Give the server that the environment or the active Prefect profile names, without importing Prefect for it."""
+    if url := os.environ.get("PREFECT_API_URL"):
+        return url
     home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
-    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
-    return profiles.is_file() and "PREFECT_API_URL" in profiles.read_text(errors="replace")
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
+    try:
+        written = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"Prefect's profiles {path} cannot be read ({error}).") from error
+    active = os.environ.get("PREFECT_PROFILE") or written.get("active")
+    url = written.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
+    return None if url is None else str(url)
+
+
+def _refuse_dead(url: str) -> None:
+    """Raise ConfigError where nobody answers; any answer counts, for Prefect itself judges keys and certificates."""
+    try:
+        httpx.get(f"{url.rstrip('/')}/health", timeout=_ANSWER_SECONDS, verify=False)  # noqa: S501 - see above
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ConfigError(
+            f"No Prefect server answers at {url}; start it, or unset PREFECT_API_URL to have one brought along."
+        ) from error
 
 
 def _start(log: Path) -> EmbeddedServer:

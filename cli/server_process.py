@@ -4,27 +4,32 @@ import os
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
-import uvicorn
+if TYPE_CHECKING:
+    from uvicorn import Server
 
 _GRACE_SECONDS = 3.0
 
 
 def main() -> None:
     """Serve Prefect's API on the loopback port that is given as the one argument."""
-    from prefect.server.api.server import create_app  # noqa: PLC0415 - after the environment has been read
+    serving: list[Server] = []
+    threading.Thread(target=_end_with_parent, args=(serving,), daemon=True).start()
+    import uvicorn  # noqa: PLC0415 - importing takes seconds in which the parent may end already
+    from prefect.server.api.server import create_app  # noqa: PLC0415
 
     config = uvicorn.Config(create_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
-    server = uvicorn.Server(config)
-    threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
-    server.run()
+    serving.append(uvicorn.Server(config))
+    serving[0].run()
 
 
-def _end_with_parent(server: uvicorn.Server) -> None:
+def _end_with_parent(serving: "list[Server]") -> None:
     """Wait for the end of standard input, which comes when the parent closes it or is gone."""
     sys.stdin.buffer.read()
-    server.should_exit = True
-    time.sleep(_GRACE_SECONDS)
+    for server in serving:
+        server.should_exit = True
+        time.sleep(_GRACE_SECONDS)
     os._exit(0)
 
 

@@ -17,8 +17,6 @@ from proofsweep.usecases.verify_shard import verify_slice
 
 Command = Callable[..., CompletedProcess[str]]
 
-NOBODY = "http://127.0.0.1:1/api"
-
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
@@ -36,8 +34,11 @@ def catalog(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def world(running: sandbox.Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to be in, settings that lead to the sandbox with a key of its own, and no Prefect server."""
+def world(running: sandbox.Running, other_site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in, and settings that lead to the sandbox with a key of its own.
+
+    What answers as the Prefect server is none: what must not get as far as a flow cannot.
+    """
     key_file = tmp_path / "key"
     key_file.write_text(running.operator.add_tenant(tmp_path.name).api_key)
     folder = tmp_path / "here"
@@ -45,7 +46,7 @@ def world(running: sandbox.Running, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
-    monkeypatch.setenv("PREFECT_API_URL", NOBODY)  # what must not get as far as a flow cannot
+    monkeypatch.setenv("PREFECT_API_URL", other_site)
     return folder
 
 
@@ -90,7 +91,7 @@ class _OtherSite(BaseHTTPRequestHandler):
         """Say nothing on stderr."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def other_site() -> Iterator[str]:
     """The base URL of something that is no partner service."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _OtherSite)

@@ -108,6 +108,44 @@ def test_a_service_that_is_down_is_said(
     assert list(world.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", [["verify", "music"], ["demo"]])
+def test_a_configured_prefect_server_that_is_down_is_said(
+    proofsweep: Command, world: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """It is said at once and in one line, before a run is planned that could not begin."""
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+
+    done = proofsweep(*command)
+
+    assert done.returncode == 2
+    assert said_in_one_line(done, "No Prefect server answers at http://127.0.0.1:1/api")
+    assert list(world.iterdir()) == []
+
+
+def test_only_the_active_prefect_profile_counts(
+    proofsweep: Command, world: Path, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that another profile names is not asked for."""
+    profiles = """
+    active = "home"
+    [profiles.home]
+    PREFECT_API_URL = "http://127.0.0.1:1/home"
+    [profiles.work]
+    PREFECT_API_URL = "http://127.0.0.1:1/work"
+    """
+    (tmp_path / "profiles.toml").write_text(profiles)
+    monkeypatch.setenv("PREFECT_PROFILES_PATH", str(tmp_path / "profiles.toml"))
+    monkeypatch.delenv("PREFECT_API_URL")
+
+    by_default = proofsweep("verify", catalog)
+    monkeypatch.setenv("PREFECT_PROFILE", "work")
+    by_name = proofsweep("verify", catalog)
+
+    assert said_in_one_line(by_default, "http://127.0.0.1:1/home")
+    assert said_in_one_line(by_name, "http://127.0.0.1:1/work")
+    assert list(world.iterdir()) == []
+
+
 def test_a_key_that_is_refused_is_said(
     proofsweep: Command, world: Path, asked: list[str | Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
