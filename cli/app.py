@@ -1,20 +1,12 @@
 """The `proofsweep` command: its subcommands, and how an error becomes one line and an exit code."""
 
 import sys
+from importlib import import_module
 from typing import NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
-from cli import (
-    check_command,
-    demo_command,
-    doctor_command,
-    plan_command,
-    runs_commands,
-    sandbox_commands,
-    verify_commands,
-)
 from cli.exit_codes import ExitCode, code_of_error
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import close_engines
@@ -23,26 +15,41 @@ from proofsweep.errors import ProofsweepError
 _INTERRUPTED = 130
 """What typer makes of a Ctrl-C."""
 
-app = typer.Typer(
-    name="proofsweep",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    help="Verify credentialed audio in bulk through the partner's API, and keep verdicts, grades and request IDs.",
-    epilog="Exit codes: 0 every row accepted · 3 some rejected or ineligible · 4 some failed · 5 quota · 6 stopped · "
-    "7 key refused · 8 service down · 9 another leg is active · 2 usage · 1 our own bug",
+_MODULES = {
+    "demo": "cli.demo_command",
+    "doctor": "cli.doctor_command",
+    "plan": "cli.plan_command",
+    "verify": "cli.verify_commands",
+    "resume": "cli.verify_commands",
+    "check": "cli.check_command",
+    "runs": "cli.runs_commands",
+    "status": "cli.runs_commands",
+    "sandbox": "cli.sandbox_commands",
+}
+"""Where each command is. Only the one that is asked for is loaded, since one file is to be checked within moments."""
+
+_HELP = "Verify credentialed audio in bulk through the partner's API, and keep verdicts, grades and request IDs."
+_EPILOG = (
+    "Exit codes: 0 every row accepted · 3 some rejected or ineligible · 4 some failed · 5 quota · 6 stopped · "
+    "7 key refused · 8 service down · 9 another leg is active · 2 usage · 1 our own bug"
 )
-for module in (
-    demo_command,
-    doctor_command,
-    plan_command,
-    verify_commands,
-    check_command,
-    runs_commands,
-    sandbox_commands,
-):
-    module.add_to(app)
+
+
+def app_for(arguments: list[str]) -> typer.Typer:
+    """Make the command line for these arguments: with the command they name, or with all of them."""
+    app = typer.Typer(
+        name="proofsweep",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        epilog=_EPILOG,
+    )
+    app.callback(help=_HELP)(_proofsweep)
+    named = [_MODULES[word] for word in arguments[:1] if word in _MODULES]
+    for module in named or dict.fromkeys(_MODULES.values()):
+        import_module(module).add_to(app)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -51,11 +58,10 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def proofsweep(
+def _proofsweep(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Verify credentialed audio in bulk through the partner's API."""
+    """Take the options that come before a command."""
 
 
 def main() -> NoReturn:
@@ -66,7 +72,7 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run one command and give its exit code."""
     try:
-        code = app(args=arguments, prog_name="proofsweep", standalone_mode=False)
+        code = app_for(arguments)(args=arguments, prog_name="proofsweep", standalone_mode=False)
     except TyperException as error:
         told = error.format_message()  # empty when the help was shown for want of arguments
         return _complain(f"{told} (proofsweep --help tells more)", ExitCode.USAGE) if told else ExitCode.USAGE

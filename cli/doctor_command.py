@@ -13,7 +13,8 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
 from proofsweep.batch.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.batch.reasons import Ineligible
-from proofsweep.bootstrap.engines import Engine, engine_for, results_for
+from proofsweep.bootstrap.engines import Engine, engine_for
+from proofsweep.bootstrap.runs import results_for
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import ProofsweepError
 from proofsweep.settings import Settings, load_settings

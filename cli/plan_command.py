@@ -10,7 +10,8 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, duration_text, print_json, size_text
 from proofsweep.batch.forecast import Forecast
 from proofsweep.batch.reasons import remedy_for
-from proofsweep.bootstrap.engines import catalog_for, engine_for, limits_for, results_for
+from proofsweep.bootstrap.engines import engine_for, limits_for
+from proofsweep.bootstrap.runs import catalog_for, results_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.reporting.history import forecast_for
 from proofsweep.settings import Settings, load_settings

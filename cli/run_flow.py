@@ -10,8 +10,9 @@ from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
 from cli.progress import watched
 from cli.screen import console, print_json, print_summary
-from proofsweep.bootstrap.engines import results_for
-from proofsweep.reporting.run_seen import RunSeen, describe_run
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.reporting.describe_run import describe_run
+from proofsweep.reporting.run_seen import RunSeen
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results import Results

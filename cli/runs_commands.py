@@ -8,10 +8,11 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import Asked, report
 from cli.screen import COLOURS, console, print_json
-from proofsweep.bootstrap.engines import results_for
+from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.active_leg import active_leg
-from proofsweep.reporting.run_seen import RunSeen, describe_run
+from proofsweep.reporting.describe_run import describe_run
+from proofsweep.reporting.run_seen import RunSeen
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
 from proofsweep.storage.results import Results

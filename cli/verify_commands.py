@@ -9,7 +9,7 @@ from cli.run_flow import Asked, report, verify_run
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.runs import catalog_has_changed, plan_catalog
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.run_seen import newest_unfinished
+from proofsweep.reporting.describe_run import newest_unfinished
 from proofsweep.usecases.open_leg import settle_last_leg
 
 

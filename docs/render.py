@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import typer
 
-from cli.app import app
+from cli.app import app_for
 from proofsweep.batch.rows import exchanges, runs, verdicts
 from proofsweep.batch.rows.columns import markdown_of
 
@@ -34,7 +34,7 @@ def rendered(text: str) -> str:
 
 def command_pages() -> Iterator[str]:
     """Give each command's help as a section of Markdown."""
-    root = typer.main.get_command(app)
+    root = typer.main.get_command(app_for([]))
     for path, command in commands("proofsweep", root):
         context = click.Context(command, info_name=path, terminal_width=WIDTH)
         command.rich_markup_mode = None  # plain text, without the terminal's boxes

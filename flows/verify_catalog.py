@@ -6,7 +6,7 @@ from prefect.runtime import flow_run
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.runs import held_leg, plan_catalog
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.run_seen import describe_run
+from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
 from tasks.drain import drained_on_signals
 from tasks.fan_out import fan_out

@@ -22,8 +22,7 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.errors import ConfigError
 from proofsweep.settings import ServiceSettings, Settings, environment
-from proofsweep.storage.catalogs import Catalog, open_catalog
-from proofsweep.storage.results import Results
+from proofsweep.storage.key_bindings import check_key
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.examine_service import ServiceSeen, examine_service
 
@@ -94,16 +93,6 @@ def close_engines() -> None:
         _engines.clear()
 
 
-def results_for(settings: Settings) -> Results:
-    """Open the results store that the settings name."""
-    return Results(open_store(settings.results.url))
-
-
-def catalog_for(settings: Settings, location: str) -> Catalog:
-    """Open a catalog with the settings' way of pairing."""
-    return open_catalog(location, sidecar_names=settings.catalog.sidecar_names)
-
-
 def limits_for(settings: Settings) -> SizeLimits:
     """Give the largest sizes that are sent."""
     return SizeLimits(pair=settings.limits.pair_bytes, sidecar=settings.limits.sidecar_bytes)
@@ -144,11 +133,11 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
 
 def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:
     """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
-    read, results = _key_source(settings.service, read_block), results_for(settings)
+    read, store = _key_source(settings.service, read_block), open_store(settings.results.url)
 
     def read_own() -> SecretStr:
         key = read()
-        results.check_key(fingerprint(key), settings.service.base_url)
+        check_key(store, fingerprint(key), settings.service.base_url)
         return key
 
     return read_own

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from proofsweep.batch.runs import Plan
 from proofsweep.bootstrap.engines import (
     ReadBlock,
-    catalog_for,
     close_engines,
     engine_for,
     limits_for,
-    results_for,
     utc_now,
 )
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.settings import Settings, load_settings
+from proofsweep.storage.catalogs import Catalog, open_catalog
 from proofsweep.storage.journal import Journal
+from proofsweep.storage.key_bindings import bind_key
+from proofsweep.storage.results import Results
+from proofsweep.storage.stores import open_store
 from proofsweep.usecases.desk import Desk
 from proofsweep.usecases.open_leg import open_leg
 from proofsweep.usecases.plan_run import Asked, plan_run
@@ -73,6 +75,16 @@ def plan_catalog(settings: Settings, catalog: str, read_block: ReadBlock | None 
     return plan_run(asked, results_for(settings), utc_now())
 
 
+def results_for(settings: Settings) -> Results:
+    """Open the results store that the settings name."""
+    return Results(open_store(settings.results.url))
+
+
+def catalog_for(settings: Settings, location: str) -> Catalog:
+    """Open a catalog with the settings' way of pairing."""
+    return open_catalog(location, sidecar_names=settings.catalog.sidecar_names)
+
+
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
     """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too."""
     try:
@@ -96,13 +108,13 @@ def held_leg(
     plan = results.plan(run_id)
     _refuse_other_environment(plan, settings)
     seen = engine.examined()
-    results.bind_key(engine.key_fingerprint, settings.service.base_url)
+    bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
     place = Place(config=config, results_url=results_url, run_id=run_id, leg=open_leg(results, plan, utc_now))
     desk = desk_for(place, read_block)
     try:
         with sitting(desk, engine.aside, leg_facts(seen, engine.key_fingerprint, flow_run_id)):
             yield place, desk
-        results.bind_key(engine.key_fingerprint, settings.service.base_url)  # of a key that took over meanwhile
+        bind_key(results.store, engine.key_fingerprint, settings.service.base_url)  # of a key that took over meanwhile
     finally:
         with _lock:
             _desks.pop(place, None)

@@ -1,11 +1,9 @@
-"""Say how a run stands: counts over all its legs, what to do about each kind of row, and its exit code."""
+"""How a run stands, as a value: its rows by kind, over all its legs."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from proofsweep.batch.runs import Plan
-from proofsweep.storage.legs import Legs
-from proofsweep.storage.results import Results
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
@@ -76,56 +74,6 @@ class RunSeen:
     def seconds(self) -> float:
         """How long the legs worked, together."""
         return sum(_seconds(leg.counts) for leg in self.legs)
-
-
-def describe_run(results: Results, run_id: str) -> RunSeen:
-    """Read a run's state from its store.
-
-    Raises:
-        ResultsError: there is no such run.
-    """
-    plan = results.plan(run_id)
-    legs = Legs(results, run_id, lambda: datetime.now(UTC))
-    return RunSeen(
-        plan=plan, groups=_groups(results, plan), legs=tuple(_leg_seen(legs, number) for number in legs.numbers())
-    )
-
-
-def newest_unfinished(results: Results) -> str | None:
-    """Name the newest run that has rows left; None when there is none."""
-    for run_id in reversed(results.run_ids()):
-        if describe_run(results, run_id).remaining:
-            return run_id
-    return None
-
-
-def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
-    kinds = ["outcome", "verdict", "reason"]
-    table = results.table("verdicts", results.parts_of("verdicts", plan), [*kinds, "audio"])
-    counted = table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]).to_pylist()
-    groups = (
-        Group(
-            outcome=row["outcome"],
-            verdict=row["verdict"],
-            reason=row["reason"],
-            rows=row["audio_count"],
-            example=row["audio_min"],
-        )
-        for row in counted
-    )
-    return tuple(sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or "")))
-
-
-def _leg_seen(legs: Legs, number: int) -> LegSeen:
-    receipt = legs.receipt(number) or {}
-    counts = receipt.get("counts")
-    ended_by, why = receipt.get("ended_by"), receipt.get("why")
-    return LegSeen(
-        leg=number,
-        ended_by=None if ended_by is None else str(ended_by),
-        why=None if why is None else str(why),
-        counts=counts if isinstance(counts, dict) else {},
-    )
 
 
 def _seconds(counts: dict[str, object]) -> float:

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 
 from proofsweep.batch import layout
 from proofsweep.batch.items import WorkItem
-from proofsweep.batch.rows import exchanges, items, runs, verdicts
+from proofsweep.batch.rows import items, schemas
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.runs import Plan
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.errors import ResultsError
 from proofsweep.storage.stores import Store
 
-SCHEMAS = {"verdicts": verdicts.SCHEMA, "exchanges": exchanges.SCHEMA, "runs": runs.SCHEMA}
+SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,28 +110,6 @@ class Results:
         """List the names of all parts of a table, oldest first."""
         for folder in self.store.folders(table):
             yield from self.store.names(f"{table}/{folder}")
-
-    def bind_key(self, fingerprint: str, base_url: str) -> None:
-        """Remember which service a key belongs to.
-
-        Raises:
-            ResultsError: it was used with another one; keys are never interchangeable (contract, Authentication 6).
-        """
-        self.check_key(fingerprint, base_url)
-        try:
-            self.store.create(layout.key_name(fingerprint), json_bytes({"base_url": base_url}))
-        except NameTaken:
-            self.check_key(fingerprint, base_url)
-
-    def check_key(self, fingerprint: str, base_url: str) -> None:
-        """Raise ResultsError if this key was used with another service."""
-        content = self.store.read(layout.key_name(fingerprint))
-        bound = json.loads(content)["base_url"] if content else base_url
-        if bound != base_url:
-            raise ResultsError(
-                f"This key was used with {bound} before; it is not sent to {base_url}. "
-                "Keys belong to one environment: check the base URL and the key's source."
-            )
 
     def _required(self, name: str) -> bytes:
         content = self.store.read(name)

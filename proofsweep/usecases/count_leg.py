@@ -7,7 +7,7 @@ from proofsweep import __version__
 from proofsweep.batch import layout
 from proofsweep.batch.exchanges import Call
 from proofsweep.batch.rows import runs
-from proofsweep.batch.rows.columns import Row
+from proofsweep.batch.rows.columns import Row, empty_row
 from proofsweep.batch.runs import Plan
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.storage.results import Results
@@ -18,7 +18,7 @@ _THROTTLED = 429
 
 def runs_row(results: Results, plan: Plan, leg: int) -> Row:
     """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null."""
-    row: Row = dict.fromkeys(runs.SCHEMA.names)
+    row: Row = empty_row(runs.COLUMNS)
     row |= {
         "run_id": plan.run_id,
         "leg": leg,

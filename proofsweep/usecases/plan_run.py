@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from proofsweep import __version__
 from proofsweep.batch.preflight import SizeLimits
-from proofsweep.batch.rows import items
+from proofsweep.batch.rows import items, schemas
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.runs import Plan, new_run_id, shard_items_for
 from proofsweep.storage.catalogs import Catalog
@@ -86,7 +86,7 @@ class _Spool:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._waiting: list[Row] = []
-        self._writer = pa.ipc.new_file(str(path), items.SCHEMA)
+        self._writer = pa.ipc.new_file(str(path), schemas.ITEMS)
 
     def __enter__(self) -> Self:
         return self
@@ -109,5 +109,5 @@ class _Spool:
 
     def _write(self) -> None:
         if self._waiting:
-            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=items.SCHEMA))
+            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=schemas.ITEMS))
             self._waiting = []

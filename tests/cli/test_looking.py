@@ -10,7 +10,7 @@ import pytest
 
 import sandbox
 from proofsweep.bootstrap import engines
-from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.runs import plan_catalog, results_for
 from proofsweep.settings import load_settings
 from proofsweep.storage.legs import Legs
 
@@ -206,7 +206,7 @@ def test_status_tells_one_object(proofsweep: Command, finished_run: str) -> None
 def test_status_says_that_somebody_is_at_work(proofsweep: Command, world: Path, catalog: Path) -> None:
     """While a leg is alive the exit code is 9, and the holder is named."""
     plan = plan_catalog(load_settings(), str(catalog))
-    Legs(engines.results_for(load_settings()), plan.run_id, engines.utc_now).claim(1)
+    Legs(results_for(load_settings()), plan.run_id, engines.utc_now).claim(1)
 
     status, listed = proofsweep("status"), proofsweep("runs")
 

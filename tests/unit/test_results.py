@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from proofsweep import results
-from proofsweep.batch.rows import exchanges, verdicts
+from proofsweep.batch.rows import schemas
 from proofsweep.batch.runs import Plan
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results import Results
@@ -73,9 +73,9 @@ def test_an_empty_table_has_its_whole_schema(folder: Path) -> None:
     """A query written for full tables works on empty ones."""
     store = results.open_results(str(folder))
 
-    assert store.exchanges().schema == exchanges.SCHEMA
+    assert store.exchanges().schema == schemas.EXCHANGES
     assert store.runs(FIRST, ["ended_by", "run_id"]).schema.names == ["ended_by", "run_id"]
-    assert store.verdicts().schema == verdicts.SCHEMA
+    assert store.verdicts().schema == schemas.VERDICTS
 
 
 def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:

@@ -1,35 +1,33 @@
-"""How a column is declared, and what a list of them is to Arrow and to the docs."""
+"""How a column is declared; what a list of them is to Arrow stands in `schemas`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-TEXT = pa.string()
-INT = pa.int64()
-SMALL = pa.int32()
-STATUS = pa.int16()
-REAL = pa.float64()
-FLAG = pa.bool_()
-TIME = pa.timestamp("us", tz="UTC")
-BYTES = pa.binary()
+TEXT = "string"
+INT = "int64"
+SMALL = "int32"
+STATUS = "int16"
+REAL = "double"
+FLAG = "bool"
+TIME = "timestamp[us, tz=UTC]"
+BYTES = "binary"
 
 Row = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, Arrow type and meaning; `nullable` unless said otherwise."""
+    """One column: its name, its type as Arrow writes it, and its meaning; `nullable` unless said otherwise."""
 
     name: str
-    kind: pa.DataType
+    kind: str
     meaning: str
     nullable: bool = True
 
 
-def schema_of(columns: Sequence[Column]) -> pa.Schema:
-    """Give the Arrow schema of a table."""
-    return pa.schema([pa.field(column.name, column.kind, nullable=column.nullable) for column in columns])
+def empty_row(columns: Sequence[Column]) -> Row:
+    """Make a row in which every cell is null, in the table's order."""
+    return {column.name: None for column in columns}
 
 
 def markdown_of(columns: Sequence[Column]) -> str:

@@ -1,7 +1,7 @@
 """The `exchanges` table: one row per HTTP exchange, the audit trail."""
 
 from proofsweep.batch.exchanges import Exchange
-from proofsweep.batch.rows.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, schema_of
+from proofsweep.batch.rows.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -25,8 +25,6 @@ COLUMNS = (
     Column("partner_date", TIME, "the answer's Date header"),
     Column("sunset", TEXT, "the answer's Sunset header: a breaking change is announced"),
 )
-
-SCHEMA = schema_of(COLUMNS)
 
 
 def exchange_row(exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None) -> Row:

@@ -2,7 +2,7 @@
 
 from proofsweep.batch.items import WorkItem, raw_bytes
 from proofsweep.batch.reasons import Ineligible, Reason
-from proofsweep.batch.rows.columns import BYTES, INT, TEXT, Column, Row, schema_of
+from proofsweep.batch.rows.columns import BYTES, INT, TEXT, Column, Row
 
 COLUMNS = (
     Column("manifest_row", INT, "0-based row of the catalog", nullable=False),
@@ -15,8 +15,6 @@ COLUMNS = (
     Column("reason", TEXT, "why the item is ineligible; null when it will be sent"),
     Column("detail", TEXT, "the same for a person"),
 )
-
-SCHEMA = schema_of(COLUMNS)
 
 
 def planned_row(item: WorkItem) -> Row:

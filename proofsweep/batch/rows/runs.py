@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from proofsweep.batch.rows.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, schema_of
+from proofsweep.batch.rows.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -40,8 +40,6 @@ COLUMNS = (
     Column("proofsweep_version", TEXT, "this program"),
     Column("sunset", TEXT, "the last Sunset header seen: a breaking change is announced"),
 )
-
-SCHEMA = schema_of(COLUMNS)
 
 
 def stored_row(cells: Row) -> Row:

@@ -9,7 +9,7 @@ from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.batch.items import WorkItem, printable
 from proofsweep.batch.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.batch.reasons import Ineligible
-from proofsweep.batch.rows.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, schema_of
+from proofsweep.batch.rows.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, empty_row
 from proofsweep.contract.lenient import canonical_json, flag_of, number_of, object_of, text_of
 from proofsweep.contract.verdicts import Action
 
@@ -65,8 +65,6 @@ COLUMNS = (
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
 )
 
-SCHEMA = schema_of(COLUMNS)
-
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
@@ -79,7 +77,7 @@ class RowContext:
 
 def row_of(finished: Finished, context: RowContext) -> Row:
     """Make the one verdicts row of a finished item; total and pure."""
-    row: Row = dict.fromkeys(SCHEMA.names)
+    row: Row = empty_row(COLUMNS)
     row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment}
     row |= _item_cells(finished.item)
     if finished.read is not None:

@@ -6,8 +6,8 @@ import pytest
 from proofsweep.batch.runs import Plan
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.active_leg import active_leg
+from proofsweep.reporting.describe_run import describe_run, newest_unfinished
 from proofsweep.reporting.history import forecast_for
-from proofsweep.reporting.run_seen import describe_run, newest_unfinished
 from proofsweep.reporting.summary import json_of, label_of, markdown_of
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from proofsweep.batch.rows import exchanges, verdicts
+from proofsweep.batch.rows import schemas
 from proofsweep.batch.rows.columns import Row
 from proofsweep.errors import ResultsError
 from proofsweep.storage.journal import Journal, delete_journal, read_journal
@@ -42,14 +42,14 @@ def results(store: FullStore) -> Results:
 def verdict(manifest_row: int) -> Row:
     """Make a verdicts row."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
-    row: Row = dict.fromkeys(verdicts.SCHEMA.names) | dict.fromkeys(words, "x")
+    row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
     return row | {"leg": 1, "accepted": False, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row}
 
 
 def exchange(request_id: str) -> Row:
     """Make an exchanges row."""
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    row: Row = dict.fromkeys(exchanges.SCHEMA.names)
+    row: Row = dict.fromkeys(schemas.EXCHANGES.names)
     return row | {
         "run_id": "r",
         "leg": 1,
@@ -75,7 +75,7 @@ def test_what_was_flushed_is_there_in_order(results: Results) -> None:
 
     assert rows_of(results, "verdicts") == [verdict(0), verdict(1), verdict(2)]
     assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a0", "b0", "a1", "b1", "a2", "b2"]
-    assert all(segment.schema.equals(verdicts.SCHEMA) for segment in read_journal(results, "r", 1, "verdicts"))
+    assert all(segment.schema.equals(schemas.VERDICTS) for segment in read_journal(results, "r", 1, "verdicts"))
 
 
 def test_nothing_waiting_makes_no_segment(results: Results) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.batch import layout
 from proofsweep.batch.items import WorkItem
-from proofsweep.batch.rows import items, verdicts
+from proofsweep.batch.rows import items, schemas
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.runs import Plan
 from proofsweep.errors import NameTaken, ResultsError
@@ -44,7 +44,7 @@ def results(tmp_path: Path) -> Results:
 def row_of(manifest_row: int, **cells: object) -> Row:
     """Make a verdicts row with what may never be null."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
-    row: Row = dict.fromkeys(verdicts.SCHEMA.names) | dict.fromkeys(words, "x")
+    row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
     return row | {"leg": 1, "accepted": False, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row} | cells
 
 
@@ -55,7 +55,7 @@ def part_name(shard: int, leg: int) -> str:
 
 def test_a_plan_is_what_makes_a_run(results: Results) -> None:
     """Shards alone are none; the plan is written after them, and reads back equal."""
-    results.write_shard(PLAN.run_id, 0, items.SCHEMA.empty_table())
+    results.write_shard(PLAN.run_id, 0, schemas.ITEMS.empty_table())
     before = results.run_ids()
 
     results.write_plan(PLAN)
@@ -86,7 +86,7 @@ def test_a_run_that_is_not_there_is_named(results: Results, run_id: str) -> None
 def test_a_shard_holds_its_items_in_order(results: Results) -> None:
     """Byte for byte, whatever their files are called."""
     planned = [WorkItem(manifest_row=n, item_id=f"i{n}", audio=f"/caf\udce9 {n}\n.wav") for n in range(3)]
-    table = pa.Table.from_pylist([items.planned_row(item) for item in planned], schema=items.SCHEMA)
+    table = pa.Table.from_pylist([items.planned_row(item) for item in planned], schema=schemas.ITEMS)
 
     results.write_shard(PLAN.run_id, 0, table)
 
@@ -115,8 +115,8 @@ def test_a_part_without_rows_has_the_whole_schema(results: Results) -> None:
     part = results.create_part(part_name(0, 1), "verdicts", [])
 
     assert part.rows == 0
-    assert results.table("verdicts", [part.name]).schema.equals(verdicts.SCHEMA)
-    assert results.table("verdicts", []).schema.equals(verdicts.SCHEMA)
+    assert results.table("verdicts", [part.name]).schema.equals(schemas.VERDICTS)
+    assert results.table("verdicts", []).schema.equals(schemas.VERDICTS)
     assert results.table("verdicts", [part.name], ["outcome", "leg"]).column_names == ["outcome", "leg"]
 
 
@@ -140,13 +140,3 @@ def test_what_is_finished_is_what_is_in_parts_of_any_leg(results: Results) -> No
     assert results.finished_rows(other, 0) == {7}
     assert len(results.parts_of("verdicts", PLAN)) == 3
     assert len(list(results.all_parts("verdicts"))) == 4
-
-
-def test_a_key_belongs_to_the_service_it_was_first_used_with(results: Results) -> None:
-    """Keys of two environments are never interchangeable (contract, Authentication 6)."""
-    results.bind_key("abc", "https://one.example/v1")
-    results.bind_key("abc", "https://one.example/v1")
-    results.bind_key("def", "https://two.example/v1")
-
-    with pytest.raises(ResultsError, match=r"https://one\.example/v1 before"):
-        results.bind_key("abc", "https://two.example/v1")

@@ -10,7 +10,7 @@ import pytest
 from proofsweep.batch.exchanges import Call, Exchange, Failure
 from proofsweep.batch.items import WorkItem
 from proofsweep.batch.reasons import Ineligible, Reason
-from proofsweep.batch.rows import exchanges, items, runs
+from proofsweep.batch.rows import items, runs, schemas
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.rows.exchanges import exchange_row
 from proofsweep.contract.headers import AnswerHeaders
@@ -40,8 +40,8 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:
 
     row = exchange_row(exchange(headers=headers, status=429, request_id="rid"), run_id="r", leg=1, manifest_row=None)
 
-    assert list(row) == exchanges.SCHEMA.names
-    assert read_back(row, exchanges.SCHEMA) == row
+    assert list(row) == schemas.EXCHANGES.names
+    assert read_back(row, schemas.EXCHANGES) == row
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
 
 
@@ -49,7 +49,7 @@ def test_an_exchange_without_an_answer_is_a_row_as_well() -> None:
     """It has no status and no ID, and says why."""
     lost = exchange(failure=Failure.CONNECTION, bytes_sent=None)
 
-    row = read_back(exchange_row(lost, run_id="r", leg=1, manifest_row=5), exchanges.SCHEMA)
+    row = read_back(exchange_row(lost, run_id="r", leg=1, manifest_row=5), schemas.EXCHANGES)
 
     assert (row["status"], row["failure"], row["request_id"], row["bytes_sent"]) == (None, "connection", None, None)
 
@@ -71,12 +71,12 @@ def test_the_storage_s_own_id_stands_in_for_a_request_id() -> None:
 )
 def test_a_planned_item_is_read_as_it_was_written(item: WorkItem) -> None:
     """Byte for byte, also where a file's name is not UTF-8."""
-    assert items.planned_item(read_back(items.planned_row(item), items.SCHEMA)) == item
+    assert items.planned_item(read_back(items.planned_row(item), schemas.ITEMS)) == item
 
 
 def test_a_leg_s_row_is_read_back_from_its_receipt() -> None:
     """JSON has no instants, so they are text there."""
-    cells = dict.fromkeys(runs.SCHEMA.names) | {"run_id": "r", "leg": 1, "started_at": NOON.isoformat(), "items": 4}
+    cells = dict.fromkeys(schemas.RUNS.names) | {"run_id": "r", "leg": 1, "started_at": NOON.isoformat(), "items": 4}
 
     row = runs.stored_row(cells)
 

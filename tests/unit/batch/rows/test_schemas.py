@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from proofsweep.batch.rows import exchanges, runs, verdicts
+from proofsweep.batch.rows import schemas
 from proofsweep.batch.rows.columns import Column, markdown_of
 
 VERDICTS = """
@@ -41,7 +41,7 @@ def words_of(schema: pa.Schema) -> list[str]:
 
 @pytest.mark.parametrize(
     ("schema", "promised"),
-    [(verdicts.SCHEMA, VERDICTS), (exchanges.SCHEMA, EXCHANGES), (runs.SCHEMA, RUNS)],
+    [(schemas.VERDICTS, VERDICTS), (schemas.EXCHANGES, EXCHANGES), (schemas.RUNS, RUNS)],
     ids=["verdicts", "exchanges", "runs"],
 )
 def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schema, promised: str) -> None:

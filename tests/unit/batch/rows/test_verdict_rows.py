@@ -13,7 +13,7 @@ from proofsweep.batch.exchanges import Call, Exchange, Failure
 from proofsweep.batch.items import WorkItem
 from proofsweep.batch.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.batch.reasons import Ineligible, Reason
-from proofsweep.batch.rows import verdicts
+from proofsweep.batch.rows import schemas
 from proofsweep.batch.rows.verdicts import RowContext, row_of
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import VerifyResponse
@@ -51,11 +51,11 @@ def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read:
     """Make a row, and give it as it reads back from Parquet."""
     finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read, exchanges=exchanges)
     row = row_of(finished, RowContext("r1", 2, "sandbox"))
-    assert list(row) == verdicts.SCHEMA.names
+    assert list(row) == schemas.VERDICTS.names
     file = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([row], schema=verdicts.SCHEMA), file)
+    pq.write_table(pa.Table.from_pylist([row], schema=schemas.VERDICTS), file)
     table = pq.read_table(file)
-    assert table.schema.equals(verdicts.SCHEMA)
+    assert table.schema.equals(schemas.VERDICTS)
     return table.to_pylist()[0]
 
 
