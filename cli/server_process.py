@@ -26,7 +26,8 @@ def main() -> None:
 
 def _end_with_parent(serving: "list[Server]") -> None:
     """Wait for the end of standard input, which comes when the parent closes it or is gone."""
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 1):  # past Python's buffer, whose lock an import may want
+        pass
     for server in serving:
         server.should_exit = True
         time.sleep(_GRACE_SECONDS)
