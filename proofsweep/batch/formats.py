@@ -81,9 +81,11 @@ def _format_behind_tag(rest: bytes) -> AudioFormat:
 
 
 def _container_of(head: bytes) -> AudioFormat | None:
+    if chunked := _CHUNKED.get((head[:4], head[8:12])):
+        return chunked  # whatever its size field says in between
     if head[4:8] == b"ftyp":
         return None if head[8:12] in _PICTURE_BRANDS else AudioFormat.M4A
-    return _CHUNKED.get((head[:4], head[8:12])) or _MAGIC.get(head[:4])
+    return _MAGIC.get(head[:4])
 
 
 def _is_mp3(head: bytes) -> bool:
