@@ -73,7 +73,9 @@ class ResultsSettings(Section):
 
     @field_validator("url")
     @classmethod
-    def _holds_no_credentials(cls, url: str) -> str:
+    def _names_a_place_without_credentials(cls, url: str) -> str:
+        if not url.strip():
+            raise ValueError("the results store's place is empty")
         if "://" in url and "@" in urlsplit(url).netloc:
             raise ValueError("must hold no credentials")
         return url
@@ -156,12 +158,12 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     Raises:
         ConfigError: it cannot be found or read, or a setting is not what it should be. Values are not shown.
     """
-    name = config or os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
+    name = config if config is not None else os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
     path = _path_of(name)
     _refuse_unknown_sections()
     try:
         settings = Settings(**_without_overridden_key(tomllib.loads(path.read_text(encoding="utf-8"))))
-        results = ResultsSettings(url=results_url) if results_url else settings.results
+        results = settings.results if results_url is None else ResultsSettings(url=results_url)
         return settings.model_copy(update={"results": results})
     except OSError as error:
         raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error

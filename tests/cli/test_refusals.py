@@ -57,6 +57,18 @@ def test_a_setting_that_cannot_be_is_named(
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.parametrize(("option", "words"), [("--results", "place is empty"), ("--config", "no profile ''")])
+def test_an_option_left_empty_is_not_taken_for_its_default(
+    proofsweep: Command, world: Path, catalog: Path, option: str, words: str
+) -> None:
+    """`--results "$PLACE"` with PLACE unset must not fill a folder that nobody named."""
+    done = proofsweep("verify", catalog, option, "")
+
+    assert done.returncode == 2
+    assert said_in_one_line(done, words)
+    assert list(world.iterdir()) == []
+
+
 def test_a_config_that_is_no_toml_is_named(proofsweep: Command, world: Path, catalog: Path) -> None:
     """The message says which file, and where in it."""
     (world / "mine.toml").write_text("[service\n")
