@@ -14,7 +14,7 @@ from cli.demo_folder import DemoFolder
 from cli.embedded_server import EmbeddedServer, prefect_api
 from cli.exit_codes import ExitCode
 from cli.run_flow import Asked, verify_run
-from cli.screen import console
+from cli.screen import console, counted
 from proofsweep import results
 from proofsweep.bootstrap.runs import plan_catalog
 from sandbox import Sample, launch, write_catalog
@@ -61,7 +61,7 @@ def _verified(place: DemoFolder, files: int, out: Console, server: EmbeddedServe
         out.print(f"{place.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some are not meant to pass")
         asked = Asked(config=str(place.config), results_url=None, as_json=False)
         plan = plan_catalog(asked.settings, str(place.catalog))
-        out.print(f"Run {plan.run_id}: {plan.items:,} rows, {plan.eligible:,} to send", soft_wrap=True)
+        out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
         verify_run(plan.run_id, asked, server)
     return samples
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
-from cli.screen import console, duration_text, print_json, size_text
+from cli.screen import console, counted, duration_text, print_json, print_passed_over, size_text
 from proofsweep.batch.forecast import Forecast
 from proofsweep.batch.reasons import remedy_for
 from proofsweep.bootstrap.engines import engine_for, limits_for
@@ -47,8 +47,7 @@ def plan(
         return 0
     out = console()
     _print_survey(out, survey, listing.location, limits_for(settings).one_file)
-    for cause, count in passed_over(listing).items():
-        out.print(f"  passed over: {count:,} {cause.replace('_', ' ')}")
+    print_passed_over(out, passed_over(listing))
     _print_cost(out, cost, trouble)
     return 0
 
@@ -62,8 +61,10 @@ def _seen(settings: Settings) -> tuple[ServiceSeen, str]:
 
 
 def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) -> None:
-    out.print(f"{location}: {survey.items:,} rows", style="bold", soft_wrap=True)
-    out.print(f"  {survey.eligible:,} to send ({survey.pairs:,} pairs), {size_text(survey.audio_bytes)} of audio")
+    out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
+    out.print(
+        f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
+    )
     formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
     out.print(f"  formats: {formats}")
     over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
@@ -78,7 +79,8 @@ def _print_cost(out: Console, cost: Forecast, trouble: str) -> None:
         out.print(f"  quota: not known{': ' + trouble if trouble else ''}", soft_wrap=True)
     elif cost.rows_short:
         out.print(
-            f"  quota: {cost.headroom:,} calls left, short by {cost.rows_short:,} rows; {_reset(cost)}", style="red"
+            f"  quota: {cost.headroom:,} calls left, short by {counted(cost.rows_short, 'row')}; {_reset(cost)}",
+            style="red",
         )
     else:
         out.print(f"  quota: {cost.headroom:,} calls left, it fits; {_reset(cost)}")

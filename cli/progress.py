@@ -45,6 +45,7 @@ def _show_live(out: Console, over: threading.Event, items: int, finished_before:
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=out, transient=True) as progress:
+        out.show_cursor()  # a second Ctrl-C ends the process at once, and nobody would bring a hidden one back
         bar = progress.add_task("verify", total=items, completed=finished_before, pace="starting", counts="")
         began = time.monotonic()
         while not over.wait(_LIVE_SECONDS):

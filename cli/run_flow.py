@@ -3,6 +3,7 @@
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass
+from shlex import quote
 
 from rich.console import Console
 
@@ -41,6 +42,12 @@ class Asked:
         """The results store that is meant."""
         return results_for(self.settings)
 
+    def resume(self, run_id: str) -> str:
+        """Spell the command that goes on with a run of this store."""
+        options = {"--results": self.results_url, "--config": self.config}
+        given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
+        return " ".join(["proofsweep resume", run_id, *given])
+
     def run_seen(self, run_id: str) -> RunSeen:
         """Read how a run stands."""
         return describe_run(self.results, run_id)
@@ -64,7 +71,7 @@ def report(run_id: str, asked: Asked) -> int:
     if asked.as_json:
         print_json(json_of(run, results_url))
     else:
-        print_summary(asked.out, run, results_url)
+        print_summary(asked.out, run, results_url, asked.resume(run_id))
     return code_of_run(run)
 
 

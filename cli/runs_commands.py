@@ -7,7 +7,7 @@ from rich.table import Table
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import Asked, report
-from cli.screen import COLOURS, console, print_json
+from cli.screen import COLOURS, console, counted, print_json
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.active_leg import active_leg
@@ -105,5 +105,5 @@ def _print_legs(out: Console, run: RunSeen) -> None:
     for leg in run.legs:
         began = str(leg.counts.get("started_at") or "")[:19]
         rows = sum(count for word in COLOURS if isinstance(count := leg.counts.get(word), int))
-        ended = f"{rows:,} rows, ended by {leg.ended_by}" if leg.ended_by else "not ended"
-        out.print(f"  leg {leg.leg}: {began} {ended}")
+        ended = f" {counted(rows, 'row')}, ended by {leg.ended_by}" if leg.ended_by else "not ended"
+        out.print(f"  leg {leg.leg}: {began}{ended}")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.padding import Padding
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.reporting.run_seen import RunSeen
-from proofsweep.reporting.summary import advice_for, ending_of, json_of, label_of, notes_of
+from proofsweep.reporting.summary import advice_for, ending_of, label_of, notes_of
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 _PLAIN_WIDTH = 500
@@ -28,28 +29,39 @@ def print_json(document: object) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, default=str) + "\n")
 
 
-def print_summary(out: Console, run: RunSeen, results_url: str) -> None:
-    """Print a run's summary, to be read in ten seconds."""
+def print_summary(out: Console, run: RunSeen, results_url: str, resume: str) -> None:
+    """Print a run's summary, to be read in ten seconds; `resume` is the command that does what remains."""
     out.print()
     out.print(Text(f"Run {run.plan.run_id}", style="bold"), Text(f"— {ending_of(run)}"))
     out.print()
     out.print("  ", _counts(run), sep="")
     out.print()
-    out.print(_kinds(run))
-    out.print()
-    totals = json_of(run, results_url)
+    if run.groups:
+        out.print(_kinds(run))
+        out.print()
     out.print(
-        f"  {totals['calls']:,} keyed calls, {size_text(run.total('bytes_sent'))} sent, "
-        f"{totals['throttled']:,} throttled, {run.seconds:,.1f} s in {len(run.legs)} leg(s)"
+        f"  {run.total('calls'):,} keyed calls, {size_text(run.total('bytes_sent'))} sent, "
+        f"{run.total('throttled'):,} throttled, {run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}"
     )
-    for cause, count in run.plan.passed_over.items():
-        out.print(f"  passed over: {count:,} {cause.replace('_', ' ')}")
+    print_passed_over(out, run.plan.passed_over)
     for note in notes_of(run):
         out.print(f"  {note}", style="yellow")
     if run.remaining:
-        out.print(f"  {run.remaining:,} rows remain: proofsweep resume {run.plan.run_id}", style="bold")
+        out.print(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold", soft_wrap=True)
     out.print(f"  tables: {results_url}/{{verdicts,exchanges,runs}}", soft_wrap=True)
     out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")
+
+
+def print_passed_over(out: Console, counts: Mapping[str, int]) -> None:
+    """Say what a catalog holds besides its rows."""
+    if counts:
+        told = ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items())
+        out.print(f"  passed over: {told}")
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number of things for a person."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size_text(size_bytes: float) -> str:
@@ -63,7 +75,7 @@ def size_text(size_bytes: float) -> str:
 
 def _counts(run: RunSeen) -> Text:
     words = [Text(f"{run.rows(word):,} {word}", style=COLOURS[word]) for word in COLOURS if run.rows(word)]
-    words.append(Text(f"{run.finished:,} of {run.plan.items:,} rows", style="bold"))
+    words.append(Text(f"{run.finished:,} of {counted(run.plan.items, 'row')}", style="bold"))
     return Text("   ").join(words)
 
 

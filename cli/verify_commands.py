@@ -6,6 +6,7 @@ from cli.embedded_server import prefect_api
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import Asked, report, verify_run
+from cli.screen import counted
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.runs import catalog_has_changed, plan_catalog
 from proofsweep.errors import ResultsError
@@ -36,7 +37,7 @@ def verify(
     settings = asked.settings
     with prefect_api() as server:
         plan = plan_catalog(settings, catalog, read_block)
-        asked.out.print(f"Run {plan.run_id}: {plan.items:,} rows, {plan.eligible:,} to send", soft_wrap=True)
+        asked.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
         return verify_run(plan.run_id, asked, server)
 
 
@@ -55,7 +56,7 @@ def resume(
     before = asked.run_seen(run_id)
     if before.remaining == 0:
         return report(run_id, asked)
-    asked.out.print(f"Run {run_id}: {before.remaining:,} of {before.plan.items:,} rows remain", soft_wrap=True)
+    asked.out.print(f"Run {run_id}: {before.remaining:,} of {counted(before.plan.items, 'row')} to do", soft_wrap=True)
     with prefect_api() as server:
         engine_for(asked.settings, read_block).examined()
         if catalog_has_changed(asked.settings, before.plan):

@@ -19,7 +19,7 @@ ENDINGS = {
 def ending_of(run: RunSeen) -> str:
     """Say in one clause how the run stands."""
     if run.ended_by is None:
-        return "no leg of it has ended yet"
+        return "its last leg has not ended" if run.legs else "planned, and not begun"
     return ENDINGS.get(run.ended_by, run.ended_by)
 
 

@@ -218,11 +218,21 @@ def test_status_says_that_somebody_is_at_work(proofsweep: Command, world: Path, 
 
 def test_a_planned_run_that_nobody_began_is_said_to_be_so(proofsweep: Command, world: Path, catalog: Path) -> None:
     """All of its rows remain; that is what exit code 6 says."""
-    plan_catalog(load_settings(), str(catalog))
+    run_id = plan_catalog(load_settings(), str(catalog)).run_id
 
     listed, status = proofsweep("runs"), proofsweep("status")
 
     assert (world / "results").is_dir()
     assert "planned only" in listed.stdout
-    assert "26 rows remain" in status.stdout
+    assert f"26 rows to do: proofsweep resume {run_id}\n" in status.stdout
     assert status.returncode == 6
+
+
+def test_the_command_that_goes_on_names_the_same_store(proofsweep: Command, world: Path, catalog: Path) -> None:
+    """It can be typed as it stands, also where the store's name has a space."""
+    run_id = plan_catalog(load_settings(None, "my proofs"), str(catalog)).run_id
+
+    status = proofsweep("status", "--results", "my proofs")
+
+    assert (world / "my proofs").is_dir()
+    assert f"proofsweep resume {run_id} --results 'my proofs'\n" in status.stdout
