@@ -1,6 +1,7 @@
 """`proofsweep demo`, from end to end, as a newcomer runs it."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,26 +12,41 @@ from cli.app import run
 from cli.demo_folder import DemoFolder
 from proofsweep.errors import ConfigError
 
+README = Path(__file__).parents[2] / "README.md"
+
+
+def stable_lines(text: str) -> list[str]:
+    """Give the lines of an output without the run's name, which is another one each time."""
+    return [re.sub(r"Run \w+", "Run …", line.rstrip()) for line in text.splitlines() if line.strip()]
+
+
+def shown_in_readme() -> list[str]:
+    """Give the lines of the demo's output that the README shows."""
+    block = README.read_text(encoding="utf-8").partition("<!-- demo output -->\n```text\n")[2]
+    return stable_lines(block.partition("```")[0])
+
 
 def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every row comes out as the sandbox meant it, both queries answer, and the settings lead to the run afterwards.
 
-    A base URL in the environment does not reach in: the demo's key goes to the demo's sandbox alone.
+    A base URL in the environment does not reach in: the demo's key goes to the demo's sandbox alone. The README shows
+    lines that are really printed.
     """
     path = os.pathsep.join(path for path in sys.path if path)
     env = os.environ | {"PYTHONPATH": path, "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1"}
-    command = [sys.executable, "-m", "cli", "demo", "--files", "20"]
+    command = [sys.executable, "-m", "cli", "demo"]
 
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)
     monkeypatch.chdir(tmp_path)
     later = run(["status", "--config", "demo/proofsweep.toml"])
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "20 of 20 rows as expected" in done.stdout
+    assert "60 of 60 rows as expected" in done.stdout
     assert "DuckDB\n  SELECT mode, verdict" in done.stdout
     assert "pandas\n  results.open_results('demo/results')" in done.stdout
+    assert shown_in_readme() == [line for line in stable_lines(done.stdout) if line in shown_in_readme()]
     assert later == 3
     assert "every row has its outcome" in capsys.readouterr().out
 
