@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from cli.screen import COLOURS, size_text
 from proofsweep.bootstrap.runs import desks
@@ -14,6 +15,7 @@ from proofsweep.usecases.desk import Desk
 
 _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 10.0
+_WIDTH_OF_ALL = 110
 
 
 @contextmanager
@@ -37,29 +39,30 @@ def watched(out: Console, items: int, finished_before: int) -> Iterator[None]:
 
 
 def _show_live(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
+    bar = [BarColumn(bar_width=24)] if out.width >= _WIDTH_OF_ALL else []
     columns = (
-        BarColumn(bar_width=24),
+        *bar,
         MofNCompleteColumn(),
-        TextColumn("{task.fields[pace]}"),
-        TextColumn("{task.fields[counts]}"),
         TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[pace]}", table_column=Column()),  # these two are folded where the terminal is narrow
+        TextColumn("{task.fields[counts]}", table_column=Column()),
     )
     with Progress(*columns, console=out, transient=True) as progress:
         out.show_cursor()  # a second Ctrl-C ends the process at once, and nobody would bring a hidden one back
-        bar = progress.add_task("verify", total=items, completed=finished_before, pace="starting", counts="")
+        task = progress.add_task("verify", total=items, completed=finished_before, pace="starting", counts="")
         began = time.monotonic()
         while not over.wait(_LIVE_SECONDS):
-            _advance(progress, bar, finished_before, time.monotonic() - began)
+            _advance(progress, task, finished_before, time.monotonic() - began)
 
 
-def _advance(progress: Progress, bar: TaskID, finished_before: int, seconds: float) -> None:
+def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: float) -> None:
     desk = _desk()
     if desk is None:
         return
     done = desk.tally.rows.total()
     stopping = "stopping · " if desk.stop.reason is not None else ""
     pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.tally.audio_bytes)}"
-    progress.update(bar, completed=finished_before + done, pace=pace, counts=_coloured_counts(desk))
+    progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(desk))
 
 
 def _coloured_counts(desk: Desk) -> str:
