@@ -1,0 +1,84 @@
+"""What the pages tell a reader to type does what they say."""
+
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow.dataset as ds
+import pytest
+
+from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.settings import load_settings
+from proofsweep.storage.results import SCHEMAS
+from proofsweep.usecases.verify_shard import verify_slice
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Give the code blocks of a page in one language, but for those that need Spark."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for block in found if "spark" not in block]
+
+
+def verified(catalog: Path) -> None:
+    """Verify a catalog into `results`, without Prefect."""
+    plan = plan_catalog(load_settings(), str(catalog))
+    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
+        for piece in desk.remaining_slices():
+            verify_slice(desk, piece)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tables.md"])
+def test_every_query_of_a_page_runs(page: str, world: Path, finished_run: str) -> None:
+    """A reader may copy any of them, beside a results store."""
+    assert (world / "results" / "_runs" / finished_run).is_dir()
+
+    for sql in blocks(page, "sql"):
+        duckdb.sql(sql).fetchall()
+    for code in blocks(page, "python"):
+        exec(code, {})  # noqa: S102 - our own page
+
+
+def test_the_page_tells_what_changed_since_last_time(world: Path, catalog: Path) -> None:
+    """Spoilt, gone and new rows are listed with what they were and are; all others are not."""
+    music = world / "music"
+    shutil.copytree(catalog, music)
+    verified(music)
+    good = (
+        "FROM 'results/verdicts/*/*.parquet' SELECT audio WHERE accepted AND mode = 'one_file' ORDER BY audio LIMIT 2"
+    )
+    spoilt, gone = (Path(audio) for (audio,) in duckdb.sql(good).fetchall())
+    spoilt.write_bytes(b"")
+    gone.rename(music / "new.wav")
+    verified(music)
+
+    query = blocks("docs/tables.md", "sql")[1].replace("/data/november.csv", str(music))
+
+    assert sorted(duckdb.sql(query).fetchall(), key=str) == sorted(
+        [
+            (str(spoilt), "accepted", "valid", "ineligible", "empty"),
+            (str(gone), "accepted", "valid", None, None),
+            (str(music / "new.wav"), None, None, "accepted", "valid"),
+        ],
+        key=str,
+    )
+
+
+def test_types_are_the_same_in_every_file_and_reader(world: Path) -> None:
+    """A run whose report-only columns are all null reads with the types of any other."""
+    (world / "music").mkdir()
+    (world / "music" / "empty.wav").touch()
+    verified(world / "music")
+
+    schema = SCHEMAS["verdicts"]
+    dataset = ds.dataset("results/verdicts", partitioning="hive")
+    frame = pd.read_parquet("results/verdicts", dtype_backend="pyarrow")
+
+    assert dataset.schema.names == [*schema.names, "run_date"]
+    assert all(dataset.schema.field(name).type == schema.field(name).type for name in schema.names)
+    assert frame["grade_human"].dtype.pyarrow_dtype == schema.field("grade_human").type
+    assert frame["grade_human"].isna().all()
