@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from shlex import quote
 
+import httpx
 from rich.console import Console
 
 from cli.embedded_server import EmbeddedServer
@@ -12,6 +13,7 @@ from cli.exit_codes import code_of_run
 from cli.progress import watched
 from cli.screen import console, print_json, print_summary
 from proofsweep.bootstrap.runs import results_for
+from proofsweep.errors import RunMustStop
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_seen import RunSeen
 from proofsweep.reporting.summary import json_of
@@ -87,5 +89,11 @@ def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
     try:
         with watched(asked.out, before.plan.items, before.finished):
             verify_catalog(run_id=run_id, config=asked.config, results=asked.results_url)
+    except (httpx.HTTPError, RuntimeError) as error:  # ours speaks to the partner in values: this is Prefect's client
+        if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
+            raise
+        raise RunMustStop(
+            f"The Prefect server failed ({error}); then: {asked.resume(run_id)}", ended_by="killed"
+        ) from error
     finally:
         APILogHandler().flush()

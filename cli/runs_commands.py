@@ -81,17 +81,16 @@ def _told(run: RunSeen, store: Results) -> dict[str, object]:
 
 def _table(newest: list[RunSeen], store: Results) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("run", "began", "environment", "catalog"):
+    table.add_column("run", no_wrap=True)
+    for name in ("rows", "remaining"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("ended by", "outcomes", "environment", "catalog"):
         table.add_column(name, overflow="fold")
-    for name in ("rows", *COLOURS, "remaining"):
-        table.add_column(name, justify="right", style=COLOURS.get(name))
-    table.add_column("ended by")
     for run in newest:
         plan = run.plan
-        counts = [plan.items, *map(run.rows, COLOURS), run.remaining]
-        began = plan.created_at[:16].replace("T", " ")
-        told = (plan.run_id, began, plan.environment, plan.catalog)
-        table.add_row(*told, *(f"{count:,}" for count in counts), _ended_by(run, store))
+        outcomes = ", ".join(f"{run.rows(word):,} {word}" for word in COLOURS if run.rows(word))
+        counts = (f"{plan.items:,}", f"{run.remaining:,}")
+        table.add_row(plan.run_id, *counts, _ended_by(run, store), outcomes, plan.environment, plan.catalog)
     return table
 
 

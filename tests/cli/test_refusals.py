@@ -1,5 +1,8 @@
 """What cannot be done is said in one line, with the right exit code, and leaves nothing behind."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -132,6 +135,24 @@ def test_a_configured_prefect_server_that_is_down_is_said(
     assert done.returncode == 2
     assert said_in_one_line(done, "No Prefect server answers at http://127.0.0.1:1/api")
     assert list(world.iterdir()) == []
+
+
+def test_a_server_that_is_no_prefect_server_is_said(world: Path, catalog: Path, other_site: str) -> None:
+    """It answered, so the run was planned; the line says how to go on with it when the address is right."""
+    env = os.environ | {"PREFECT_API_URL": other_site, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "cli", "verify", catalog],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=world,
+        env=env,
+    )
+
+    assert done.returncode == 6
+    assert said_in_one_line(done, "The Prefect server failed")
+    assert "proofsweep resume" in done.stderr
 
 
 def test_only_the_active_prefect_profile_counts(
