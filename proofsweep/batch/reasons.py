@@ -1,5 +1,6 @@
 """Why a row was not accepted, and what a person does about it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -35,7 +36,7 @@ class Ineligible:
     detail: str
 
 
-REMEDIES = MappingProxyType(
+REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         Verdict.AUDIO_CHANGED: "ask the supplier for the audio and sidecar that belong together",
         Verdict.TAMPERED: "reject, and ask the supplier for the untouched original delivery",
@@ -63,5 +64,4 @@ REMEDIES = MappingProxyType(
 
 def remedy_for(reason: str) -> str:
     """Say in one clause what to do about a reason; statuses and future slugs get the general word."""
-    known: dict[str, str] = {str(slug): text for slug, text in REMEDIES.items()}
-    return known.get(reason, "verify again; if it stays, report the request IDs to the partner")
+    return REMEDIES.get(reason, "verify again; if it stays, report the request IDs to the partner")
