@@ -66,8 +66,12 @@ def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: fl
 
 
 def _coloured_counts(desk: Desk) -> str:
-    counts = dict(desk.tally.rows)
-    return " ".join(f"[{COLOURS[word]}]{count:,} {word}[/]" for word, count in counts.items())
+    return " ".join(f"[{COLOURS[word]}]{count:,} {word}[/]" for word, count in _counts(desk))
+
+
+def _counts(desk: Desk) -> list[tuple[str, int]]:
+    """Give what came of the rows, always in the same order."""
+    return [(word, count) for word in COLOURS if (count := desk.tally.rows[word])]
 
 
 def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
@@ -82,7 +86,7 @@ def _plain_line(desk: Desk, items: int, finished_before: int, seconds: float) ->
     done = desk.tally.rows.total()
     rate = done / seconds
     left = items - finished_before - done
-    counts = ", ".join(f"{count:,} {word}" for word, count in dict(desk.tally.rows).items())
+    counts = ", ".join(f"{count:,} {word}" for word, count in _counts(desk))
     remaining = f", about {left / rate:,.0f} s left" if rate else ""
     return f"{finished_before + done:,} of {items:,} rows ({counts}), {rate:,.1f} files/s{remaining}"
 

@@ -83,6 +83,7 @@ def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
 
     from flows.verify_catalog import verify_catalog  # noqa: PLC0415
 
+    logging.getLogger("prefect._internal").setLevel(logging.CRITICAL + 1)  # it prints each event that finds no server
     for handler in logging.getLogger().handlers:
         if isinstance(handler, PrefectConsoleHandler):
             handler.setLevel(logging.CRITICAL + 1)
