@@ -9,7 +9,7 @@ from datetime import datetime
 from proofsweep.batch import layout
 from proofsweep.batch.exchanges import Exchange
 from proofsweep.batch.items import WorkItem
-from proofsweep.batch.outcomes import Deferred, Finished
+from proofsweep.batch.outcomes import Deferred
 from proofsweep.batch.preflight import SizeLimits
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.rows.exchanges import exchange_row
@@ -71,15 +71,19 @@ class Desk:
         """Verify one item and write it down; None when it must wait for another leg."""
         if self.stop.reason is not None:
             return None
-        done = verify_item(item, self.partner, self.limits, self.clock)
+        done = verify_item(item, self.partner, self.limits, self.clock, self._noting(item.manifest_row))
         self.tally.note(done)
-        row = row_of(done, self.context) if isinstance(done, Finished) else None
-        self.journal.add(row, self._trail(done))
+        if isinstance(done, Deferred):
+            return None
+        row = row_of(done, self.context)
+        self.journal.add(row, [])
         return row
 
-    def note_aside(self, exchanges: Sequence[Exchange]) -> None:
-        """Write down exchanges that belong to no row."""
-        self.journal.add(None, [self._exchange_row(exchange, None) for exchange in exchanges])
+    def note_aside(self, exchanges: list[Exchange]) -> None:
+        """Write down exchanges that belong to no row, and take them from the list, which others may be adding to."""
+        note = self._noting(None)
+        while exchanges:
+            note(exchanges.pop(0))
 
     def part_name(self, shard: int) -> str:
         """Name the verdicts part that this leg leaves for a shard."""
@@ -94,8 +98,11 @@ class Desk:
         items = self.results.shard_items(self.plan.run_id, shard)
         return [item for item in items if item.manifest_row not in finished]
 
-    def _trail(self, done: Finished | Deferred) -> list[Row]:
-        return [self._exchange_row(exchange, done.item.manifest_row) for exchange in done.exchanges]
+    def _noting(self, manifest_row: int | None) -> Callable[[Exchange], None]:
+        """Give a way to write down the exchanges of a row, each as soon as it is over."""
 
-    def _exchange_row(self, exchange: Exchange, manifest_row: int | None) -> Row:
-        return exchange_row(exchange, run_id=self.plan.run_id, leg=self.leg, manifest_row=manifest_row)
+        def note(exchange: Exchange) -> None:
+            cells = exchange_row(exchange, run_id=self.plan.run_id, leg=self.leg, manifest_row=manifest_row)
+            self.journal.add(None, [cells])
+
+        return note

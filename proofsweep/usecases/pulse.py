@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 
+from proofsweep.batch.exchanges import Exchange
 from proofsweep.batch.runs import BEAT_SECONDS
 from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.storage.journal import FLUSH_SECONDS
@@ -14,10 +16,13 @@ _FLUSHES_PER_BEAT = round(BEAT_SECONDS / FLUSH_SECONDS)
 
 
 @contextmanager
-def kept_alive(desk: Desk, legs: Legs) -> Iterator[None]:
-    """Beat and flush beside the work; the leg stops if the store fails, or if another process has ended it."""
+def kept_alive(desk: Desk, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
+    """Beat and flush beside the work, exchanges that belong to no row (`aside`) too.
+
+    The leg stops if the store fails, or if another process has ended it.
+    """
     over = threading.Event()
-    thread = threading.Thread(target=_beat_until, args=(over, desk, legs), name="pulse", daemon=True)
+    thread = threading.Thread(target=_beat_until, args=(over, desk, legs, aside), name="pulse", daemon=True)
     thread.start()
     try:
         yield
@@ -26,14 +31,15 @@ def kept_alive(desk: Desk, legs: Legs) -> Iterator[None]:
         thread.join()
 
 
-def _beat_until(over: threading.Event, desk: Desk, legs: Legs) -> None:
-    flushes = 0
+def _beat_until(over: threading.Event, desk: Desk, legs: Legs, aside: list[Exchange]) -> None:
     try:
-        while not over.wait(FLUSH_SECONDS):
+        for flushes in count(1):
+            desk.note_aside(aside)
             desk.journal.flush()
-            flushes += 1
             if flushes % _FLUSHES_PER_BEAT == 0:
                 _beat(desk, legs, flushes // _FLUSHES_PER_BEAT)
+            if over.wait(FLUSH_SECONDS):
+                return
     except ProofsweepError as error:
         desk.stop.pull(RunMustStop(f"The run's own records cannot be kept: {error.message}", ended_by="error"))
 

@@ -29,9 +29,9 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
     legs = Legs(desk.results, desk.plan.run_id, desk.clock)
     started_at = desk.clock()
     log(Event.LEG_OPENED, run_id=desk.plan.run_id, leg=desk.leg, items=desk.plan.items)
-    _note_aside(desk, aside)
+    desk.note_aside(aside)
     try:
-        with kept_alive(desk, legs):
+        with kept_alive(desk, legs, aside):
             yield
     except BaseException:
         desk.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
@@ -43,16 +43,10 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
             why=desk.stop.reason.message if desk.stop.reason else None,
             facts=facts | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": desk.clock()},
         )
-        _note_aside(desk, aside)
+        desk.note_aside(aside)
         desk.journal.flush()
         row = settle_leg(desk.results, desk.plan, end, legs)
         log(Event.LEG_CLOSED, run_id=desk.plan.run_id, leg=desk.leg, ended_by=str(row["ended_by"]))
-
-
-def _note_aside(desk: Desk, aside: list[Exchange]) -> None:
-    """Write down what belongs to no row, once."""
-    desk.note_aside(aside)
-    aside.clear()
 
 
 def leg_facts(seen: ServiceSeen, key_fingerprint: str, flow_run_id: str | None) -> Row:

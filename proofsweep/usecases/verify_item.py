@@ -26,7 +26,13 @@ class _Reading:
     was_sent: bool = False
 
 
-def verify_item(item: WorkItem, partner: Partner, limits: SizeLimits, clock: Clock) -> Finished | Deferred:
+def verify_item(
+    item: WorkItem,
+    partner: Partner,
+    limits: SizeLimits,
+    clock: Clock,
+    note: Callable[[Exchange], None] = lambda _exchange: None,
+) -> Finished | Deferred:
     """Find out what the service says about one item; never raises for what an item or the service may bring.
 
     Args:
@@ -34,12 +40,18 @@ def verify_item(item: WorkItem, partner: Partner, limits: SizeLimits, clock: Clo
         partner: the service.
         limits: largest sizes that are sent.
         clock: gives the time in UTC.
+        note: is told of each exchange at once; an item may take minutes, and its request IDs must outlive a crash.
     """
     exchanges: list[Exchange] = []
+
+    def record(exchange: Exchange) -> None:
+        exchanges.append(exchange)
+        note(exchange)
+
     reading = _Reading()
     started_at = clock()
     try:
-        outcome = item.ineligible or _outcome(item, partner.in_new_conversation(exchanges.append), limits, reading)
+        outcome = item.ineligible or _outcome(item, partner.in_new_conversation(record), limits, reading)
     except RunMustStop:
         return Deferred(item, exchanges)
     return Finished(
