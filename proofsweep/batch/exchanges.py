@@ -1,7 +1,7 @@
 """One HTTP exchange as the audit trail keeps it: what was asked, what came back, never what was in it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from http import HTTPStatus
 
@@ -61,6 +61,11 @@ class Exchange:
     request_id: str | None = None
     storage_id: str | None = None
     bytes_sent: int | None = 0
+
+    @property
+    def ended_at(self) -> datetime:
+        """When the answer had been read, or given up."""
+        return self.started_at + timedelta(milliseconds=self.elapsed_ms)
 
     @property
     def is_success(self) -> bool:

@@ -103,18 +103,20 @@ class Conversation:
         may_be_exhausted = exchange.headers.rate_remaining == 0 or wait_seconds > _LONG_PAUSE_SECONDS
         if exchange.is_throttled and may_be_exhausted:
             self._stop_if_exhausted(exchange)
-        self.line.gate.pause_all(wait_seconds)
+        self.line.gate.pause_all(exchange.call, wait_seconds)
         self.line.gate.stop.rest(wait_seconds)
 
     def _stop_if_exhausted(self, exchange: Exchange) -> None:
         """Let one thread ask GET /partner/usage, whose headroom is the authoritative one (contract, Limits)."""
         headroom = exchange.headers.rate_remaining
         if exchange.call is not Call.USAGE:
-            with self.line.gate.question:
-                self.line.gate.stop.check()
-                headroom = Conversation(self.line, self.line.record_aside).ask_headroom()
+            headroom = self.line.gate.question.answer(exchange.ended_at, self._ask_aside)
         if headroom is not None and headroom <= 0:
             self._stop(RunMustStop("The key's quota is used up.", ended_by="quota"))
+
+    def _ask_aside(self) -> int | None:
+        self.line.gate.stop.check()
+        return Conversation(self.line, self.line.record_aside).ask_headroom()
 
     def ask_headroom(self) -> int | None:
         """Ask for the calls that are left in this quota window; None when that cannot be had."""

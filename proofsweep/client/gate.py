@@ -8,6 +8,7 @@ from http import HTTPStatus
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.breaker import Breaker
 from proofsweep.client.pacer import Pacer
+from proofsweep.client.question import Question
 from proofsweep.client.retry import is_transient
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop
@@ -18,7 +19,7 @@ class Gate:
 
     Attributes:
         stop: the leg's switch.
-        question: held by the one thread that asks for the headroom on behalf of all.
+        question: asks for the headroom on behalf of all.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class Gate:
         self._breaker = breaker
         self._clock = clock
         self._lock = threading.Lock()
-        self.question = threading.Lock()
+        self.question = Question()
 
     def wait_turn(self) -> None:
         """Come back when a call may go; a call that need not wait goes also while the leg ends, to finish work in hand.
@@ -40,12 +41,12 @@ class Gate:
         while (wait := self._wait_seconds()) > 0:
             self.stop.rest(wait)
 
-    def pause_all(self, wait_seconds: float) -> None:
-        """Hold everybody back for so long; ends the leg when nobody was let through for too long."""
+    def pause_all(self, call: Call, wait_seconds: float) -> None:
+        """Hold everybody back for so long; ends the leg when no such call was let through for too long."""
         with self._lock:
             now = self._clock()
-            self._pacer.was_throttled(now, wait_seconds)
-            hopeless = self._pacer.is_hopeless(now)
+            self._pacer.was_throttled(call, now, wait_seconds)
+            hopeless = self._pacer.is_hopeless(call, now)
         if hopeless:
             self.stop.pull(
                 RunMustStop("The service asks for a longer wait than a run should make.", ended_by="breaker")
@@ -68,7 +69,7 @@ class Gate:
             return self._breaker.failed(exchange.call, self._clock())
         self._breaker.succeeded(exchange.call)
         if exchange.call.is_keyed and not exchange.is_throttled:
-            self._pacer.was_admitted()
+            self._pacer.was_admitted(exchange.call)
         return False
 
     def _wait_seconds(self) -> float:

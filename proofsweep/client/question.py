@@ -1,0 +1,23 @@
+"""One question asked on behalf of many: how many calls the key has left."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+
+class Question:
+    """Thread-safe. A whole volley of throttled callers wants the same answer, and each asking costs a call itself."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked_at = datetime.min.replace(tzinfo=UTC)
+        self._answer: int | None = None
+
+    def answer(self, since: datetime, ask: Callable[[], int | None]) -> int | None:
+        """Give the answer to the question as it was asked at or after `since`: had already, or asked for now."""
+        with self._lock:
+            if self._asked_at < since:
+                asked_at = datetime.now(UTC)
+                self._answer = ask()
+                self._asked_at = asked_at
+            return self._answer

@@ -1,0 +1,24 @@
+"""One asks for all who were throttled before the question went out."""
+
+from datetime import UTC, datetime, timedelta
+
+from proofsweep.client.question import Question
+
+
+def test_an_answer_serves_all_whose_trouble_is_older_than_the_question() -> None:
+    """Sixteen workers that are throttled at once cost one call to find out why, not sixteen."""
+    question, answers = Question(), iter([7, 5])
+    trouble = datetime.now(UTC)
+
+    first = question.answer(trouble, lambda: next(answers))
+    again = question.answer(trouble, lambda: next(answers))
+
+    assert (first, again) == (7, 7)
+
+
+def test_newer_trouble_is_asked_about_anew() -> None:
+    """The quota may have ended since."""
+    question, answers = Question(), iter([7, 0])
+    question.answer(datetime.now(UTC), lambda: next(answers))
+
+    assert question.answer(datetime.now(UTC) + timedelta(seconds=1), lambda: next(answers)) == 0
