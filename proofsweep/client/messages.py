@@ -1,7 +1,7 @@
 """What is sent and what comes back, as values; nothing in them that may be secret is ever printed."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -33,6 +33,7 @@ class Request:
     Attributes:
         content_bytes: the exact length of the content, for Content-Length.
         into: where the body of a success goes; None when it is small, and kept in memory.
+        is_usable: says whether a success's JSON is worth anything; one that is not is asked for again.
     """
 
     call: Call
@@ -43,6 +44,7 @@ class Request:
     content: bytes | Iterable[bytes] = field(default=b"", repr=False)
     content_bytes: int = 0
     into: Destination | None = None
+    is_usable: Callable[[object], bool] = lambda document: document is not None
 
 
 @dataclass(frozen=True, slots=True)

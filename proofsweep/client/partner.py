@@ -108,8 +108,12 @@ class Partner:
         return self._get(Interpretation, Call.INTERPRETATION, f"{_proof_path(proof_id)}/interpretation")
 
     def request_slot(self) -> UploadResponse:
-        """POST /uploads?purpose=verify: a fresh slot at every call; short-lived, so fill it at once."""
-        return _read(UploadResponse, self.talk.ask(self._request(Call.UPLOADS, "/uploads", "POST", purpose="verify")))
+        """POST /uploads?purpose=verify: a fresh slot at every call; short-lived, so fill it at once.
+
+        A slot that lacks a part is no answer: it says nothing of the item, and another one may be whole.
+        """
+        request = self._request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
+        return _read(UploadResponse, self.talk.ask(replace(request, is_usable=_is_slot)))
 
     def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
         """POST the form to the slot's URL, without the key.
@@ -154,6 +158,14 @@ class Partner:
 
     def _url(self, path: str) -> str:
         return self.talk.line.base_url + path  # concatenated: urljoin would drop the base's own path
+
+
+def _is_slot(document: object) -> bool:
+    try:
+        UploadResponse.model_validate(document)
+    except ValidationError:
+        return False
+    return True
 
 
 def _json_request(call: Call, url: str, body: dict[str, str]) -> Request:

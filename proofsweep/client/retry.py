@@ -83,12 +83,17 @@ def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slot
 
 
 def is_transient(exchange: Exchange) -> bool:
-    """Say whether waiting can heal it: a 5xx, no answer, an answer that broke off, or a busy storage target."""
+    """Say whether waiting can heal it: a 5xx, no answer, no usable one, no slot, or a busy storage target."""
     if exchange.is_throttled:
         return False
     status = exchange.status or 0
     busy = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
-    return busy or exchange.failure is not None
+    return busy or exchange.failure is not None or _is_slot_denied(exchange)
+
+
+def _is_slot_denied(exchange: Exchange) -> bool:
+    """Say whether no slot was given though the key was taken: asking says nothing of an item, so none is to blame."""
+    return exchange.call is Call.UPLOADS and not exchange.is_success and exchange.status != HTTPStatus.FORBIDDEN
 
 
 def reason_of(exchange: Exchange) -> str:

@@ -142,7 +142,7 @@ class _Body:
 def _whole_reply(request: Request, attempt: int, clock: _Stopwatch, answer: httpx.Response, body: _Body) -> Reply:
     expects_json = request.call.is_keyed or request.call is Call.HEALTH
     document = json_of(body.content) if expects_json else None
-    unreadable = expects_json and answer.is_success and document is None
+    unreadable = expects_json and answer.is_success and not request.is_usable(document)
     exchange = _exchange(
         request,
         attempt,

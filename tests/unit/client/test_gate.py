@@ -60,7 +60,7 @@ def exchange(call: Call, status: int | None = None, failure: Failure | None = No
 
 def test_a_pause_holds_everybody_back_once(door: Door) -> None:
     """Who comes through the door during a pause waits for what is left of it."""
-    door.gate.pause_all(30.0)
+    door.gate.pause_all(Call.VERIFY, 30.0)
     door.stop.now = 10.0
 
     door.gate.wait_turn()
@@ -71,7 +71,7 @@ def test_a_pause_holds_everybody_back_once(door: Door) -> None:
 
 def test_a_pause_that_is_too_long_ends_the_leg(door: Door) -> None:
     """The rows remain for another leg; nobody sleeps for an hour in a process."""
-    door.gate.pause_all(3_600.0)
+    door.gate.pause_all(Call.VERIFY, 3_600.0)
 
     assert door.stop.reason is not None
     assert door.stop.reason.ended_by == "breaker"
@@ -94,6 +94,7 @@ def test_work_in_hand_may_be_finished_while_the_leg_ends(door: Door) -> None:
         exchange(Call.VERIFY, 500),
         exchange(Call.VERIFY, None, Failure.CONNECTION),
         exchange(Call.SLOT, 403),
+        exchange(Call.UPLOADS, 404),
     ],
 )
 def test_failures_in_a_row_end_the_leg(door: Door, outage: Exchange) -> None:
@@ -128,22 +129,22 @@ def test_an_answer_of_any_kind_shows_that_somebody_is_there(door: Door, status: 
 
 def test_only_an_admitted_keyed_call_renews_the_patience(door: Door) -> None:
     """The storage target's success says nothing of the API's lane, nor does another throttle."""
-    door.gate.pause_all(1.0)
+    door.gate.pause_all(Call.VERIFY, 1.0)
     door.stop.now = 121.0
     door.gate.learn(exchange(Call.SLOT, 204))
     door.gate.learn(exchange(Call.VERIFY, 429))
 
-    door.gate.pause_all(1.0)
+    door.gate.pause_all(Call.VERIFY, 1.0)
 
     assert door.stop.reason is not None
 
 
 def test_a_lane_that_moves_is_never_given_up(door: Door) -> None:
     """Between two throttles somebody was let through."""
-    door.gate.pause_all(1.0)
+    door.gate.pause_all(Call.VERIFY, 1.0)
     door.stop.now = 121.0
     door.gate.learn(exchange(Call.VERIFY, 200))
 
-    door.gate.pause_all(1.0)
+    door.gate.pause_all(Call.VERIFY, 1.0)
 
     assert door.stop.reason is None

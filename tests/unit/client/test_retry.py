@@ -73,8 +73,12 @@ TABLE = [
     (exchange(Call.VERIFY, 422), 2, 0, FreshSlot(0.0)),
     (exchange(Call.VERIFY, 404), 2, 1, GiveUp("http_404")),
     (exchange(Call.VERIFY, 302), 1, 0, GiveUp("http_302")),
+    # Asking for a slot says nothing of an item: whatever but the key is refused there may heal.
+    (exchange(Call.UPLOADS, 400), 1, 0, Retry(1.0)),
+    (exchange(Call.UPLOADS, 307), 2, 0, Retry(2.0)),
+    (exchange(Call.UPLOADS, 404), 3, 0, GiveUp("http_404")),
+    (exchange(Call.UPLOADS, 403), 1, 0, RenewKey()),
     # Another 4xx of any other call is final at once.
-    (exchange(Call.UPLOADS, 400), 1, 0, GiveUp("http_400")),
     (exchange(Call.PROOF, 404), 1, 0, GiveUp("http_404")),
     (exchange(Call.ROTATE, 409), 1, 0, GiveUp("http_409")),
     # A slot is never filled twice: its 403 is its expiry, and what may heal gets a fresh one.
