@@ -36,6 +36,9 @@ class Breaker:
         return streak.failures >= self.threshold and now - streak.since >= self.patience_seconds
 
     def others_fail_too(self, call: Call, own_failures: int) -> bool:
-        """Say whether nobody has had an answer since, and other items failed as well: then the item is not to blame."""
-        streak = self._streaks.get(call)
-        return streak is not None and streak.failures > own_failures
+        """Say whether other items fail as well, at this call or at another of the same service.
+
+        Then this item is not to blame: when a service goes away, each item stands at another of its calls.
+        """
+        streaks = (streak for each, streak in self._streaks.items() if each.is_keyed == call.is_keyed)
+        return call in self._streaks and sum(streak.failures for streak in streaks) > own_failures
