@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 
 from proofsweep.client.partner import Partner
 from proofsweep.contract.limits import USAGE_DAYS
@@ -51,7 +52,8 @@ def examine_service(partner: Partner) -> ServiceSeen:
 def _explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
     """Tell a wrong address from a service that is down: one is the person's to mend, the other is not."""
     where = partner.talk.line.base_url
-    if failed.status is not None and (failed.reason == "bad_answer" or not failed.reason.startswith("http_5")):
+    is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
+    if failed.status is not None and not is_busy:
         return ConfigError(
             f"What answers at {where} is not the partner's API ({failed.message} Status {failed.status}); "
             "check service.base_url."
