@@ -11,6 +11,7 @@ import pytest
 import sandbox
 from proofsweep.bootstrap import engines
 from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.logs import Event, log
 from proofsweep.settings import load_settings
 from proofsweep.storage.legs import Legs
 
@@ -236,3 +237,12 @@ def test_the_command_that_goes_on_names_the_same_store(proofsweep: Command, worl
 
     assert (world / "my proofs").is_dir()
     assert f"proofsweep resume {run_id} --results 'my proofs'\n" in status.stdout
+
+
+def test_events_stay_off_the_terminal(proofsweep: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are for Prefect's log; on stdout they would spoil the object of `--json`."""
+    proofsweep("--version")
+
+    log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)
+
+    assert capsys.readouterr() == ("", "")
