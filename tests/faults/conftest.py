@@ -1,0 +1,134 @@
+"""A foreign service and a Prefect server for all tests here; each test has a catalog and a folder of its own."""
+
+import csv
+import hashlib
+import os
+import subprocess
+import sys
+import time
+import wave
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+from cli.app import run
+from cli.embedded_server import prefect_api
+
+from .foreign_service import KEY, Foreign
+
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class World:
+    """One test's service, key, catalog and commands."""
+
+    folder: Path
+    service: Foreign
+    key_file: Path
+
+    @property
+    def results(self) -> Path:
+        """Where this test's results go."""
+        return self.folder / "results"
+
+    def catalog(self, *verdicts: str) -> str:
+        """Write one small WAV for each verdict, and a manifest of them; give its path."""
+        path = self.folder / "catalog.csv"
+        with path.open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["audio"])
+            for number, verdict in enumerate(verdicts):
+                audio = self.folder / f"{number}.wav"
+                _write_wav(audio, number)
+                self.service.verdicts[hashlib.sha256(audio.read_bytes()).hexdigest()] = verdict
+                rows.writerow([audio])
+        return str(path)
+
+    def run(self, *arguments: str) -> int:
+        """Run a command in this process; give its exit code."""
+        return run([*arguments, "--results", str(self.results)])
+
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """Start a command as a process of its own."""
+        command = [sys.executable, "-m", "cli", *arguments, "--results", str(self.results)]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def table(self, name: str) -> list[dict[str, object]]:
+        """Read a whole table as a plain reader would; one that has no part yet is empty."""
+        if not any(self.results.glob(f"{name}/*/*.parquet")):
+            return []
+        found = pyarrow.dataset.dataset(self.results / name, format="parquet").to_table()
+        assert isinstance(found, pa.Table)
+        return found.to_pylist()
+
+    def rows(self) -> list[dict[str, object]]:
+        """Read the verdicts in the order of the manifest."""
+        return sorted(self.table("verdicts"), key=lambda row: int(str(row["manifest_row"])))
+
+    def legs(self) -> list[dict[str, object]]:
+        """Read the rows of the legs, in their order."""
+        return sorted(self.table("runs"), key=lambda leg: int(str(leg["leg"])))
+
+    def journalled_ids(self) -> set[str]:
+        """Give the request IDs that a killed process would leave behind."""
+        segments = [
+            pa.ipc.open_stream(path.read_bytes()) for path in self.results.glob("_runs/*/journal/*/exchanges-*")
+        ]
+        return {str(one) for segment in segments for one in segment.read_all()["request_id"].to_pylist()}
+
+    def wait_for(self, holds: Callable[[], bool]) -> None:
+        """Come back when something holds, soon."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds():
+            assert time.monotonic() < deadline, "it never came to hold"
+            time.sleep(0.02)
+
+
+def _write_wav(path: Path, seed: int) -> None:
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(seed.to_bytes(4, "big") * 400)
+
+
+@pytest.fixture(scope="session")
+def prefect_url() -> Iterator[str]:
+    """One Prefect server, shared; commands find it by PREFECT_API_URL."""
+    with prefect_api() as server:
+        assert server is not None
+        server.wait_until_up()
+        yield server.url
+
+
+@pytest.fixture
+def service() -> Iterator[Foreign]:
+    """One such service for each test."""
+    service = Foreign()
+    service.open()
+    yield service
+    service.shut()
+
+
+@pytest.fixture
+def world(service: Foreign, prefect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Everything that a test needs to run commands, which retry and give up within moments."""
+    key_file = tmp_path / "key"
+    key_file.write_text(f"{KEY}\n")
+    settings = {
+        "SERVICE__BASE_URL": service.base_url,
+        "SERVICE__API_KEY_FILE": str(key_file),
+        "SERVICE__ENVIRONMENT": "elsewhere",
+        "RETRY__FIRST_WAIT_SECONDS": "0.01",
+        "RETRY__LONGEST_WAIT_SECONDS": "0.1",
+        "RETRY__BREAKER_SECONDS": "1",
+        "PACE__LONGEST_PAUSE_SECONDS": "3",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    return World(tmp_path, service, key_file)
