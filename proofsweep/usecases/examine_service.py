@@ -5,7 +5,9 @@ from datetime import datetime
 from http import HTTPStatus
 
 from proofsweep.client.partner import Partner
+from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import USAGE_DAYS
+from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 
 _ATTEMPTS = 2
@@ -25,7 +27,7 @@ class ServiceSeen:
 
 
 def examine_service(partner: Partner) -> ServiceSeen:
-    """Ask GET /health and GET /partner/usage; one keyed call.
+    """Ask GET /health and GET /partner/usage; one keyed call. Without an answer about the quota one can still work.
 
     Raises:
         ConfigError: what answers there is not this service.
@@ -34,9 +36,12 @@ def examine_service(partner: Partner) -> ServiceSeen:
     brief = partner.with_attempts(_ATTEMPTS)
     try:
         health = brief.health()
-        usage, headers = brief.usage(days=USAGE_DAYS.start)
     except CallFailed as failed:
         raise _explained(failed, partner) from failed
+    try:
+        usage, headers = brief.usage(days=USAGE_DAYS.start)
+    except CallFailed:
+        usage, headers = PartnerUsageResponse(), AnswerHeaders()
     if headers.rate_remaining is not None and headers.rate_remaining <= 0:
         raise RunMustStop("The key's quota is used up.", ended_by="quota")
     return ServiceSeen(

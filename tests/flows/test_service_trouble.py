@@ -83,6 +83,18 @@ def test_a_used_up_quota_stops_the_run_and_more_quota_lets_it_go_on(world: World
     assert len(world.rows()) == 40
 
 
+@pytest.mark.usefixtures("impatient")
+def test_a_service_that_cannot_tell_its_quota_is_worked_with(world: World, catalog: str) -> None:
+    """The headroom is good to know, and nothing hangs on it."""
+    world.operator.add_fault("usage", "status", status=500)
+
+    code = world.run("verify", catalog)
+
+    (leg,) = world.table("runs")
+    assert code == 0
+    assert (leg["quota_before"], leg["quota_after"]) == (None, None)
+
+
 def test_a_busy_lane_is_waited_out(world: World, catalog: str) -> None:
     """A 429 holds everybody back for as long as it says; no row fails by it."""
     world.operator.set_lane(40, 10)
