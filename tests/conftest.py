@@ -1,7 +1,7 @@
 """What holds for every test: a world of its own, and no quiet skip where all parts were promised."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -22,6 +22,18 @@ def pytest_configure(config: pytest.Config) -> None:
         "PREFECT_HOME": home.name,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     }
+
+
+@pytest.fixture(scope="session")
+def prefect_url() -> Iterator[str]:
+    """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
+    from cli.embedded_server import prefect_api  # noqa: PLC0415 - after the environment is what it shall be
+
+    with prefect_api() as server:
+        assert server is not None
+        del os.environ["PREFECT_API_URL"]
+        server.wait_until_up()
+        yield server.url
 
 
 @pytest.hookimpl(wrapper=True)

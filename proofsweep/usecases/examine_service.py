@@ -40,7 +40,10 @@ def examine_service(partner: Partner) -> ServiceSeen:
         raise _explained(failed, partner) from failed
     try:
         usage, headers = brief.usage(days=USAGE_DAYS.start)
-    except CallFailed:
+    except CallFailed as failed:
+        trouble = _explained(failed, partner)
+        if isinstance(trouble, ConfigError):
+            raise trouble from failed
         usage, headers = PartnerUsageResponse(), AnswerHeaders()
     if headers.rate_remaining is not None and headers.rate_remaining <= 0:
         raise RunMustStop("The key's quota is used up.", ended_by="quota")

@@ -16,7 +16,6 @@ import pyarrow.dataset
 import pytest
 
 from cli.app import run
-from cli.embedded_server import prefect_api
 
 from .foreign_service import KEY, Foreign
 
@@ -93,15 +92,6 @@ def _write_wav(path: Path, seed: int) -> None:
     with wave.open(str(path), "wb") as file:
         file.setparams((1, 2, 8_000, 0, "NONE", ""))
         file.writeframes(seed.to_bytes(4, "big") * 400)
-
-
-@pytest.fixture(scope="session")
-def prefect_url() -> Iterator[str]:
-    """One Prefect server, shared; commands find it by PREFECT_API_URL."""
-    with prefect_api() as server:
-        assert server is not None
-        server.wait_until_up()
-        yield server.url
 
 
 @pytest.fixture

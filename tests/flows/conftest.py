@@ -15,7 +15,6 @@ import pytest
 
 import sandbox
 from cli.app import run
-from cli.embedded_server import prefect_api
 
 PATIENCE_SECONDS = 120.0
 
@@ -25,15 +24,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Runnin
     """One sandbox process, shared."""
     with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def prefect_url() -> Iterator[str]:
-    """One Prefect server, shared; commands find it by PREFECT_API_URL."""
-    with prefect_api() as server:
-        assert server is not None
-        server.wait_until_up()
-        yield server.url
 
 
 @pytest.fixture(scope="session")
