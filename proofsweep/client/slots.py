@@ -47,8 +47,9 @@ class _Body(Iterable[bytes]):
         self._head, self._audio, self._tail = head, audio, tail
 
     def __iter__(self) -> Iterator[bytes]:
-        yield self._head
-        yield from self._audio.chunks()
+        pieces = self._audio.chunks()
+        yield self._head + next(pieces, b"")  # in one packet: most of the wait for a small file is the network's
+        yield from pieces
         yield self._tail
 
 
