@@ -11,7 +11,6 @@ from cli.exit_codes import ExitCode, code_of_error
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import close_engines
 from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
 
 _INTERRUPTED = 130
 """What typer makes of a Ctrl-C."""
@@ -72,7 +71,6 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command and give its exit code."""
-    set_up_logs()
     try:
         code = app_for(arguments)(args=arguments, prog_name="proofsweep", standalone_mode=False)
     except TyperException as error:

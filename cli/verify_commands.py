@@ -10,6 +10,7 @@ from cli.screen import counted
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.runs import catalog_has_changed, plan_catalog
 from proofsweep.errors import ResultsError
+from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_unfinished
 from proofsweep.usecases.open_leg import settle_last_leg
 
@@ -50,6 +51,7 @@ def resume(
     as_json: bool = AsJson,
 ) -> int:
     """Go on with a run that did not end. A finished one is not touched: its summary and exit code are given."""
+    set_up_logs()
     asked = Asked(config=config, results_url=results, as_json=as_json)
     run_id = run_id or _newest_unfinished(asked)
     settle_last_leg(asked.results, asked.results.plan(run_id), utc_now)
