@@ -240,8 +240,8 @@ def test_the_command_that_goes_on_names_the_same_store(proofsweep: Command, worl
 
 
 def test_events_stay_off_the_terminal(proofsweep: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are for Prefect's log; on stdout they would spoil the object of `--json`."""
-    proofsweep("--version")
+    """They are for Prefect's log; on stdout they would spoil the object of `--json` of the command that logs first."""
+    proofsweep("resume", "--json")
 
     log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)
 
