@@ -16,7 +16,6 @@ class Event(StrEnum):
     LEG_TAKEN_OVER = "leg_taken_over"
     SHARD_PUBLISHED = "shard_published"
     STOP_ASKED = "stop_asked"
-    CATALOG_CHANGED = "catalog_changed"
 
 
 def set_up_logs(level: int = logging.INFO) -> None:
