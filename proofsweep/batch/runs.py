@@ -93,8 +93,8 @@ class Claim:
 
 
 def new_run_id(now: datetime, tail: str) -> str:
-    """Name a run so that names sort by time: UTC time, then a random tail; there is no hyphen in it."""
-    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{tail}"
+    """Name a run so that names sort by time: UTC to the millisecond, then a random tail; there is no hyphen in it."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{now.microsecond // 1000:03}{tail}"
 
 
 def shard_items_for(items: int) -> int:

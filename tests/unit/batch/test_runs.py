@@ -70,10 +70,10 @@ def test_a_run_is_dated_in_utc() -> None:
 def test_runs_sort_by_the_time_of_their_making() -> None:
     """Also when two places on earth made them; and no hyphen is in the name."""
     earlier = new_run_id(NOON.astimezone(timezone(timedelta(hours=9))), "zz")
-    later = new_run_id(NOON + timedelta(seconds=1), "aa")
+    later = new_run_id(NOON + timedelta(milliseconds=1), "aa")
 
     assert earlier < later
-    assert earlier == "20261120T120000Z_zz"
+    assert earlier == "20261120T120000Z_000zz"
     assert "-" not in earlier
 
 
