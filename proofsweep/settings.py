@@ -102,13 +102,31 @@ class CatalogSettings(Section):
 
 
 class RetrySettings(Section):
-    """How patient a call is, and when the service is taken to fail for everyone."""
+    """How patient a call is, and when the service is taken to fail for everyone.
+
+    Attributes:
+        storm_verdicts: so many rows in a row that are refused alike, though they were accepted the last time, end
+            the leg; 0 never does.
+        storm_failures: so many rows in a row that fail alike end the leg; 0 never does.
+    """
 
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
     first_wait_seconds: Seconds = 0.5
     longest_wait_seconds: Seconds = 30.0
     breaker_failures: Annotated[int, Field(ge=2)] = 10
     breaker_seconds: Annotated[float, Field(ge=0)] = 20.0
+    storm_verdicts: Annotated[int, Field(ge=0)] = 20
+    storm_failures: Annotated[int, Field(ge=0)] = 100
+
+
+class CanarySettings(Section):
+    """Files whose answers are known, which go first in every leg.
+
+    Attributes:
+        manifest: its column `expect` says `accepted`, `rejected` or a verdict of each; None sends none ahead.
+    """
+
+    manifest: str | None = None
 
 
 class TimeoutSettings(Section):
@@ -133,6 +151,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     catalog: CatalogSettings = CatalogSettings()
     retry: RetrySettings = RetrySettings()
+    canary: CanarySettings = CanarySettings()
     timeouts: TimeoutSettings = TimeoutSettings()
 
     @classmethod

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from proofsweep.batch.runs import Plan
+from proofsweep.batch.storms import StormWatch
 from proofsweep.bootstrap.engines import (
     ReadBlock,
     close_engines,
@@ -20,6 +21,7 @@ from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.catalogs import Catalog, open_catalog
 from proofsweep.storage.journal import Journal
 from proofsweep.storage.key_bindings import bind_key
+from proofsweep.storage.past_answers import PastAnswers
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.desk import Desk
@@ -27,6 +29,7 @@ from proofsweep.usecases.open_leg import open_leg
 from proofsweep.usecases.plan_run import Asked, plan_run
 from proofsweep.usecases.sitting import leg_facts, sitting
 from proofsweep.usecases.survey_catalog import Survey, refuse_unnamed_pairs
+from proofsweep.usecases.verify_canaries import Canary, read_canaries, send_ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,7 @@ def plan_catalog(settings: Settings, catalog: str, read_block: ReadBlock | None 
 
     def can_be_begun(survey: Survey) -> None:
         refuse_unnamed_pairs(survey, settings.service.sidecar_field)
+        canaries_for(settings)
         engine.examined()
 
     asked = Asked(
@@ -83,6 +87,16 @@ def results_for(settings: Settings) -> Results:
 def catalog_for(settings: Settings, location: str) -> Catalog:
     """Open a catalog with the settings' way of pairing."""
     return open_catalog(location, sidecar_names=settings.catalog.sidecar_names)
+
+
+def canaries_for(settings: Settings) -> list[Canary]:
+    """Read the canaries that the settings name, if they do.
+
+    Raises:
+        CatalogError, ConfigError: they cannot be used.
+    """
+    location = settings.canary.manifest
+    return [] if location is None else read_canaries(catalog_for(settings, location), limits_for(settings))
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
@@ -107,12 +121,13 @@ def held_leg(
     engine, results = engine_for(settings, read_block), results_for(settings)
     plan = results.plan(run_id)
     _refuse_other_environment(plan, settings)
-    seen = engine.examined()
+    canaries, seen = canaries_for(settings), engine.examined()
     bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
     place = Place(config=config, results_url=results_url, run_id=run_id, leg=open_leg(results, plan, utc_now))
     desk = desk_for(place, read_block)
     try:
         with sitting(desk, engine.aside, leg_facts(seen, engine.key_fingerprint, flow_run_id)):
+            send_ahead(desk, canaries)
             yield place, desk
         bind_key(results.store, engine.key_fingerprint, settings.service.base_url)  # of a key that took over meanwhile
     finally:
@@ -146,8 +161,9 @@ def _refuse_other_environment(plan: Plan, settings: Settings) -> None:
 def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
     settings = place.settings
     engine, results = engine_for(settings, read_block), results_for(settings)
+    plan = results.plan(place.run_id)
     return Desk(
-        plan=results.plan(place.run_id),
+        plan=plan,
         leg=place.leg,
         results=results,
         journal=Journal(results, place.run_id, place.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}"),
@@ -156,4 +172,6 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         limits=engine.limits,
         workers=engine.workers,
         clock=utc_now,
+        storms=StormWatch(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
+        past=PastAnswers(results, plan),
     )

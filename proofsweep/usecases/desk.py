@@ -9,15 +9,18 @@ from datetime import datetime
 from proofsweep.batch import layout
 from proofsweep.batch.exchanges import Exchange
 from proofsweep.batch.items import WorkItem
-from proofsweep.batch.outcomes import Deferred
+from proofsweep.batch.outcomes import Deferred, Finished
 from proofsweep.batch.preflight import SizeLimits
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.rows.exchanges import exchange_row
 from proofsweep.batch.rows.verdicts import RowContext, row_of
 from proofsweep.batch.runs import Plan, Slice, slices_of
+from proofsweep.batch.storms import StormWatch, suspicion
 from proofsweep.client.partner import Partner
 from proofsweep.client.stop import StopSwitch
+from proofsweep.errors import RunMustStop
 from proofsweep.storage.journal import Journal
+from proofsweep.storage.past_answers import PastAnswers
 from proofsweep.storage.results import Results
 from proofsweep.usecases.tally import Tally
 from proofsweep.usecases.verify_item import verify_item
@@ -31,6 +34,7 @@ class Desk:
 
     Attributes:
         workers: the threads of this process; items of two shards share them.
+        storms: holds doubtful rows back.
         clock: gives the time in UTC.
     """
 
@@ -43,6 +47,8 @@ class Desk:
     limits: SizeLimits
     workers: Executor
     clock: Clock
+    storms: StormWatch
+    past: PastAnswers
     tally: Tally = field(default_factory=Tally)
     _shards: dict[int, Sequence[WorkItem]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -68,7 +74,7 @@ class Desk:
         return [item for item in items if item.manifest_row in wanted]
 
     def work(self, item: WorkItem) -> Row | None:
-        """Verify one item and write it down; None when it must wait for another leg."""
+        """Verify one item and write it down; None when it must wait: for another leg, or held back as doubtful."""
         if self.stop.reason is not None:
             return None
         done = verify_item(item, self.partner, self.limits, self.clock, self._noting(item.manifest_row))
@@ -76,18 +82,39 @@ class Desk:
         if isinstance(done, Deferred):
             return None
         row = row_of(done, self.context)
-        self.journal.add(row, [])
-        return row
+        passed = self._passed(done, row)
+        for each in passed:
+            self.journal.add(each, [])
+        return row if row in passed else None
+
+    def write_held(self) -> None:
+        """Write down the rows that are still held back when the leg ends: no storm came of them."""
+        with self._lock:
+            held = self.storms.release()
+        for row in held:
+            self.journal.add(row, [])
+
+    def note_exchange(self, exchange: Exchange) -> None:
+        """Write down an exchange that belongs to no row."""
+        self._noting(None)(exchange)
 
     def note_aside(self, exchanges: list[Exchange]) -> None:
         """Write down exchanges that belong to no row, and take them from the list, which others may be adding to."""
-        note = self._noting(None)
         while exchanges:
-            note(exchanges.pop(0))
+            self.note_exchange(exchanges.pop(0))
 
     def part_name(self, shard: int) -> str:
         """Name the verdicts part that this leg leaves for a shard."""
         return layout.verdicts_name(self.plan.run_id, self.plan.run_date, shard, self.leg)
+
+    def _passed(self, done: Finished, row: Row) -> list[Row]:
+        """Give the rows that may be written down now; a storm ends the leg, and what it brought remains."""
+        with self._lock:
+            passed = self.storms.pass_on(done.outcome, row, lambda: self.past.was_accepted(done.item.item_id))
+            storm = self.storms.storm
+        if storm is not None:
+            self.stop.pull(RunMustStop(suspicion(storm, self.storms.threshold(storm)), ended_by="breaker"))
+        return passed
 
     def _rows(self, piece: Slice) -> range:
         first = piece.shard * self.plan.shard_items

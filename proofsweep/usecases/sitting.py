@@ -44,6 +44,7 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
             facts=facts | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": desk.clock()},
         )
         desk.note_aside(aside)
+        desk.write_held()
         desk.journal.flush()
         row = settle_leg(desk.results, desk.plan, end, legs)
         log(Event.LEG_CLOSED, run_id=desk.plan.run_id, leg=desk.leg, ended_by=str(row["ended_by"]))

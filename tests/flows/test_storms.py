@@ -1,0 +1,147 @@
+"""A storm of one answer stops the run before the quota is burnt, and is not written down as bad music."""
+
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sandbox
+
+Samples = tuple[Path, list[sandbox.Sample]]
+World = Any
+
+
+@pytest.fixture
+def valid(samples: Samples) -> list[sandbox.Sample]:
+    """The samples that the service accepts."""
+    return [sample for sample in samples[1] if sample.verdict == "valid"]
+
+
+def canaries(world: World, rows: list[tuple[sandbox.Sample, str]]) -> str:
+    """Write a manifest of canaries; give its path."""
+    path = Path(world.folder / "canaries.csv")
+    lines = [f"{sample.audio},{sample.sidecar or ''},{expect}\n" for sample, expect in rows]
+    path.write_text("audio,sidecar,expect\n" + "".join(lines))
+    return str(path)
+
+
+def test_rows_that_all_fail_alike_remain(
+    world: World,
+    valid: list[sandbox.Sample],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """400 at every verify is a setting's or the service's fault: exit 8, no row failed, and resume does them all."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__STORM_FAILURES", "20")
+    catalog = world.manifest(islice(cycle(valid), 60))
+    world.operator.add_fault("verify", "status", status=400, code="invalid_request")
+    stopped = world.run("verify", catalog)
+    spent = len([each for each in world.table("exchanges") if each["call"] == "verify"])
+    said = capsys.readouterr()
+    world.operator.clear_faults()
+
+    code = world.run("resume")
+
+    assert (stopped, code) == (8, 0)
+    assert 20 <= spent < 60
+    assert "http_400" in said.out + said.err
+    assert {row["outcome"] for row in world.rows()} == {"accepted"}
+    assert len(world.rows()) == 60
+
+
+def test_a_few_rows_that_fail_alike_are_failed(world: World, valid: list[sandbox.Sample]) -> None:
+    """Less than a storm is what it is: exit 4."""
+    catalog = world.manifest(valid[:3])
+    world.operator.add_fault("verify", "status", status=400, code="invalid_request")
+
+    code = world.run("verify", catalog)
+
+    assert code == 4
+    assert [row["reason"] for row in world.rows()] == ["http_400"] * 3
+
+
+def test_an_emptied_registry_is_suspected(
+    world: World, valid: list[sandbox.Sample], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the last run accepted and is now refused alike stops the run, until a person says that it is true."""
+    catalog = world.manifest(islice(cycle(valid), 60))
+    first = world.run("verify", catalog)
+    world.operator.add_fault("verify", "answer", answer={"good": False, "verdict": "unregistered"})
+    second = world.run("verify", catalog)
+    said = capsys.readouterr()
+    refused = [row for row in world.rows() if row["verdict"] == "unregistered"]
+    monkeypatch.setenv("PROOFSWEEP_RETRY__STORM_VERDICTS", "0")
+
+    third = world.run("resume")
+
+    assert (first, second, third) == (0, 8, 3)
+    assert "emptied registry" in said.out + said.err
+    assert refused == []
+    assert sum(row["verdict"] == "unregistered" for row in world.rows()) == 60
+
+
+def test_canaries_go_first_and_are_no_rows(
+    world: World, samples: Samples, valid: list[sandbox.Sample], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If all come out as expected, the run goes on; their exchanges belong to no row."""
+    tampered = next(sample for sample in samples[1] if sample.verdict == "tampered")
+    unreadable = next(sample for sample in samples[1] if sample.verdict == "unreadable")
+    path = canaries(world, [(valid[0], "accepted"), (tampered, "tampered"), (unreadable, "rejected")])
+    monkeypatch.setenv("PROOFSWEEP_CANARY__MANIFEST", path)
+
+    code = world.run("verify", world.manifest(valid[:4]))
+
+    verified = [each["manifest_row"] for each in world.table("exchanges") if each["call"] == "verify"]
+    assert code == 0
+    assert sorted(verified, key=str) == sorted([None] * 3 + [0, 1, 2, 3], key=str)
+    assert len(world.rows()) == 4
+
+
+@pytest.mark.parametrize("expect", ["rejected", "audioChanged"])
+def test_a_canary_that_comes_out_otherwise_stops_the_run(
+    world: World,
+    valid: list[sandbox.Sample],
+    expect: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit 8, and nothing of the catalog was sent."""
+    monkeypatch.setenv("PROOFSWEEP_CANARY__MANIFEST", canaries(world, [(valid[0], expect)]))
+
+    code = world.run("verify", world.manifest(valid[:4]))
+
+    said = capsys.readouterr()
+    assert code == 8
+    assert "canary" in said.out + said.err
+    assert {each["manifest_row"] for each in world.table("exchanges")} == {None}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        ("audio\nx.wav\n", "column expect"),
+        ("audio,expect\nx.wav,good\n", "column expect"),
+        ("audio,expect\nnowhere.wav,accepted\n", "cannot be sent"),
+    ],
+)
+def test_canaries_that_cannot_be_used_are_refused_before_anything_is_written(
+    world: World,
+    valid: list[sandbox.Sample],
+    manifest: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit 2 and one line that names the manifest and its row."""
+    path = world.folder / "canaries.csv"
+    content, word = manifest
+    path.write_text(content)
+    monkeypatch.setenv("PROOFSWEEP_CANARY__MANIFEST", str(path))
+
+    code = world.run("verify", world.manifest(valid[:2]))
+
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert code == 2
+    assert len(lines) == 1
+    assert word in lines[0]
+    assert not world.results.exists()
