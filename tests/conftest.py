@@ -3,8 +3,12 @@
 import os
 from collections.abc import Generator, Iterator
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from .servers.buckets import AzureServer, S3Server
 
 KEPT = {"PROOFSWEEP_CI", "PROOFSWEEP_CORPUS"}
 """The only variables of ours that a test run may inherit: whoever runs it has settings of their own."""
@@ -34,6 +38,33 @@ def prefect_url() -> Iterator[str]:
         del os.environ["PREFECT_API_URL"]
         server.wait_until_up()
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def swift(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[S3Server]":
+    """OpenStack Swift's S3, one for all tests of a worker."""
+    from .servers import buckets  # noqa: PLC0415 - few tests need a bucket
+
+    with buckets.swift(tmp_path_factory.mktemp("swift")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[S3Server]":
+    """Moto's S3, one for all tests of a worker."""
+    from .servers import buckets  # noqa: PLC0415
+
+    with buckets.moto(tmp_path_factory.mktemp("moto")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[AzureServer]":
+    """Azurite's Azure Blob Storage, one for all tests of a worker."""
+    from .servers import buckets  # noqa: PLC0415
+
+    with buckets.azurite(tmp_path_factory.mktemp("azurite")) as server:
+        yield server
 
 
 @pytest.hookimpl(wrapper=True)
