@@ -3,13 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.breaker import Breaker
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.question import Question
-from proofsweep.client.retry import is_transient
+from proofsweep.client.retry import is_spent_slot, is_transient
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop
 
@@ -65,7 +64,7 @@ class Gate:
             return self._breaker.others_fail_too(exchange.call, own_failures)
 
     def _note(self, exchange: Exchange) -> bool:
-        if is_transient(exchange) or _is_spent_slot(exchange):
+        if is_transient(exchange) or is_spent_slot(exchange):
             return self._breaker.failed(exchange.call, self._clock())
         self._breaker.succeeded(exchange.call)
         if exchange.call.is_keyed and not exchange.is_throttled:
@@ -75,11 +74,6 @@ class Gate:
     def _wait_seconds(self) -> float:
         with self._lock:
             return self._pacer.wait_seconds(self._clock())
-
-
-def _is_spent_slot(exchange: Exchange) -> bool:
-    """Tell a slot that nobody could fill from audio that this slot refuses: only the first may be everybody's."""
-    return exchange.call is Call.SLOT and exchange.status == HTTPStatus.FORBIDDEN
 
 
 def _storm(exchange: Exchange) -> str:

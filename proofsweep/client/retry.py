@@ -56,6 +56,8 @@ class GiveUp:
     reason: str
 
 
+_SPENT = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+
 Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
 
 
@@ -96,6 +98,11 @@ def _is_slot_denied(exchange: Exchange) -> bool:
     return exchange.call is Call.UPLOADS and not exchange.is_success and exchange.status != HTTPStatus.FORBIDDEN
 
 
+def is_spent_slot(exchange: Exchange) -> bool:
+    """Say whether the slot is of no use any more. The contract leaves open how the storage target says so."""
+    return exchange.call is Call.SLOT and exchange.status in _SPENT
+
+
 def reason_of(exchange: Exchange) -> str:
     """Give the slug for the row of an item whose last exchange this was."""
     if exchange.failure is not None:
@@ -122,8 +129,8 @@ def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter
 
 
 def _after_slot(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
-    """Read the storage target's answer: its 403 is an expired slot and says nothing of the key."""
-    expired = exchange.status == HTTPStatus.FORBIDDEN
+    """Read the storage target's answer: a slot that has expired says nothing of the audio, or of the key."""
+    expired = is_spent_slot(exchange)
     if not (expired or is_transient(exchange)) or failures >= policy.attempts:
         return GiveUp(reason_of(exchange))
     return FreshSlot(0.0 if expired and failures == 1 else _wait(exchange, policy, failures, jitter))

@@ -81,7 +81,10 @@ TABLE = [
     # Another 4xx of any other call is final at once.
     (exchange(Call.PROOF, 404), 1, 0, GiveUp("http_404")),
     (exchange(Call.ROTATE, 409), 1, 0, GiveUp("http_409")),
-    # A slot is never filled twice: its 403 is its expiry, and what may heal gets a fresh one.
+    # A slot is never filled twice: one that has expired, however that is said, and what may heal get a fresh one.
+    (exchange(Call.SLOT, 404), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.SLOT, 410), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.SLOT, 410), 3, 2, GiveUp("slot_refused")),
     (exchange(Call.SLOT, 403), 1, 0, FreshSlot(0.0)),
     (exchange(Call.SLOT, 403), 2, 1, FreshSlot(2.0)),
     (exchange(Call.SLOT, 403), 3, 2, GiveUp("slot_refused")),
