@@ -31,7 +31,12 @@ def sandbox(
     home: Path = typer.Option(_HOME, "--home", metavar="DIR", help="Its key, registry and uploads; kept between runs."),
     port: int = typer.Option(_DEFAULT.port, "--port", help="The API's port; 0 takes any free one."),
     storage_port: int = typer.Option(_DEFAULT.storage_port, "--storage-port", help="The slot target's port."),
+    *,
     operator_port: int = typer.Option(_DEFAULT.operator_port, "--operator-port", help="The operator's port."),
+    silences: int = typer.Option(
+        0, "--silences", metavar="SEED", help="Fill what the contract leaves open by this seed; 0 has our own choices."
+    ),
+    evolve: bool = typer.Option(False, "--evolve", help="Be a later release of the contract, with all it may add."),
 ) -> int | None:
     """Serve a local partner service in the foreground, until Ctrl-C.
 
@@ -41,8 +46,10 @@ def sandbox(
         return None
     ports = (port, storage_port, operator_port)
     _see_that_it_can_serve(home, ports)
-    with launch(home, ports=ports) as running, suppress(KeyboardInterrupt):
-        _introduce(running, SandboxOptions(home=home).key_file)
+    options = SandboxOptions(home=home, silences=silences, evolve=evolve)
+    with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
+        _introduce(running, options.key_file)
+        _tell_choices(running, silences)
         running.wait()
     console().print("\nThe sandbox has ended; its home stays.")
     return ExitCode.ACCEPTED
@@ -108,6 +115,16 @@ def _introduce(running: Running, key_file: Path) -> None:
     out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
     out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)
     out.print("Ctrl-C ends it.")
+
+
+def _tell_choices(running: Running, seed: int) -> None:
+    """Say in one line how a seed has filled the contract's silences."""
+    told = running.operator.silences()
+    if told["evolve"]:
+        console().print("It is a later release of the contract.")
+    if seed:
+        choices = " ".join(f"{name}={choice}" for name, choice in told["choices"].items())
+        console().print(f"Silences of seed {seed}: {choices}", soft_wrap=True, markup=False)
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:

@@ -12,6 +12,7 @@ import typer
 from cli.app import app_for
 from proofsweep.batch.rows import exchanges, runs, verdicts
 from proofsweep.batch.rows.columns import markdown_of
+from sandbox.silences import markdown_of_silences
 
 DOCS = Path(__file__).parent
 WIDTH = 100
@@ -23,6 +24,7 @@ def rendered(text: str) -> str:
         "verdicts": markdown_of(verdicts.COLUMNS),
         "exchanges": markdown_of(exchanges.COLUMNS),
         "runs": markdown_of(runs.COLUMNS),
+        "silences": markdown_of_silences(),
         "help": "\n".join(command_pages()),
     }
     for name, content in blocks.items():

@@ -16,8 +16,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--home", type=Path, required=True, help="folder of keys, registry and uploads")
     for name, default in defaults.items():
         if name != "home":
-            option = f"--{name.replace('_', '-')}"
-            parser.add_argument(option, type=type(default), default=default, help=f"default: {default}")
+            _add(parser, f"--{name.replace('_', '-')}", default)
     parser.add_argument("--ends-with-stdin", action="store_true", help="stop when standard input is closed")
     chosen = vars(parser.parse_args(arguments))
     ends_with_stdin = chosen.pop("ends_with_stdin")
@@ -25,6 +24,14 @@ def main(arguments: list[str]) -> None:
         serve(Options(**chosen), ends_with_stdin=ends_with_stdin)
     except OSError as error:
         sys.exit(f"the sandbox cannot start: {error}")
+
+
+def _add(parser: argparse.ArgumentParser, option: str, default: object) -> None:
+    """Add an option of its default's type; a truth is a flag."""
+    if isinstance(default, bool):
+        parser.add_argument(option, action="store_true", help="default: off")
+    else:
+        parser.add_argument(option, type=type(default), default=default, help=f"default: {default}")
 
 
 if __name__ == "__main__":

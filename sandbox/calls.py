@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from starlette.requests import Request
 
-from sandbox.answers import Answer, Refused, not_found
+from sandbox.answers import Answer, Refused
 from sandbox.registry.keys import Key
 from sandbox.service import Service
 
@@ -69,12 +69,14 @@ class Calls:
         return (_WRONG_METHOD if matches else _UNKNOWN), {}
 
 
-async def _refuse_path(_service: Service, exchange: Exchange) -> Answer:
-    raise not_found(f"there is nothing at {exchange.request.url.path}")
+async def _refuse_path(service: Service, exchange: Exchange) -> Answer:
+    status, _ = service.silences.unknown_path
+    raise Refused(status, "not_found", f"there is nothing at {exchange.request.url.path}")
 
 
-async def _refuse_method(_service: Service, exchange: Exchange) -> Answer:
-    raise Refused(405, "method_not_allowed", f"{exchange.request.method} is not a method of this resource")
+async def _refuse_method(service: Service, exchange: Exchange) -> Answer:
+    _, status = service.silences.unknown_path
+    raise Refused(status, "method_not_allowed", f"{exchange.request.method} is not a method of this resource")
 
 
 _UNKNOWN = Call(name="unknown", method="", path="", serve=_refuse_path)

@@ -3,6 +3,7 @@
 import hashlib
 
 from sandbox.registry.proofs import Proof
+from sandbox.silences import Silences
 
 _RUBRIC = "2026-03"
 _POLICY = "2026-01"
@@ -21,13 +22,26 @@ def classification_of(proof_id: str) -> str:
     return CLASSIFICATIONS[min(3, int((1 - share_of_human(proof_id)) * 4))]
 
 
-def grade_of(proof: Proof) -> dict[str, object]:
-    """Return the grade's five members; the shares add up to one."""
+def grade_of(proof: Proof, silences: Silences) -> dict[str, object]:
+    """Return the grade's five members; the shares add up to one, in whatever type they are told."""
     human = share_of_human(proof.proof_id)
     machine = round((1 - human) * 0.75, 2)
     risk = "low" if human >= 0.66 else "medium" if human >= 0.33 else "high"  # noqa: PLR2004 - thirds
     unknown = round(1 - human - machine, 2)
-    return {"human": human, "ai": machine, "unknown": unknown, "riskCategory": risk, "rubricVersion": _RUBRIC}
+    shares = {"human": human, "ai": machine, "unknown": unknown}
+    labels = {"riskCategory": risk, "rubricVersion": _RUBRIC}
+    return {name: _share(share, silences.grade_shares) for name, share in shares.items()} | {
+        name: _label(label, silences.grade_labels) for name, label in labels.items()
+    }
+
+
+def _share(share: float, kind: str) -> object:
+    told = {"percent": round(share * 100), "text": f"{share:.2f}", "object": {"share": share, "of": 1}, "null": None}
+    return told.get(kind, share)
+
+
+def _label(label: str, kind: str) -> object:
+    return {"number": len(label), "object": {"name": label}}.get(kind, label)
 
 
 def interpretation_of(proof: Proof, now: float, note_seconds: int) -> dict[str, object]:

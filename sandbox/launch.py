@@ -62,7 +62,7 @@ def launch(home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Opti
     port, storage_port, operator_port = ports
     members = asdict(options) if options else {}
     chosen = members | {"home": home, "port": port, "storage_port": storage_port, "operator_port": operator_port}
-    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
+    arguments = [_argument(name, value) for name, value in chosen.items() if value is not False]
     process = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-m", "sandbox", "--ends-with-stdin", *arguments],
         stdin=subprocess.PIPE,
@@ -75,6 +75,11 @@ def launch(home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Opti
         _stop(process)
         raise RuntimeError(f"the sandbox did not start over {home}")
     return Running(process, json.loads(line))
+
+
+def _argument(name: str, value: object) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is True else f"{option}={value}"
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

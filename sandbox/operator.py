@@ -149,6 +149,14 @@ class Operator:
         """Return every secret that the sandbox ever handed out: none may be seen in a client's records."""
         return [str(secret["value"]) for secret in self._ask("GET", "/secrets")["secrets"]]
 
+    def set_silences(self, seed: int = 0, *, evolve: bool = False) -> None:
+        """Fill the contract's silences by a seed, 0 for the sandbox's own choices; be a later release, or this one."""
+        self._ask("PUT", "/silences", {"seed": seed, "evolve": evolve})
+
+    def silences(self) -> dict[str, Any]:
+        """Return how the contract's silences are filled (`choices` by name), and whether they `evolve`."""
+        return self._ask("GET", "/silences")
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()

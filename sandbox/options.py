@@ -11,7 +11,8 @@ SLOT_BYTES = 65 * 1024 * 1024
 class Options:
     """One sandbox's settings; what can change while it runs belongs to the operator's side instead.
 
-    Port 0 takes any free port. Times are in seconds, rates in calls per second.
+    Port 0 takes any free port. Times are in seconds, rates in calls per second. `silences` is the seed by which the
+    contract's silences are filled, 0 standing for our own choices; `evolve` makes this a later release of the contract.
     """
 
     home: Path
@@ -26,6 +27,8 @@ class Options:
     burst: float = 4_000.0
     slot_seconds: int = 15 * 60
     note_seconds: int = 4
+    silences: int = 0
+    evolve: bool = False
 
     @property
     def ports(self) -> tuple[int, int, int]:

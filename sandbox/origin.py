@@ -10,10 +10,12 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.answers import Answer, Refused
 from sandbox.calls import Calls, Exchange
+from sandbox.evolution import evolved
 from sandbox.faults import Fault, Kind
 from sandbox.service import Service
 from sandbox.spoiling import spoiled
 from sandbox.wire import gone, reset, send_half
+from sandbox.wording import on_the_wire, worded
 
 _log = logging.getLogger("sandbox")
 
@@ -71,8 +73,12 @@ class Origin:
         except Exception:  # noqa: BLE001 - a bug of ours is a 500 to the caller, and is logged
             _log.exception("request %s failed", exchange.request_id)
             answer = self._desk.refusal(Refused(500, "internal", "the sandbox failed"), exchange)
-        answer = answer.with_headers(self._desk.headers(exchange, answer.status))
+        answer = self._worded(answer.with_headers(self._desk.headers(exchange, answer.status)))
         await self._send(exchange, spoiled(answer, faults), {fault.kind for fault in faults}, send)  # (3)
+
+    def _worded(self, answer: Answer) -> Answer:
+        """Say what a later release would add, in the words of this sandbox's silences."""
+        return worded(evolved(answer) if self._service.is_later_release else answer, self._service.silences)
 
     def _begun(self, request: Request) -> Exchange:
         raw_path = request.scope["raw_path"].decode("ascii", "replace")
@@ -112,6 +118,7 @@ class Origin:
             await file(request.scope, request.receive, send)
         else:
             whole = Response(answer.body, answer.status, headers=dict(answer.headers))
+            whole.raw_headers = on_the_wire(whole.raw_headers, self._service.silences)
             await whole(request.scope, request.receive, send)  # (5)
 
     def _note(self, exchange: Exchange, status: int | None) -> None:

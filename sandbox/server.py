@@ -33,7 +33,7 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
     origins = Origins(
         {
             ports[0]: Origin(service, ApiDesk(service)),
-            ports[1]: Origin(service, StorageDesk()),
+            ports[1]: Origin(service, StorageDesk(service)),
             ports[2]: operator_app(service),
         }
     )

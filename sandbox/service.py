@@ -19,15 +19,19 @@ from sandbox.seals.identity import Signer
 from sandbox.seals.one_file import OneFileSeals
 from sandbox.seals.sidecars import SidecarSeals
 from sandbox.signatures import Signatures
+from sandbox.silences import Silences
 from sandbox.throttle import Lane, Throttle
 
 # Contract, Authentication: rotation has a low lane of its own. Ours: five at once, then one in twelve seconds.
 _ROTATION_LANE = Lane(rate=1 / 12, burst=5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Service:
-    """One sandbox at work; `ports` are those that were really bound: API, storage, operator."""
+    """One sandbox at work; `ports` are those that were really bound: API, storage, operator.
+
+    The last two say in which way it keeps the contract; they alone change, when the operator has it so.
+    """
 
     options: Options
     ports: tuple[int, int, int]
@@ -45,6 +49,8 @@ class Service:
     signatures: Signatures
     throttle: Throttle
     faults: Faults
+    silences: Silences
+    is_later_release: bool
 
     def folder(self, name: str) -> Path:
         """Return a folder of the sandbox's home."""
@@ -75,6 +81,8 @@ def open_service(options: Options, ports: tuple[int, int, int]) -> Service:
         signatures=Signatures.kept(options.home / "seals" / "secret"),
         throttle=Throttle({"calls": Lane(rate=options.rate, burst=options.burst), "rotate": _ROTATION_LANE}),
         faults=Faults(options.seed),
+        silences=Silences.drawn(options.silences),
+        is_later_release=options.evolve,
     )
     _ensure_first_key(service)
     return service

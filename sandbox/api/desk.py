@@ -1,12 +1,15 @@
 """The API's desk: keys, meters and lanes at the door, ApiError for whoever is turned away."""
 
 import math
+from dataclasses import replace
 from uuid import uuid4
 
 from sandbox.answers import Answer, Refused, json_answer
-from sandbox.api import health, keys, proofs, uploads, usage, verify
+from sandbox.api import health, keys, notices, proofs, uploads, usage, verify
 from sandbox.calls import Call, Calls, Exchange
+from sandbox.evolution import sunset_of
 from sandbox.registry.keys import Key
+from sandbox.registry.meters import Reading
 from sandbox.service import Service
 
 # Contract, Endpoints.
@@ -38,15 +41,29 @@ CALLS = Calls(
     )
 )
 
+# What the contract of a later release adds.
+LATER_CALLS = Calls(
+    (
+        *CALLS.known,
+        Call(name="notices", method="GET", path="/v1/partner/notices", serve=notices.show, is_self_service=True),
+    )
+)
+# Contract, Errors 5: the pairing of codes with statuses is not shown.
+_OTHER_PAIRS = {"invalid_request": "unprocessable", "unprocessable": "conflict", "not_found": "invalid_request"}
+
 
 class ApiDesk:
     """Knows the contract's calls and who may make them."""
 
     name = "api"
-    calls = CALLS
 
     def __init__(self, service: Service) -> None:
         self._service = service
+
+    @property
+    def calls(self) -> Calls:
+        """The contract's calls, and in a later release those that it adds."""
+        return LATER_CALLS if self._service.is_later_release else CALLS
 
     def new_request_id(self) -> str:
         """Return a fresh UUID."""
@@ -59,18 +76,40 @@ class ApiDesk:
         exchange.key = self._key_of(exchange)
         self._meter(exchange.key, exchange.call)
 
-    def refusal(self, refused: Refused, exchange: Exchange) -> Answer:  # noqa: ARG002 - the storage quotes its id here
+    def refusal(self, refused: Refused, exchange: Exchange) -> Answer:
         """Return an ApiError."""
-        body = json_answer({"error": refused.error, "code": refused.code}, refused.status)
+        body = json_answer({"error": refused.error, "code": self._code(refused, exchange.call)}, refused.status)
         return body.with_headers(refused.headers)
 
     def headers(self, exchange: Exchange, status: int) -> dict[str, str]:
-        """Return both request-ID headers, and the quota's three where the contract promises them."""
+        """Return both request-ID headers, and the quota's three wherever the contract promises them."""
         ids = {"x-request-id": exchange.request_id, "x-amzn-requestid": exchange.request_id}
+        if self._service.is_later_release:
+            ids["sunset"] = sunset_of(self._service.started_at)
         is_promised = exchange.call.is_self_service or status == 429  # noqa: PLR2004 - Contract, Errors
-        if exchange.key is None or not is_promised:
+        if exchange.key is None or not (is_promised or self._service.silences.quota_headers == "all"):
             return ids
-        return ids | self._service.meters.read(exchange.key.meter, self._service.clock.now()).headers
+        reading = self._service.meters.read(exchange.key.meter, self._service.clock.now())
+        return ids | (reading if exchange.call.name == "usage" else self._elsewhere(reading)).headers
+
+    def _elsewhere(self, reading: Reading) -> Reading:
+        """Blur the headroom: GET /partner/usage is the authority (contract, Limits)."""
+        blurred = {"quota": reading.limit, "hundreds": reading.remaining // 100 * 100}
+        return replace(reading, remaining=blurred.get(self._service.silences.headroom_elsewhere, reading.remaining))
+
+    def _code(self, refused: Refused, call: Call) -> str:
+        """Name the error; 429 is the only status whose code the contract states."""
+        if refused.status == 429:  # noqa: PLR2004 - Contract, Errors
+            return refused.code
+        if self._service.is_later_release:
+            return f"{refused.code}_since_2_5"
+        match self._service.silences.code_names:
+            case "specific":
+                return f"{call.name}.{refused.code}"
+            case "paired_otherwise":
+                return _OTHER_PAIRS.get(refused.code, refused.code)
+            case _:
+                return refused.code
 
     def _key_of(self, exchange: Exchange) -> Key:
         # Contract, Authentication: a missing or invalid key yields 403; there is no 401.
@@ -88,6 +127,9 @@ class ApiDesk:
         if before.remaining == 0:
             wait_seconds = math.ceil(before.reset - now)
             raise Refused(429, "rate_limited", "the monthly quota is exhausted", retry_after=wait_seconds)
-        service.meters.count(key.meter, now)
-        if wait_seconds := service.throttle.wait_seconds(key.meter, call.lane, now):
-            raise Refused(429, "rate_limited", "too many calls at once", retry_after=wait_seconds)
+        wait_seconds = service.throttle.wait_seconds(key.meter, call.lane, now)
+        if wait_seconds == 0 or service.silences.throttled_counts:
+            service.meters.count(key.meter, now)
+        if wait_seconds:
+            told_seconds = max(0, wait_seconds + service.silences.retry_after_off)
+            raise Refused(429, "rate_limited", "too many calls at once", retry_after=told_seconds)

@@ -2,9 +2,12 @@
 
 from sandbox.answers import Answer, json_answer
 from sandbox.calls import Exchange
+from sandbox.evolution import iso_of
 from sandbox.service import Service
 
 
 async def show(service: Service, _exchange: Exchange) -> Answer:
     """Say that the service is up, and which one it is."""
-    return json_answer({"ok": True, "version": "2.4.2", "commit": "sandbox", "deployedAt": service.started_at})
+    version, commit = service.silences.stamps
+    deployed_at = iso_of(service.started_at) if service.is_later_release else service.started_at
+    return json_answer({"ok": True, "version": version, "commit": commit, "deployedAt": deployed_at})

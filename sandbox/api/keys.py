@@ -3,13 +3,12 @@
 import hashlib
 
 from sandbox.answers import Answer, Refused, json_answer, malformed
-from sandbox.api.queries import place_of, whole_number
+from sandbox.api.queries import cursor_to, page_limit, place_of
 from sandbox.calls import Exchange
+from sandbox.evolution import NEW_STATUSES
 from sandbox.registry.keys import GRACE_SECONDS, Key
 from sandbox.registry.replays import Replay
 from sandbox.service import Service
-
-_DEFAULT_PAGE = 50
 
 
 async def show(service: Service, exchange: Exchange) -> Answer:
@@ -18,14 +17,17 @@ async def show(service: Service, exchange: Exchange) -> Answer:
     keys = service.keys.of_tenant(exchange.caller.tenant)
     now = service.clock.now()
     if "limit" not in query and "cursor" not in query:
-        return json_answer({"keys": [_record(key, now) for key in keys]})
-    limit = whole_number(query, "limit", highest=100, default=_DEFAULT_PAGE)
+        inventory = [_record(service, key, now) for key in keys]
+        return json_answer(
+            {"keys": inventory, **({} if service.silences.last_cursor == "absent" else {"nextCursor": None})}
+        )
+    limit = page_limit(service, query)
     listing = f"keys of {exchange.caller.tenant}"
-    (after,) = place_of(query, listing, service.signatures) or [0]
+    (after,) = place_of(service, query, listing) or [0]
     page = [key for key in keys if key.seq > after]
-    answer: dict[str, object] = {"keys": [_record(key, now) for key in page[:limit]]}
+    answer: dict[str, object] = {"keys": [_record(service, key, now) for key in page[:limit]]}
     if len(page) > limit:
-        answer["nextCursor"] = service.signatures.cursor(listing, [page[limit - 1].seq])
+        answer["nextCursor"] = cursor_to(service, listing, [page[limit - 1].seq])
     return json_answer(answer)
 
 
@@ -64,5 +66,7 @@ def _replayed(replay: Replay, caller: Key, body_sha256: str) -> Answer:
     return json_answer(replay.answer, 201).with_headers({"idempotency-replayed": "true"})
 
 
-def _record(key: Key, now: float) -> dict[str, object]:
-    return {"keyId": key.key_id, "name": key.name, "status": key.status(now)}
+def _record(service: Service, key: Key, now: float) -> dict[str, object]:
+    words = NEW_STATUSES if service.is_later_release else service.silences.key_status
+    status = dict(zip(("active", "grace", "expired"), words, strict=True))[key.status(now)]
+    return {"keyId": key.key_id, "name": key.name, "status": status}

@@ -3,27 +3,26 @@
 import base64
 
 from sandbox.answers import Answer, json_answer, not_found
-from sandbox.api.queries import place_of, whole_number
+from sandbox.api.queries import cursor_to, page_limit, place_of
+from sandbox.api.reports import classification_in, note_of
 from sandbox.calls import Exchange
-from sandbox.grading import grade_of, interpretation_of
+from sandbox.grading import grade_of
 from sandbox.registry.proofs import Proof
 from sandbox.service import Service
 from sandbox.storage.links import link_to
-
-_DEFAULT_PAGE = 50
 
 
 async def show_all(service: Service, exchange: Exchange) -> Answer:
     """List the tenant's issued proofs, newest first, a page at a time."""
     query, tenant = exchange.request.query_params, exchange.caller.tenant
-    limit = whole_number(query, "limit", highest=100, default=_DEFAULT_PAGE)
+    limit = page_limit(service, query)
     listing = f"proofs of {tenant}"
-    place = place_of(query, listing, service.signatures)
+    place = place_of(service, query, listing)
     page = service.proofs.newest(tenant, (place[0], place[1]) if place else None, limit + 1)
-    answer: dict[str, object] = {"items": [_item(proof) for proof in page[:limit]]}
+    answer: dict[str, object] = {"items": [_item(service, proof) for proof in page[:limit]]}
     if len(page) > limit:
         last = page[limit - 1]
-        answer["nextCursor"] = service.signatures.cursor(listing, [last.issued_at, last.seq])
+        answer["nextCursor"] = cursor_to(service, listing, [last.issued_at, last.seq])
     return json_answer(answer)
 
 
@@ -31,7 +30,7 @@ async def show(service: Service, exchange: Exchange) -> Answer:
     """Return a proof's record and its sidecar, byte for byte as issued."""
     proof = _issued(service, exchange)
     sidecar = base64.b64encode(proof.sidecar).decode()
-    return json_answer({**_item(proof), "grade": grade_of(proof), service.options.sidecar_field: sidecar})
+    return json_answer({**_record(service, proof), service.options.sidecar_field: sidecar})
 
 
 async def erase(service: Service, exchange: Exchange) -> Answer:
@@ -41,7 +40,8 @@ async def erase(service: Service, exchange: Exchange) -> Answer:
     if proof is not None:
         remove(service, proof, now)
         return json_answer({"proofId": proof_id, "outcome": "erased", "erasedAt": now})
-    erased_at = service.proofs.erased_at(proof_id, tenant) or now
+    first = service.proofs.erased_at(proof_id, tenant) if service.silences.repeat_erased_at == "erasure" else None
+    erased_at = first or now
     return json_answer({"proofId": proof_id, "outcome": "already_erased", "erasedAt": erased_at})
 
 
@@ -51,7 +51,7 @@ async def show_asset(service: Service, exchange: Exchange) -> Answer:
     if proof.asset is None:
         raise not_found("this proof has no one-file artifact")
     url, expires_at = link_to(service, exchange.request, proof.asset)
-    return json_answer({"url": url, "expiresAt": expires_at})
+    return json_answer({service.silences.asset_field: url, "expiresAt": expires_at})
 
 
 async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
@@ -59,7 +59,7 @@ async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
     proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
     if proof is None:
         raise not_found("there is no such proof")
-    return json_answer(interpretation_of(proof, service.clock.now(), service.options.note_seconds))
+    return json_answer(note_of(service, proof))
 
 
 def remove(service: Service, proof: Proof, now: int) -> None:
@@ -77,11 +77,22 @@ def _issued(service: Service, exchange: Exchange) -> Proof:
     return proof
 
 
-def _item(proof: Proof) -> dict[str, object]:
+def _record(service: Service, proof: Proof) -> dict[str, object]:
+    """Return a proof's display fields, as many of them as the silences have it."""
+    match service.silences.proof_fields:
+        case "none":
+            return {"song": proof.song, **classification_in(service, proof)}
+        case "grade":
+            return {**_item(service, proof), "grade": grade_of(proof, service.silences)}
+        case _:
+            return {**_item(service, proof), "grade": None, "artist": "", "tracks": [], "pending": proof.pending}
+
+
+def _item(service: Service, proof: Proof) -> dict[str, object]:
     item: dict[str, object] = {
         "proofId": proof.proof_id,
         "song": proof.song,
         "issuedAt": proof.issued_at,
         "hasFeedback": proof.has_feedback,
     }
-    return item if proof.classification is None else {**item, "classification": proof.classification}
+    return item | classification_in(service, proof)

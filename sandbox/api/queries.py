@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from sandbox.answers import malformed
-from sandbox.signatures import Signatures
+from sandbox.service import Service
 
 
 def whole_number(query: Mapping[str, str], name: str, highest: int, default: int) -> int:
@@ -16,12 +16,23 @@ def whole_number(query: Mapping[str, str], name: str, highest: int, default: int
     return int(text)
 
 
-def place_of(query: Mapping[str, str], listing: str, signatures: Signatures) -> list[int] | None:
+def page_limit(service: Service, query: Mapping[str, str]) -> int:
+    """Return how many items the next page holds at most: `limit`, or fewer where the silences have it."""
+    limit = whole_number(query, "limit", highest=100, default=service.silences.page_size)
+    return max(1, limit - service.silences.page_shortfall)
+
+
+def cursor_to(service: Service, listing: str, place: list[int]) -> str:
+    """Return the cursor that points to a place in a listing."""
+    return f"{service.silences.cursor_prefix}{service.signatures.cursor(listing, place)}"
+
+
+def place_of(service: Service, query: Mapping[str, str], listing: str) -> list[int] | None:
     """Return where the cursor in the query points to, None where there is no cursor; raise a 400 for a foreign one."""
     cursor = query.get("cursor")
     if cursor is None:
         return None
-    place = signatures.place(listing, cursor)
+    place = service.signatures.place(listing, cursor.removeprefix(service.silences.cursor_prefix))
     if place is None:
         raise malformed("the cursor is not one that this listing gave")
     return place

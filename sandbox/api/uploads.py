@@ -4,6 +4,7 @@ import base64
 import json
 import secrets
 from datetime import UTC, datetime
+from uuid import uuid4
 
 from sandbox.answers import Answer, json_answer, malformed
 from sandbox.calls import Exchange
@@ -14,49 +15,64 @@ from sandbox.storage.links import storage_url
 
 # An upload stays for this long after its slot has expired, so that it can be verified again.
 _KEPT_SECONDS = 3600
+_SMALL_BYTES = 1024 * 1024
+_ODD_FIELDS = {"none": {}, "empty": {"x-amz-meta-note": ""}, "unicode": {"x-amz-meta-näme": "ä=1&2 %2B ${filename}"}}
 
 
 async def mint(service: Service, exchange: Exchange) -> Answer:
-    """Hand out a slot; without a purpose it is the one for verification, the only one there is here."""
-    purpose = exchange.request.query_params.get("purpose", "verify")
-    if purpose != "verify":
+    """Hand out a slot: the one for verification, and without a purpose what the silences have it be."""
+    purpose, omitted = exchange.request.query_params.get("purpose"), service.silences.purpose_omitted
+    if purpose not in {None, "verify"} or (purpose is None and omitted == "refused"):
         raise malformed("the only purpose here is verify")
     _sweep(service)
-    slot = _slot(service, exchange)
+    slot = _slot(service, exchange, SLOT_BYTES if purpose or omitted == "verify" else _SMALL_BYTES)
     service.slots.add(slot)
     return json_answer({"uploadId": slot.upload_id, "url": slot.url, "fields": slot.fields})
 
 
-def _slot(service: Service, exchange: Exchange) -> Slot:
-    now = service.clock.second()
+def _slot(service: Service, exchange: Exchange, most_bytes: int) -> Slot:
+    silences, now = service.silences, service.clock.second()
     token = secrets.token_urlsafe(18)
-    expires_at = now + service.options.slot_seconds
+    expires_at = now + round(service.options.slot_seconds * silences.slot_lifetime)
+    query = f"?{silences.slot_query}" if silences.slot_query else ""
     return Slot(
-        upload_id=f"upl_{secrets.token_hex(12)}",
+        upload_id=_upload_id(silences.upload_id),
         token=token,
         tenant=exchange.caller.tenant,
-        url=f"{storage_url(service, exchange.request)}/slots/{token}",
-        fields=_fields(service, token, now, expires_at),
+        url=f"{storage_url(service, exchange.request)}/slots/{token}{query}",
+        fields=_fields(service, token, expires_at, most_bytes),
         expires_at=expires_at,
     )
 
 
-def _fields(service: Service, token: str, now: int, expires_at: int) -> dict[str, str]:
+def _upload_id(form: str) -> str:
+    forms = {
+        "prefixed": f"upl_{secrets.token_hex(12)}",
+        "uuid": str(uuid4()),
+        "path": f"verify/{secrets.token_hex(8)}+{secrets.token_urlsafe(8)}==",
+        "digits": str(secrets.randbelow(10**18)),
+    }
+    return forms[form]
+
+
+def _fields(service: Service, token: str, expires_at: int, most_bytes: int) -> dict[str, str]:
     """Return the form's fields: what the policy binds, the policy, and its signature."""
-    date = datetime.fromtimestamp(now, UTC)
+    date = datetime.fromtimestamp(service.clock.second(), UTC)
     bound = {
         "key": f"verify/{token}",
         "x-amz-algorithm": "AWS4-HMAC-SHA256",
         "x-amz-credential": f"SANDBOX/{date:%Y%m%d}/local/s3/aws4_request",
         "x-amz-date": f"{date:%Y%m%dT%H%M%SZ}",
+        **_ODD_FIELDS[service.silences.odd_field],
     }
     conditions = [{name: value} for name, value in bound.items()]
     policy = {
         "expiration": datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "conditions": [*conditions, ["content-length-range", 1, SLOT_BYTES]],
+        "conditions": [*conditions, ["content-length-range", 1, most_bytes]],
     }
     encoded = base64.b64encode(json.dumps(policy).encode()).decode()
-    return {**bound, "policy": encoded, "x-amz-signature": service.signatures.sign("slot", encoded)}
+    signed = {"policy": encoded, "x-amz-signature": service.signatures.sign("slot", encoded)}
+    return {**bound, **signed} if service.silences.policy_place == "last" else {**signed, **bound}
 
 
 def _sweep(service: Service) -> None:

@@ -4,11 +4,11 @@ import asyncio
 import base64
 import binascii
 
-from sandbox.answers import Answer, Refused, json_answer, malformed, not_found
+from sandbox.answers import Answer, Refused, json_answer, malformed
+from sandbox.api.reports import report_of
 from sandbox.calls import Exchange
 from sandbox.decoding import decoded
-from sandbox.grading import grade_of, interpretation_of
-from sandbox.registry.proofs import Proof
+from sandbox.evolution import newer_verdict
 from sandbox.registry.slots import Slot
 from sandbox.seals.identity import Condition, Finding
 from sandbox.service import Service
@@ -21,7 +21,7 @@ _BODY_BYTES = 10 * 1024 * 1024
 async def verify(service: Service, exchange: Exchange) -> Answer:
     """Say how the uploaded audio stands; asking again gives the same answer and changes nothing."""
     body = await _json_body(exchange)
-    upload_id, sidecar = _upload_id(body), _sidecar(body, service.options.sidecar_field)
+    upload_id, sidecar = _upload_id(body), _sidecar(service, body)
     slot = _filled_slot(service, exchange, upload_id)
     if sidecar is None:
         audio = service.folder("uploads") / slot.token
@@ -55,8 +55,9 @@ def _upload_id(body: dict[str, object]) -> str:
             raise malformed("uploadId is a string and required")
 
 
-def _sidecar(body: dict[str, object], field: str) -> bytes | None:
+def _sidecar(service: Service, body: dict[str, object]) -> bytes | None:
     """Return the decoded sidecar; a member under any other name is unknown and so passed over."""
+    field = service.options.sidecar_field
     if field not in body:
         return None
     match body[field]:
@@ -64,20 +65,20 @@ def _sidecar(body: dict[str, object], field: str) -> bytes | None:
             try:
                 return base64.b64decode(encoded, validate=True)
             except (binascii.Error, ValueError) as error:
-                raise malformed(f"{field} is not standard base64") from error
+                raise Refused(*service.silences.bad_sidecar, f"{field} is not standard base64") from error
         case _:
-            raise malformed(f"{field} is a base64 string")
+            raise Refused(*service.silences.bad_sidecar, f"{field} is a base64 string")
 
 
 def _filled_slot(service: Service, exchange: Exchange, upload_id: str) -> Slot:
     slot = service.slots.by_upload(exchange.caller.tenant, upload_id)
     if slot is None:
-        raise not_found("there is no such upload")
+        raise Refused(*service.silences.unknown_upload, "there is no such upload")
     if slot.sha256 is not None:
         return slot
     if service.clock.now() >= slot.expires_at:
-        raise not_found("this upload is gone")
-    raise Refused(422, "unprocessable", "no audio has been uploaded to this slot")
+        raise Refused(*service.silences.unknown_upload, "this upload is gone")
+    raise Refused(*service.silences.unfilled_upload, "no audio has been uploaded to this slot")
 
 
 def _members(service: Service, finding: Finding, *, is_one_file: bool) -> dict[str, object]:
@@ -87,24 +88,37 @@ def _members(service: Service, finding: Finding, *, is_one_file: bool) -> dict[s
         registered = service.proofs.find(proof_id)
         was_erased = service.proofs.erased_at(proof_id) is not None
     verdict = verdict_of(finding, registered, was_erased=was_erased)
-    members: dict[str, object] = {"good": verdict == "valid", "verdict": verdict}
-    if verdict == "valid" and registered is not None:
-        members |= _report(service, registered)
-    elif verdict != "tampered" and finding.identity is not None:
-        # What an intact seal says of itself helps to find the matching pair; an altered one is not quoted.
-        members |= {"proofId": finding.identity.proof_id, "song": finding.identity.song}
+    good = verdict == "valid"
+    if service.is_later_release:
+        good, verdict = newer_verdict(verdict, registered, was_erased=was_erased)
+    members: dict[str, object] = {"good": good, "verdict": verdict}
+    if good and registered is not None:
+        record = {"proofId": registered.proof_id, "song": registered.song, "issuedAt": registered.issued_at}
+        members |= record | report_of(service, registered)
+    else:
+        members |= _quoted(service, finding if verdict != "tampered" else None)
     if is_one_file and finding.condition is not Condition.UNREADABLE:
-        members["embeddedCredential"] = {"format": "c2pa", "publiclyTrusted": False}
+        members |= _embedded(service)
     return members
 
 
-def _report(service: Service, proof: Proof) -> dict[str, object]:
-    """Return the record's own words, report-only ones included."""
-    report: dict[str, object] = {
-        "proofId": proof.proof_id,
-        "song": proof.song,
-        "issuedAt": proof.issued_at,
-        "grade": grade_of(proof),
-        "interpretation": interpretation_of(proof, service.clock.now(), service.options.note_seconds),
+def _quoted(service: Service, finding: Finding | None) -> dict[str, object]:
+    """Say what an intact seal says of itself, which helps to find the matching pair; an altered one is not quoted."""
+    match service.silences.rejected_quotes:
+        case "seal" if finding is not None and finding.identity is not None:
+            return {"proofId": finding.identity.proof_id, "song": finding.identity.song}
+        case "empty":
+            return {"proofId": "", "song": "", "issuedAt": 0}
+        case _:
+            return {}
+
+
+def _embedded(service: Service) -> dict[str, object]:
+    """Return the member about the embedded credential; `publiclyTrusted` stays false (contract, What it does)."""
+    shapes: dict[str, dict[str, object]] = {
+        "format": {"format": "c2pa", "publiclyTrusted": False},
+        "bare": {"publiclyTrusted": False},
+        "nested": {"publiclyTrusted": False, "chain": [{"subject": None}], "validation": {"codes": []}},
     }
-    return report if proof.classification is None else {**report, "classification": proof.classification}
+    shape = shapes.get(service.silences.embedded_credential)
+    return {} if shape is None else {"embeddedCredential": shape}

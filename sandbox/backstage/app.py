@@ -31,6 +31,8 @@ ACTS: tuple[tuple[str, str, Act], ...] = (
     ("GET", "/usage", records.usage),
     ("GET", "/exchanges", records.exchanges),
     ("GET", "/secrets", records.secrets),
+    ("GET", "/silences", records.silences),
+    ("PUT", "/silences", controls.set_silences),
 )
 
 

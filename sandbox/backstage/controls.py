@@ -8,6 +8,7 @@ from sandbox.answers import not_found
 from sandbox.api.proofs import remove
 from sandbox.faults import Fault
 from sandbox.service import Service
+from sandbox.silences import Silences
 from sandbox.throttle import Lane
 
 
@@ -49,6 +50,13 @@ class LatencyWish(_Wish):
 
     call: str
     seconds: float = Field(ge=0)
+
+
+class SilencesWish(_Wish):
+    """How to fill the contract's silences, 0 for our own choices, and whether to be a later release."""
+
+    seed: int = 0
+    evolve: bool = False
 
 
 class ClockWish(_Wish):
@@ -107,6 +115,13 @@ async def add_fault(service: Service, request: Request) -> Response:
 async def clear_faults(service: Service, _request: Request) -> Response:
     """Drop all faults, latencies included."""
     service.faults.clear()
+    return Response(status_code=204)
+
+
+async def set_silences(service: Service, request: Request) -> Response:
+    """Change the way in which the contract is kept, from the next call on."""
+    wish = SilencesWish.model_validate_json(await request.body())
+    service.silences, service.is_later_release = Silences.drawn(wish.seed), wish.evolve
     return Response(status_code=204)
 
 

@@ -24,7 +24,7 @@ async def usage(service: Service, request: Request) -> Response:
                 {
                     "keyId": key.key_id,
                     **asdict(service.meters.read(key.meter, now)),
-                    "today": service.meters.days(key.meter, now, 1)[0]["used"],
+                    "today": service.meters.days(key.meter, now, 1)[0].used,
                 }
                 for key in keys
             ]
@@ -35,6 +35,11 @@ async def usage(service: Service, request: Request) -> Response:
 async def exchanges(service: Service, request: Request) -> Response:
     """Return the exchanges after a sequence number, oldest first; a null status means that no header was sent."""
     return JSONResponse({"exchanges": service.exchanges.after(int(request.query_params.get("after", "0")))})
+
+
+async def silences(service: Service, _request: Request) -> Response:
+    """Return how this sandbox fills the contract's silences, and whether it is a later release."""
+    return JSONResponse({"choices": asdict(service.silences), "evolve": service.is_later_release})
 
 
 async def secrets(service: Service, _request: Request) -> Response:

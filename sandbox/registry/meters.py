@@ -2,7 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from sandbox.clock import day_of, next_month
 
@@ -23,6 +23,15 @@ class Reading:
             "x-ratelimit-remaining": str(self.remaining),
             "x-ratelimit-reset": str(self.reset),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """The calls of one UTC day, and the headroom of its month as it ended."""
+
+    date: date
+    used: int
+    remaining: int
 
 
 class Meters:
@@ -48,19 +57,15 @@ class Meters:
         """Change the monthly quota."""
         self._database.execute("UPDATE meters SET quota = ? WHERE meter = ?", (limit, meter))
 
-    def days(self, meter: str, now: float, count: int) -> list[dict[str, object]]:
-        """Return the last `count` UTC days, oldest first; `remaining` is the month's headroom as the day ended."""
-        limit = self._limit(meter)
+    def days(self, meter: str, now: float, count: int) -> list[Day]:
+        """Return the last `count` UTC days, oldest first."""
         today = datetime.fromtimestamp(now, UTC).date()
-        labels = [(today - timedelta(days=back)).isoformat() for back in reversed(range(count))]
-        return [
-            {
-                "date": label,
-                "used": self._used(meter, label, label),
-                "remaining": max(0, limit - self._used(meter, label[:8] + "01", label)),
-            }
-            for label in labels
-        ]
+        return [self._day(meter, today - timedelta(days=back)) for back in reversed(range(count))]
+
+    def _day(self, meter: str, day: date) -> Day:
+        label = day.isoformat()
+        left = self._limit(meter) - self._used(meter, label[:8] + "01", label)
+        return Day(date=day, used=self._used(meter, label, label), remaining=max(0, left))
 
     def _limit(self, meter: str) -> int:
         row = self._database.execute("SELECT quota FROM meters WHERE meter = ?", (meter,)).fetchone()

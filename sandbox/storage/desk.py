@@ -5,6 +5,7 @@ from xml.sax.saxutils import escape
 
 from sandbox.answers import Answer, Refused
 from sandbox.calls import Call, Calls, Exchange
+from sandbox.service import Service
 from sandbox.storage import assets, slots
 
 CALLS = Calls(
@@ -21,6 +22,9 @@ class StorageDesk:
     name = "storage"
     calls = CALLS
 
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
     def new_request_id(self) -> str:
         """Return sixteen hexadecimal digits, as object storage does."""
         return secrets.token_hex(8).upper()
@@ -29,7 +33,14 @@ class StorageDesk:
         """Let everybody in: the slot's policy and the link's signature are checked where they are read."""
 
     def refusal(self, refused: Refused, exchange: Exchange) -> Answer:
-        """Return the XML error body of object storage."""
+        """Return an error in XML, as object storage does, or in plainer words."""
+        match self._service.silences.storage_error:
+            case "text":
+                return Answer(
+                    status=refused.status, body=refused.error.encode(), headers={"content-type": "text/plain"}
+                )
+            case "empty":
+                return Answer(status=refused.status)
         body = (
             '<?xml version="1.0" encoding="UTF-8"?>\n'
             f"<Error><Code>{escape(refused.code)}</Code><Message>{escape(refused.error)}</Message>"
@@ -39,5 +50,6 @@ class StorageDesk:
         return Answer(status=refused.status, body=body.encode(), headers=headers)
 
     def headers(self, exchange: Exchange, status: int) -> dict[str, str]:  # noqa: ARG002 - the API's depend on it
-        """Return the id header, the same on every answer."""
-        return {"x-amz-request-id": exchange.request_id}
+        """Return the id header, the same on every answer, where this storage has one."""
+        header = self._service.silences.storage_id
+        return {} if header == "none" else {header: exchange.request_id}

@@ -25,7 +25,7 @@ def length_range(service: Service, slot: Slot, fields: dict[str, str]) -> tuple[
         raise denied("the signature does not match the policy")
     policy = json.loads(base64.b64decode(encoded))
     if datetime.fromtimestamp(service.clock.now(), UTC) >= datetime.fromisoformat(policy["expiration"]):
-        raise denied("the policy has expired")
+        raise Refused(service.silences.spent_slot, "AccessDenied", "the policy has expired")
     *bound, (_, least, most) = policy["conditions"]
     _check_fields({name: value for pair in bound for name, value in pair.items()}, fields)
     if fields["key"] != slot.fields["key"]:

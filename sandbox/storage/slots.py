@@ -1,5 +1,7 @@
 """POST to a slot: a form is checked against its policy, and its file kept while it streams."""
 
+from xml.sax.saxutils import escape
+
 from sandbox.answers import Answer, Refused
 from sandbox.calls import Exchange
 from sandbox.registry.slots import Slot
@@ -54,7 +56,16 @@ async def fill(service: Service, exchange: Exchange) -> Answer:
         if file.deposit is not None:
             file.deposit.discard()
     service.slots.fill(slot, sha256)
-    return Answer(status=204, headers={"etag": f'"{sha256[:32]}"'})
+    return stored(service.silences.stored_status, sha256)
+
+
+def stored(status: int, sha256: str) -> Answer:
+    """Say that the file is stored; as object storage does, 201 alone comes with a body."""
+    etag = f'"{sha256[:32]}"'
+    if status != 201:  # noqa: PLR2004 - Created
+        return Answer(status=status, headers={"etag": etag})
+    body = f'<?xml version="1.0"?>\n<PostResponse><ETag>{escape(etag)}</ETag></PostResponse>'
+    return Answer(status=status, body=body.encode(), headers={"etag": etag, "content-type": "application/xml"})
 
 
 async def _read(exchange: Exchange, file: _SlotFile) -> None:

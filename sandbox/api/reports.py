@@ -1,0 +1,56 @@
+"""The report-only members of an answer: what a proof's record says beside its validity."""
+
+from sandbox.evolution import NEW_CLASSIFICATION
+from sandbox.grading import CLASSIFICATIONS, grade_of, interpretation_of
+from sandbox.registry.proofs import Proof
+from sandbox.service import Service
+
+
+def classification_in(service: Service, proof: Proof) -> dict[str, object]:
+    """Return the member `classification`; older proofs have none."""
+    if proof.classification is None:
+        return {}
+    if service.is_later_release:
+        return {"classification": NEW_CLASSIFICATION}
+    if proof.classification not in CLASSIFICATIONS:
+        return {"classification": proof.classification}
+    words = {
+        "snake": proof.classification,
+        "title": proof.classification.replace("_", " ").title(),
+        "letter": "ABCD"[CLASSIFICATIONS.index(proof.classification)],
+    }
+    return {"classification": words[service.silences.classification_words]}
+
+
+def note_of(service: Service, proof: Proof) -> dict[str, object]:
+    """Return the process note as far as it has come."""
+    silences = service.silences
+    note = interpretation_of(proof, service.clock.now(), service.options.note_seconds)
+    optional = {"retryAfterSeconds": silences.note_wait or None, "policyVersion": note.get("policyVersion")}
+    if not silences.note_policy:
+        optional["policyVersion"] = None
+    kept = {name: value for name, value in optional.items() if name in note and value is not None}
+    return {name: value for name, value in note.items() if name not in optional} | kept
+
+
+def report_of(service: Service, proof: Proof) -> dict[str, object]:
+    """Return what an answer of `valid` reports: classification, grade and interpretation, each where it is told."""
+    silences = service.silences
+    report: dict[str, object] = {}
+    if silences.reports_classification:
+        report |= classification_in(service, proof)
+    if silences.reports_grade:
+        report["grade"] = grade_of(proof, silences)
+    if silences.reports_interpretation:
+        report["interpretation"] = _inside_verify(service, proof)
+    return report
+
+
+def _inside_verify(service: Service, proof: Proof) -> dict[str, object]:
+    match service.silences.interpretation_shape:
+        case "note":
+            return note_of(service, proof)
+        case "summary":
+            return {"summary": [{"lang": "en", "paragraphs": ["Recorded."]}], "status": 2, "text": None}
+        case _:
+            return {}

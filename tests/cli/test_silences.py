@@ -1,0 +1,178 @@
+"""What the contract leaves open decides nothing: rows, findings and exit codes are the same however it is filled."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from subprocess import CompletedProcess
+from typing import Any
+
+import pyarrow.dataset
+import pytest
+
+import sandbox
+from proofsweep.bootstrap.engines import close_engines, engine_for
+from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.client.partner import Partner
+from proofsweep.settings import load_settings
+from proofsweep.usecases.verify_shard import verify_slice
+from sandbox.samples import sounds
+
+Command = Callable[..., CompletedProcess[str]]
+SEEDS = range(1, 21)
+TOLD = ("audio", "outcome", "accepted", "action", "verdict", "good", "reason", "mode", "audio_format", "audio_sha256")
+
+
+@pytest.fixture
+def fill(running: sandbox.Running) -> Iterator[Callable[..., None]]:
+    """Fill the silences by a seed, or be a later release; the next test has the sandbox's own choices again."""
+    yield running.operator.set_silences
+    running.operator.set_silences()
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is asked again be asked at once."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__FIRST_WAIT_SECONDS", "0.01")
+    monkeypatch.setenv("PROOFSWEEP_PACE__LONGEST_PAUSE_SECONDS", "5")
+
+
+@pytest.fixture
+def rows(world: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...]]]:
+    """Run the catalog into results of this name, without Prefect; give what its rows say, in order."""
+
+    def rows(name: str) -> list[tuple[object, ...]]:
+        results = world / name
+        plan = plan_catalog(load_settings(None, str(results)), str(catalog))
+        with held_leg(plan.run_id, None, str(results), flow_run_id=None, read_block=None) as (_, desk):
+            for piece in desk.remaining_slices():
+                verify_slice(desk, piece)
+        table = pyarrow.dataset.dataset(results / "verdicts", format="parquet").to_table()
+        found = sorted(table.to_pylist(), key=lambda row: int(row["manifest_row"]))
+        asked_once = all(row["verify_attempts"] == (0 if row["outcome"] == "ineligible" else 1) for row in found)
+        assert asked_once, [(row["audio"], row["verify_attempts"]) for row in found]
+        return [tuple(row[name] for name in TOLD) for row in found]
+
+    return rows
+
+
+def test_every_seed_gives_the_same_rows(
+    rows: Callable[[str], list[tuple[object, ...]]], fill: Callable[..., None]
+) -> None:
+    """Through twenty partners who differ in all that is open, each file has one and the same outcome, asked once."""
+    expected = rows("own")
+
+    for seed in SEEDS:
+        fill(seed)
+        assert rows(f"seed-{seed}") == expected, f"seed {seed}"
+
+    assert {row[1] for row in expected} == {"accepted", "rejected", "ineligible"}
+
+
+def test_every_seed_gives_the_same_findings(
+    proofsweep: Command, catalog: Path, fill: Callable[..., None], running: sandbox.Running, tmp_path: Path
+) -> None:
+    """Doctor, plan and check see the same service: what they say of it and of a pair does not hang on silences."""
+    audio = next(file for file in sorted(catalog.rglob("*.wav")) if proofsweep("check", file).returncode == 0)
+    pair = _pair(running, catalog, tmp_path)
+    asked = [("doctor", "--pair", *pair), ("plan", catalog), ("check", audio), ("check", *pair)]
+    expected = [proofsweep(*words, "--json") for words in asked]
+
+    for seed in SEEDS:
+        fill(seed)
+        for words, before in zip(asked, expected, strict=True):
+            now = proofsweep(*words, "--json")
+            assert (now.returncode, now.stderr) == (before.returncode, ""), f"seed {seed}: {words[0]} {now.stdout}"
+            assert json.loads(now.stdout).keys() == json.loads(before.stdout).keys()
+
+    assert [before.returncode for before in expected] == [0, 0, 0, 0]
+
+
+def test_every_call_can_be_read_under_every_seed(
+    world: Path, running: sandbox.Running, fill: Callable[..., None]
+) -> None:
+    """Proofs, keys, usage, notes, assets and receipts say the same, however they are spelled, paged and typed."""
+    (world / "take.wav").write_bytes(sounds.wav(0.05, Random(1)))  # noqa: S311 - a sound, not a secret
+    tenant = running.operator.add_tenant("of many proofs")
+    Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).write_text(tenant.api_key)
+    issued = [_issued(running, world, tenant.tenant, number) for number in range(12)]
+    engine = engine_for(load_settings())
+
+    for seed in (0, *SEEDS):
+        fill(seed)
+        seen = _seen_of(engine.partner, world)
+        assert seen.pop("note") in {"pending", "ready"}
+        assert seen == {
+            "proofs": [each.proof_id for each in reversed(issued)],
+            "songs": {f"Song {number}" for number in range(12)},
+            "sidecars": 12,
+            "asset": issued[0].audio.read_bytes(),
+            "keys": 1,
+            "days": 3,
+            "is_counted": True,
+            "erased": "already_erased",
+        }, f"seed {seed}"
+    close_engines()
+
+
+def test_a_later_release_changes_only_what_it_says_anew(
+    rows: Callable[[str], list[tuple[object, ...]]], proofsweep: Command, fill: Callable[..., None], world: Path
+) -> None:
+    """A verdict that the contract does not have is rejected whatever `good` says, once; all other rows stay."""
+    before = rows("before")
+
+    fill(3, evolve=True)
+    after = rows("after")
+
+    changed = {new[4]: new for old, new in zip(before, after, strict=True) if new != old}
+    assert {verdict: row[1:4] + row[5:7] for verdict, row in changed.items()} == {
+        "valid_device": ("rejected", False, "reject", True, "unknown_verdict"),
+        "pending": ("rejected", False, "reject", False, "unknown_verdict"),
+        "withdrawn": ("rejected", False, "reject", False, "unknown_verdict"),
+    }
+    assert proofsweep("doctor").returncode == 0
+    (leg,) = pyarrow.dataset.dataset(world / "after" / "runs", format="parquet").to_table().to_pylist()
+    assert leg["sunset"].endswith(" GMT")
+
+
+def _pair(running: sandbox.Running, catalog: Path, folder: Path) -> tuple[Path, Path]:
+    """Issue a pair whose audio has no credential of its own."""
+    audio = folder / "bare.mp3"
+    audio.write_bytes(min(catalog.rglob("*.mp3")).read_bytes())
+    issued = running.operator.issue(audio, folder / "bare.sidecar", legacy=True)
+    assert issued.sidecar is not None
+    return audio, issued.sidecar
+
+
+def _issued(running: sandbox.Running, folder: Path, tenant: str, number: int) -> sandbox.Issued:
+    (folder / "sealed").mkdir(exist_ok=True)
+    out = folder / "sealed" / f"{number}.wav"
+    return running.operator.issue(folder / "take.wav", out, song=f"Song {number}", tenant=tenant)
+
+
+def _seen_of(partner: Partner, folder: Path) -> dict[str, Any]:
+    """Make every reading call there is, and give what they came to."""
+    listed, cursor = [], None
+    while True:
+        page = partner.proofs(limit=5, cursor=cursor)
+        listed += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    ids = [str(item.proof_id) for item in listed]
+    usage, headers = partner.usage(days=3)
+    links = [value for value in partner.asset(ids[-1]).members.values() if str(value).startswith("http")]
+    with (folder / "asset").open("w+b") as file:
+        partner.download(str(links[0]), file, most_bytes=1_000_000)
+    return {
+        "proofs": ids,
+        "songs": {partner.proof(each).song for each in ids},
+        "sidecars": sum(partner.proof(each).sidecar is not None for each in ids),
+        "asset": (folder / "asset").read_bytes(),
+        "note": partner.interpretation(ids[0]).status,
+        "keys": len(partner.keys().keys),
+        "days": len(usage.days),
+        "is_counted": max(int(day.used or 0) for day in usage.days) > 0 and (headers.rate_remaining or 0) > 0,
+        "erased": partner.erase("never-was").outcome,
+    }

@@ -1,0 +1,50 @@
+"""The service may grow at any time, also in the midst of a run (contract, Versioning 2-3, Verdicts)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sandbox
+
+Samples = tuple[Path, list[sandbox.Sample]]
+World = Any
+
+UNKNOWN = {"valid_device", "pending", "withdrawn"}
+
+
+@pytest.fixture
+def later_release(running: sandbox.Running) -> Iterator[None]:
+    """The shared sandbox as a later release that fills the silences in another way."""
+    running.operator.set_silences(11, evolve=True)
+    yield
+    running.operator.set_silences()
+
+
+@pytest.mark.usefixtures("later_release")
+def test_a_run_stands_a_later_release(world: World, samples: Samples) -> None:
+    """New members, codes and values change no row; a verdict that is new is kept as received and never accepted."""
+    before = {str(sample.audio): sample.verdict for sample in samples[1]}
+
+    code = world.run("verify", str(samples[0]))
+
+    rows = world.rows()
+    assert code == 3
+    assert {row["verdict"] for row in rows if row["reason"] == "unknown_verdict"} == UNKNOWN
+    assert all(row["outcome"] == "rejected" for row in rows if row["verdict"] in UNKNOWN)
+    assert all(row["verdict"] == before[str(row["audio"])] for row in rows if row["verdict"] not in UNKNOWN)
+    assert all(row["verify_attempts"] == (row["verdict"] is not None) for row in rows)
+
+
+@pytest.mark.usefixtures("later_release")
+def test_an_announced_end_is_on_record(world: World, samples: Samples) -> None:
+    """The Sunset header of every answer of the API is in `exchanges`, and the leg's row has it too."""
+    world.run("verify", world.manifest(samples[1][:5]))
+
+    by_call = Counter((row["call"], row["sunset"] is not None) for row in world.table("exchanges"))
+    (leg,) = world.table("runs")
+    assert leg["sunset"].endswith(" GMT")
+    assert {call for call, has_sunset in by_call if has_sunset} == {"health", "usage", "uploads", "verify"}
+    assert {call for call, has_sunset in by_call if not has_sunset} <= {"slot"}
