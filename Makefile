@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format lock bench clean
+.PHONY: help demo test soak check format lock bench clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,9 @@ demo: $(READY) ## verify a sample catalog against a local partner service, end t
 
 test: $(READY) ## run all tests
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
+
+soak: $(READY) ## kill runs three hundred times, and print the report; takes a while
+	@PROOFSWEEP_SOAK_KILLS=300 $(BIN)/pytest --quiet --capture=no tests/faults/test_killed_anywhere.py
 
 check: $(READY) ## format, lint, types and import contracts
 	@$(BIN)/ruff format --quiet --check --diff .
