@@ -1,4 +1,8 @@
-"""Finished work that is in no part yet: small segments in the results store, written at least every second."""
+"""Finished work that is in no part yet: small segments in the results store, written at least every second.
+
+A night has tens of thousands of seconds, so a minute's small segments are merged into one: `…-000060.arrow` and those
+before it into `…-000001_000060.arrow`, which counts from then on in their stead.
+"""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,6 +15,7 @@ from proofsweep.batch.rows.columns import Row
 from proofsweep.storage.results import SCHEMAS, Results
 
 FLUSH_SECONDS = 1.0
+MERGED_SEGMENTS = 60
 
 
 @dataclass(slots=True)
@@ -29,6 +34,7 @@ class Journal:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _flushing: threading.Lock = field(default_factory=threading.Lock)
     _segments: int = 0
+    _small: dict[str, list["_Segment"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
 
     def add(self, verdict: Row | None, exchanges: Sequence[Row]) -> None:
         """Take one finished row and its exchanges; they are durable after the next flush."""
@@ -52,17 +58,41 @@ class Journal:
 
     def _write(self, table: str, rows: Sequence[Row]) -> None:
         if rows:
-            folder = layout.journal_folder(self.run_id, self.leg)
-            name = f"{folder}/{table}-{self.writer}-{self._segments:06}.arrow"
-            self.results.store.create(name, _arrow_of(rows, SCHEMAS[table]))
+            small = _Segment(self._segments, pa.Table.from_pylist(list(rows), schema=SCHEMAS[table]))
+            self.results.store.create(self._name(table, f"{small.number:06}"), _arrow_of(small.rows))
             with self._lock:
                 del self._waiting[table][: len(rows)]
+            self._small[table].append(small)
+            if len(self._small[table]) >= MERGED_SEGMENTS:
+                self._merge(table)
+
+    def _merge(self, table: str) -> None:
+        """Put the small segments into one; broken off in between, a reader passes over those that are left."""
+        smalls = self._small[table]
+        merged = pa.concat_tables([small.rows for small in smalls])
+        numbers = f"{smalls[0].number:06}_{smalls[-1].number:06}"
+        self.results.store.create(self._name(table, numbers), _arrow_of(merged))
+        self._small[table] = []
+        for small in smalls:
+            self.results.store.delete(self._name(table, f"{small.number:06}"))
+
+    def _name(self, table: str, numbers: str) -> str:
+        return f"{layout.journal_folder(self.run_id, self.leg)}/{table}-{self.writer}-{numbers}.arrow"
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """Rows of one flush, kept until they are merged with others."""
+
+    number: int
+    rows: pa.Table
 
 
 def read_journal(results: Results, run_id: str, leg: int, table: str) -> Iterator[pa.Table]:
     """Read a leg's segments of one table, by whichever processes, oldest first."""
-    for name in _segments(results, run_id, leg):
-        content = results.store.read(name) if f"/{table}-" in name else None
+    names = [name for name in _segments(results, run_id, leg) if f"/{table}-" in name]
+    for name in _standing(names):
+        content = results.store.read(name)
         if content is not None:
             yield pa.ipc.open_stream(content).read_all()
 
@@ -77,9 +107,25 @@ def _segments(results: Results, run_id: str, leg: int) -> list[str]:
     return results.store.names(layout.journal_folder(run_id, leg))
 
 
-def _arrow_of(rows: Sequence[Row], schema: pa.Schema) -> bytes:
+def _standing(names: Sequence[str]) -> Iterator[str]:
+    """Leave out the small segments that a merged one of the same writer holds."""
+    merged = [_range_of(name) for name in names if "_" in name.rsplit("-", 1)[1]]
+    for name in names:
+        writer, first, last = _range_of(name)
+        if first != last or not any(writer == by and low <= first <= high for by, low, high in merged):
+            yield name
+
+
+def _range_of(name: str) -> tuple[str, int, int]:
+    """Read the writer and the first and last number of a segment from its name."""
+    writer, numbers = name.removesuffix(".arrow").rsplit("-", 1)
+    first, _, last = numbers.partition("_")
+    return writer, int(first), int(last or first)
+
+
+def _arrow_of(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, schema, options=options) as writer:
-        writer.write_table(pa.Table.from_pylist(list(rows), schema=schema))
+    with pa.ipc.new_stream(sink, rows.schema, options=options) as writer:
+        writer.write_table(rows)
     return sink.getvalue().to_pybytes()

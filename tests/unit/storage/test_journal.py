@@ -7,10 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from proofsweep.batch import layout
 from proofsweep.batch.rows import schemas
 from proofsweep.batch.rows.columns import Row
 from proofsweep.errors import ResultsError
-from proofsweep.storage.journal import Journal, delete_journal, read_journal
+from proofsweep.storage.journal import MERGED_SEGMENTS, Journal, delete_journal, read_journal
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import FolderStore
 
@@ -129,6 +130,35 @@ def test_what_could_not_be_written_is_written_later(results: Results, store: Ful
 
     assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1]
     assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a", "b"]
+
+
+def test_a_minute_of_segments_becomes_one(results: Results) -> None:
+    """A night's journal is a few hundred objects, and reads as it was written."""
+    journal = Journal(results, "r", 1, "w")
+    for number in range(2 * MERGED_SEGMENTS + 1):
+        journal.add(verdict(number), [exchange(str(number))])
+        journal.flush()
+
+    rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
+    assert rows == list(range(2 * MERGED_SEGMENTS + 1))
+    assert len(list(read_journal(results, "r", 1, "verdicts"))) == 3
+    assert len(results.store.names(layout.journal_folder("r", 1))) == 6
+
+
+def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after the merged segment was written, the small ones are still there, and are passed over."""
+    monkeypatch.setattr(FullStore, "delete", lambda _store, _name: None)
+    journal, other = Journal(results, "r", 1, "w"), Journal(results, "r", 1, "v")
+    other.add(verdict(99), [])
+    other.flush()
+    for number in range(MERGED_SEGMENTS):
+        journal.add(verdict(number), [])
+        journal.flush()
+
+    rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
+
+    assert sorted(map(int, map(str, rows))) == [*range(MERGED_SEGMENTS), 99]
+    assert len(results.store.names(layout.journal_folder("r", 1))) == MERGED_SEGMENTS + 2
 
 
 def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
