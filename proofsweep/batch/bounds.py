@@ -1,0 +1,108 @@
+"""What a person allows one leg to spend: calls, time, and what stays for others who use the key. Pure."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from proofsweep.errors import UsageError
+
+_INSTANT = re.compile(r"(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}:\d\d(?::\d\d)?) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w/+-]*)?")
+_DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d+)s)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How far one leg may go.
+
+    Attributes:
+        max_calls: keyed calls of the leg, those of its own looks at the quota included; None for any number.
+        closes_at: the instant at which nothing new is begun any more; None for never.
+        reserve: calls of the quota that are left to other users of the key.
+    """
+
+    max_calls: int | None = None
+    closes_at: datetime | None = None
+    reserve: int = 0
+
+
+def closing_of(until: str | None, max_duration: str | None, now: datetime, zone: tzinfo) -> datetime | None:
+    """Give the instant, in UTC, at which the window closes: the earlier of the two; None where neither is given.
+
+    Args:
+        until: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone it is of `zone`.
+        max_duration: `7h`, `90m`, `1h30m`.
+        now: when the command began, with a zone.
+        zone: the machine's.
+
+    Raises:
+        UsageError: one of them cannot be read.
+    """
+    closings = [] if until is None else [instant_of(until, now, zone)]
+    closings += [] if max_duration is None else [now.astimezone(UTC).replace(microsecond=0) + duration_of(max_duration)]
+    return min(closings, default=None)
+
+
+def instant_of(until: str, now: datetime, zone: tzinfo) -> datetime:
+    """Read when a window closes; a time without a date is the next moment at which a clock there comes to show it.
+
+    Raises:
+        UsageError: it cannot be read. One whose date is past is given as it is.
+    """
+    day, wanted, where = _parts_of(until, zone)
+    today = now.astimezone(where).date()
+    days = [today + timedelta(days=ahead) for ahead in range(3)] if day is None else [day]
+    moments = [moment for each in days for moment in _moments(each, wanted, where)]
+    return min((moment for moment in moments if moment > now), default=moments[-1])
+
+
+def duration_of(text: str) -> timedelta:
+    """Read a time span like `7h`, `90m` or `1h30m`.
+
+    Raises:
+        UsageError: it is none, or is empty.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
+    try:
+        span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        span = timedelta()
+    if not timedelta() < span < timedelta(days=366):
+        raise UsageError(f"{text!r} is no time span of up to a year; write it like 7h, 90m or 1h30m.")
+    return span
+
+
+def _parts_of(until: str, zone: tzinfo) -> tuple[date | None, time, tzinfo]:
+    """Take a closing apart: its date if it has one, the time of day, and whose clock shows it."""
+    found = _INSTANT.fullmatch(until.strip())
+    try:
+        day, clock, where = found.groups() if found else ("", "", "")
+        wanted = time.fromisoformat(clock.rjust(len(clock) + (clock[1:2] == ":"), "0"))
+        return (date.fromisoformat(day) if day else None), wanted, _zone_of(where) if where else zone
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        examples = "06:00, '06:00 Europe/Berlin' or 2026-11-21T06:00+01:00"
+        raise UsageError(f"{until!r} is no time that is known here; write it like {examples}.") from error
+
+
+def _zone_of(where: str) -> tzinfo:
+    is_offset = where[0] in "+-" or where == "Z"
+    return datetime.strptime(where, "%z").tzinfo or UTC if is_offset else ZoneInfo(where)
+
+
+def _moments(day: date, wanted: time, zone: tzinfo) -> Iterator[datetime]:
+    """Give the instants at which a clock there comes to show this time.
+
+    Two where it is put back over it. Where it is put forward over it, it never shows it: then it is the instant at
+    which it is put forward.
+    """
+    wall = datetime.combine(day, wanted)
+    both = sorted(wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    shown = [at for at in both if at.astimezone(zone).replace(tzinfo=None) == wall]
+    if shown:
+        yield from dict.fromkeys(shown)
+        return
+    seconds = range(int((both[1] - both[0]).total_seconds()) + 1)
+    after = (both[0] + timedelta(seconds=second) for second in seconds)
+    yield next(at for at in after if at.astimezone(zone).replace(tzinfo=None) > wall)
