@@ -12,4 +12,17 @@ Config = typer.Option(
 ResultsUrl = typer.Option(
     None, "--results", "-r", metavar="URL", help="Results store, a folder; default from the config (`results`)."
 )
+Reserve = typer.Option(
+    None, "--reserve", metavar="N", min=0, help="Leave so many calls of the quota to other users of the key."
+)
+MaxCalls = typer.Option(
+    None, "--max-calls", metavar="N", min=1, help="Begin no file that so many keyed calls do not cover."
+)
+Until = typer.Option(
+    None,
+    "--until",
+    metavar="TIME",
+    help="Begin nothing after: 06:00, '06:00 Europe/Berlin' or an ISO instant; without a zone it is this machine's.",
+)
+MaxDuration = typer.Option(None, "--max-duration", metavar="SPAN", help="Begin nothing after so long: 7h, 90m, 1h30m.")
 AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")

@@ -55,7 +55,7 @@ def plan(
 def _seen(settings: Settings) -> tuple[ServiceSeen, str]:
     """Ask the service for its quota; a plan can be had without it."""
     try:
-        return engine_for(settings, read_block).examined(), ""
+        return engine_for(settings, read_block).seen(), ""
     except (ConfigError, ResultsError, RunMustStop) as error:
         return ServiceSeen(), error.message
 

@@ -2,7 +2,7 @@
 
 import logging
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shlex import quote
 
 import httpx
@@ -12,6 +12,7 @@ from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
 from cli.progress import watched
 from cli.screen import console, print_json, print_summary
+from proofsweep.batch.bounds import Bounds
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import RunMustStop
 from proofsweep.reporting.describe_run import describe_run
@@ -28,6 +29,7 @@ class Asked:
     config: str | None
     results_url: str | None
     as_json: bool
+    bounds: Bounds = field(default_factory=Bounds)
 
     @property
     def out(self) -> Console:
@@ -89,7 +91,14 @@ def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
             handler.setLevel(logging.CRITICAL + 1)
     try:
         with watched(asked.out, before.plan.items, before.finished):
-            verify_catalog(run_id=run_id, config=asked.config, results=asked.results_url)
+            verify_catalog(
+                run_id=run_id,
+                config=asked.config,
+                results=asked.results_url,
+                reserve=asked.bounds.reserve,
+                max_calls=asked.bounds.max_calls,
+                until=None if asked.bounds.closes_at is None else asked.bounds.closes_at.isoformat(),
+            )
     except (httpx.HTTPError, RuntimeError) as error:  # ours speaks to the partner in values: this is Prefect's client
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
             raise

@@ -2,16 +2,18 @@
 
 import typer
 
+from cli.bounds import print_bounds
 from cli.embedded_server import prefect_api
 from cli.key_block import read_block
-from cli.options import AsJson, Config, ResultsUrl
+from cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
 from cli.run_flow import Asked, report, verify_run
 from cli.screen import counted
 from proofsweep.bootstrap.engines import engine_for, utc_now
-from proofsweep.bootstrap.runs import catalog_has_changed, plan_catalog
+from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog
 from proofsweep.errors import ResultsError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_unfinished
+from proofsweep.settings import load_settings
 from proofsweep.usecases.open_leg import settle_last_leg
 
 
@@ -25,6 +27,11 @@ def verify(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
     ),
+    *,
+    reserve: int | None = Reserve,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    max_duration: str | None = MaxDuration,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -34,10 +41,12 @@ def verify(
     Each row of the catalog ends in one row of `verdicts`. Ctrl-C ends in good order: what is in hand is finished, what
     is finished is published, and `proofsweep resume` does the rest.
     """
-    asked = Asked(config=config, results_url=results, as_json=as_json)
-    settings = asked.settings
+    settings = load_settings(config, results)
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    asked = Asked(config=config, results_url=results, as_json=as_json, bounds=bounds)
+    print_bounds(asked.out, bounds, utc_now())
     with prefect_api() as server:
-        plan = plan_catalog(settings, catalog, read_block)
+        plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
         asked.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
         return verify_run(plan.run_id, asked, server)
 
@@ -46,22 +55,30 @@ def resume(
     run_id: str | None = typer.Argument(
         None, metavar="RUN_ID", help="The run to go on with; the newest unfinished one by default."
     ),
+    *,
+    reserve: int | None = Reserve,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    max_duration: str | None = MaxDuration,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
     """Go on with a run that did not end. A finished one is not touched: its summary and exit code are given."""
     set_up_logs()
-    asked = Asked(config=config, results_url=results, as_json=as_json)
+    settings = load_settings(config, results)
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    asked = Asked(config=config, results_url=results, as_json=as_json, bounds=bounds)
     run_id = run_id or _newest_unfinished(asked)
     settle_last_leg(asked.results, asked.results.plan(run_id), utc_now)
     before = asked.run_seen(run_id)
     if before.remaining == 0:
         return report(run_id, asked)
     asked.out.print(f"Run {run_id}: {before.remaining:,} of {counted(before.plan.items, 'row')} to do", soft_wrap=True)
+    print_bounds(asked.out, bounds, utc_now())
     with prefect_api() as server:
-        engine_for(asked.settings, read_block).examined()
-        if catalog_has_changed(asked.settings, before.plan):
+        engine_for(settings, read_block).examined(bounds.reserve)
+        if catalog_has_changed(settings, before.plan):
             asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
         return verify_run(run_id, asked, server)
 

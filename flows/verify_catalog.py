@@ -4,7 +4,7 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from proofsweep.bootstrap.engines import engine_for
-from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.bootstrap.runs import bounds_for, held_leg, plan_catalog
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
@@ -22,7 +22,15 @@ def _name_of_run() -> str:
 
 @flow(name="verify-catalog", flow_run_name=_name_of_run, retries=0, persist_result=False)
 def verify_catalog(
-    run_id: str | None = None, catalog: str | None = None, config: str | None = None, results: str | None = None
+    run_id: str | None = None,
+    catalog: str | None = None,
+    config: str | None = None,
+    results: str | None = None,
+    *,
+    reserve: int | None = None,
+    max_calls: int | None = None,
+    until: str | None = None,
+    max_duration: str | None = None,
 ) -> str:
     """Verify a catalog end to end; gives the run's id.
 
@@ -34,11 +42,16 @@ def verify_catalog(
         catalog: location of a manifest, a glob of manifests or a folder.
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
+        reserve: calls of the quota that are left to others. This and what follows is as in the settings when None.
+        max_calls: keyed calls that this leg may make.
+        until: when its window closes: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
+        max_duration: how long it may last: `7h`.
     """
     set_up_logs()
     settings = load_settings(config, results)
-    run_id = run_id or plan_catalog(settings, catalog or "", read_block).run_id  # (1)
-    leg = held_leg(run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block)
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    run_id = run_id or plan_catalog(settings, catalog or "", read_block, reserve=bounds.reserve).run_id  # (1)
+    leg = held_leg(run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block, bounds=bounds)
     with drained_on_signals(engine_for(settings, read_block).stop), leg as (place, desk):  # (2) and (4)
         fan_out(place, desk.remaining_slices(), is_small=desk.plan.is_small)  # (3)
     show_summary(describe_run(desk.results, run_id), desk.results.store.url)  # (5)

@@ -16,6 +16,7 @@ ProofsweepError
 """
 
 from collections.abc import Callable
+from datetime import datetime
 
 
 class ProofsweepError(Exception):
@@ -122,8 +123,10 @@ class RunMustStop(ProofsweepError):
     Args:
         message: one sentence for a person.
         ended_by: the word for the `runs` table (`breaker`, `quota`, `key_refused`, `cancelled` …).
+        quota_reset: when a used-up quota begins anew, as the service told it.
     """
 
-    def __init__(self, message: str, *, ended_by: str) -> None:
-        super().__init__(message, ended_by=ended_by)
+    def __init__(self, message: str, *, ended_by: str, quota_reset: datetime | None = None) -> None:
+        super().__init__(message, ended_by=ended_by, quota_reset=quota_reset)
         self.ended_by = ended_by
+        self.quota_reset = quota_reset

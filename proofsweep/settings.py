@@ -3,22 +3,40 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from proofsweep.batch.bounds import duration_of, instant_of
 from proofsweep.contract.limits import SLOT_BYTES
-from proofsweep.errors import ConfigError
+from proofsweep.errors import ConfigError, UsageError
 
 PROFILES = Path(__file__).resolve().parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
 
 Bytes = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
+
+
+def _readable_closing(text: str) -> str:
+    try:
+        instant_of(text, datetime.now(UTC), UTC)
+    except UsageError as error:
+        raise ValueError(error.message) from error
+    return text
+
+
+def _readable_duration(text: str) -> str:
+    try:
+        duration_of(text)
+    except UsageError as error:
+        raise ValueError(error.message) from error
+    return text
 
 
 class Section(BaseModel):
@@ -88,6 +106,24 @@ class PaceSettings(Section):
     longest_pause_seconds: Seconds = 120.0
 
 
+class BoundsSettings(Section):
+    """How far one leg may go, unless the command says otherwise.
+
+    Attributes:
+        reserve: calls of the quota that are left to other users of the key.
+        max_calls: keyed calls of one leg.
+        until: when its window closes: `06:00`, `06:00 Europe/Berlin` or an ISO instant.
+        max_duration: how long it may last: `7h`, `90m`.
+        ask_seconds: between two looks at the headroom; each costs a call (contract, Versioning 7: five minutes).
+    """
+
+    reserve: Annotated[int, Field(ge=0)] = 0
+    max_calls: Annotated[int, Field(ge=1)] | None = None
+    until: Annotated[str, AfterValidator(_readable_closing)] | None = None
+    max_duration: Annotated[str, AfterValidator(_readable_duration)] | None = None
+    ask_seconds: Seconds = 300.0
+
+
 class LimitSettings(Section):
     """Largest sizes that are sent. Only the slot's is the contract's; the pair's is not shown, so it is a setting."""
 
@@ -148,6 +184,7 @@ class Settings(BaseSettings):
     service: ServiceSettings
     results: ResultsSettings = ResultsSettings()
     pace: PaceSettings = PaceSettings()
+    bounds: BoundsSettings = BoundsSettings()
     limits: LimitSettings = LimitSettings()
     catalog: CatalogSettings = CatalogSettings()
     retry: RetrySettings = RetrySettings()

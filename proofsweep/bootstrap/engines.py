@@ -24,7 +24,7 @@ from proofsweep.errors import ConfigError
 from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.storage.key_bindings import check_key
 from proofsweep.storage.stores import open_store
-from proofsweep.usecases.examine_service import ServiceSeen, examine_service
+from proofsweep.usecases.examine_service import ServiceSeen, examine_service, refuse_without_quota
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
@@ -46,15 +46,24 @@ class Engine:
     aside: list[Exchange] = field(default_factory=list)
     _seen: ServiceSeen | None = None
 
-    def examined(self) -> ServiceSeen:
+    def seen(self) -> ServiceSeen:
         """Look at the service, once.
 
         Raises:
-            ConfigError, RunMustStop: it cannot be worked with.
+            ConfigError, RunMustStop: it cannot be asked.
         """
         if self._seen is None:
             self._seen = examine_service(self.partner)
         return self._seen
+
+    def examined(self, reserve: int = 0) -> ServiceSeen:
+        """Look at the service, once, and see that its quota leaves something to do above a reserve.
+
+        Raises:
+            ConfigError, RunMustStop: it cannot be worked with.
+        """
+        refuse_without_quota(self.seen(), reserve, utc_now())
+        return self.seen()
 
     def close(self) -> None:
         """Let the workers finish what is in hand, and close all connections."""

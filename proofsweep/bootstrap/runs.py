@@ -5,8 +5,11 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tzlocal import get_localzone
+
+from proofsweep.batch.bounds import Bounds, closing_of
 from proofsweep.batch.runs import Plan
 from proofsweep.batch.storms import StormWatch
 from proofsweep.bootstrap.engines import (
@@ -24,12 +27,14 @@ from proofsweep.storage.key_bindings import bind_key
 from proofsweep.storage.past_answers import PastAnswers
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
+from proofsweep.usecases.allowance import Allowance
 from proofsweep.usecases.desk import Desk
 from proofsweep.usecases.open_leg import open_leg
 from proofsweep.usecases.plan_run import Asked, plan_run
 from proofsweep.usecases.sitting import leg_facts, sitting
 from proofsweep.usecases.survey_catalog import Survey, refuse_unnamed_pairs
 from proofsweep.usecases.verify_canaries import Canary, read_canaries, send_ahead
+from proofsweep.usecases.watch_quota import quota_watched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +44,14 @@ class Place:
     Attributes:
         config: a profile's name or a file's path; None for the default.
         results_url: None for the one in the settings.
+        bounds: of the leg; calls are counted in each process by itself.
     """
 
     config: str | None
     results_url: str | None
     run_id: str
     leg: int
+    bounds: Bounds = field(default_factory=Bounds)
 
     @property
     def settings(self) -> Settings:
@@ -56,7 +63,30 @@ _lock = threading.Lock()
 _desks: dict[Place, Desk] = {}
 
 
-def plan_catalog(settings: Settings, catalog: str, read_block: ReadBlock | None = None) -> Plan:
+def bounds_for(
+    settings: Settings,
+    *,
+    reserve: int | None = None,
+    max_calls: int | None = None,
+    until: str | None = None,
+    max_duration: str | None = None,
+) -> Bounds:
+    """Give the bounds of a leg that begins now: what is not given is as in the settings.
+
+    Raises:
+        UsageError: a time cannot be read.
+    """
+    usual = settings.bounds
+    return Bounds(
+        reserve=usual.reserve if reserve is None else reserve,
+        max_calls=usual.max_calls if max_calls is None else max_calls,
+        closes_at=closing_of(until or usual.until, max_duration or usual.max_duration, utc_now(), get_localzone()),
+    )
+
+
+def plan_catalog(
+    settings: Settings, catalog: str, read_block: ReadBlock | None = None, *, reserve: int | None = None
+) -> Plan:
     """Plan a run of a catalog: its shards and its plan are written, once it is clear that it can be begun.
 
     Raises:
@@ -67,7 +97,7 @@ def plan_catalog(settings: Settings, catalog: str, read_block: ReadBlock | None 
     def can_be_begun(survey: Survey) -> None:
         refuse_unnamed_pairs(survey, settings.service.sidecar_field)
         canaries_for(settings)
-        engine.examined()
+        engine.examined(settings.bounds.reserve if reserve is None else reserve)
 
     asked = Asked(
         catalog=catalog_for(settings, catalog),
@@ -109,9 +139,15 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
 
 @contextmanager
 def held_leg(
-    run_id: str, config: str | None, results_url: str | None, *, flow_run_id: str | None, read_block: ReadBlock | None
+    run_id: str,
+    config: str | None,
+    results_url: str | None,
+    *,
+    flow_run_id: str | None,
+    read_block: ReadBlock | None,
+    bounds: Bounds | None = None,
 ) -> Iterator[tuple[Place, Desk]]:
-    """Claim the next leg of a run, and settle it however the work inside ends.
+    """Claim the next leg of a run, and settle it however the work inside ends; bounds are by default the settings'.
 
     Raises:
         RunIsActive: another leg is alive.
@@ -121,12 +157,18 @@ def held_leg(
     engine, results = engine_for(settings, read_block), results_for(settings)
     plan = results.plan(run_id)
     _refuse_other_environment(plan, settings)
-    canaries, seen = canaries_for(settings), engine.examined()
+    bounds = bounds or bounds_for(settings)
+    canaries, seen = canaries_for(settings), engine.examined(bounds.reserve)
     bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
-    place = Place(config=config, results_url=results_url, run_id=run_id, leg=open_leg(results, plan, utc_now))
+    leg = open_leg(results, plan, utc_now)
+    place = Place(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds)
     desk = desk_for(place, read_block)
+    desk.allowance.was_told(seen.headroom, seen.quota_reset)
     try:
-        with sitting(desk, engine.aside, leg_facts(seen, engine.key_fingerprint, flow_run_id)):
+        with (
+            sitting(desk, engine.aside, leg_facts(seen, engine.key_fingerprint, flow_run_id)),
+            quota_watched(desk.allowance, settings.bounds.ask_seconds),
+        ):
             send_ahead(desk, canaries)
             yield place, desk
         bind_key(results.store, engine.key_fingerprint, settings.service.base_url)  # of a key that took over meanwhile
@@ -174,4 +216,5 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         clock=utc_now,
         storms=StormWatch(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
         past=PastAnswers(results, plan),
+        allowance=Allowance(place.bounds, engine.partner, engine.stop, utc_now),
     )

@@ -9,6 +9,7 @@ from typing import NoReturn, TypeVar, assert_never
 from pydantic import SecretStr
 
 from proofsweep.batch.exchanges import Call, Exchange
+from proofsweep.batch.ledger import reset_clause
 from proofsweep.client.gate import Gate
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.messages import Reply, Request
@@ -112,7 +113,9 @@ class Conversation:
         if exchange.call is not Call.USAGE:
             headroom = self.line.gate.question.answer(exchange.ended_at, self._ask_aside)
         if headroom is not None and headroom <= 0:
-            self._stop(RunMustStop("The key's quota is used up.", ended_by="quota"))
+            reset = exchange.headers.rate_reset
+            spent = f"The key's quota is used up; {reset_clause(reset, exchange.ended_at)}."
+            self._stop(RunMustStop(spent, ended_by="quota", quota_reset=reset))
 
     def _ask_aside(self) -> int | None:
         self.line.gate.stop.check()

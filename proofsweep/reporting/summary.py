@@ -6,7 +6,7 @@ from proofsweep.reporting.run_seen import OUTCOMES, Group, RunSeen
 
 ENDINGS = {
     "complete": "every row has its outcome",
-    "quota": "stopped: the key's quota is used up; resume after it resets",
+    "quota": "stopped: the key's quota leaves it no more calls; resume after the reset",
     "window": "stopped: the window closed; resume when it opens again",
     "cancelled": "stopped on request; resume when you like",
     "key_refused": "stopped: the service refused the key; put the right one in place and resume",

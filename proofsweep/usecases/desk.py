@@ -22,6 +22,7 @@ from proofsweep.errors import RunMustStop
 from proofsweep.storage.journal import Journal
 from proofsweep.storage.past_answers import PastAnswers
 from proofsweep.storage.results import Results
+from proofsweep.usecases.allowance import Allowance
 from proofsweep.usecases.tally import Tally
 from proofsweep.usecases.verify_item import verify_item
 
@@ -35,6 +36,7 @@ class Desk:
     Attributes:
         workers: the threads of this process; items of two shards share them.
         storms: holds doubtful rows back.
+        allowance: lets items begin while calls and time are left for them.
         clock: gives the time in UTC.
     """
 
@@ -49,6 +51,7 @@ class Desk:
     clock: Clock
     storms: StormWatch
     past: PastAnswers
+    allowance: Allowance
     tally: Tally = field(default_factory=Tally)
     _shards: dict[int, Sequence[WorkItem]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -75,9 +78,10 @@ class Desk:
 
     def work(self, item: WorkItem) -> Row | None:
         """Verify one item and write it down; None when it must wait: for another leg, or held back as doubtful."""
-        if self.stop.reason is not None:
+        if self.stop.reason is not None or not (item.ineligible or self.allowance.admits(item.manifest_row)):
             return None
         done = verify_item(item, self.partner, self.limits, self.clock, self._noting(item.manifest_row))
+        self.allowance.leave(item.manifest_row)
         self.tally.note(done)
         if isinstance(done, Deferred):
             return None
@@ -131,5 +135,6 @@ class Desk:
         def note(exchange: Exchange) -> None:
             cells = exchange_row(exchange, run_id=self.plan.run_id, leg=self.leg, manifest_row=manifest_row)
             self.journal.add(None, [cells])
+            self.allowance.note(exchange, manifest_row)
 
         return note

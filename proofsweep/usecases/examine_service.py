@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 
+from proofsweep.batch.ledger import reset_clause
 from proofsweep.client.partner import Partner
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.limits import USAGE_DAYS
+from proofsweep.contract.limits import CALLS_PER_ITEM, USAGE_DAYS
 from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 
@@ -31,7 +32,7 @@ def examine_service(partner: Partner) -> ServiceSeen:
 
     Raises:
         ConfigError: what answers there is not this service.
-        RunMustStop: the service does not answer, or refuses the key, or has no quota left.
+        RunMustStop: the service does not answer, or refuses the key.
     """
     brief = partner.with_attempts(_ATTEMPTS)
     try:
@@ -45,8 +46,10 @@ def examine_service(partner: Partner) -> ServiceSeen:
         if isinstance(trouble, ConfigError):
             raise trouble from failed
         usage, headers = PartnerUsageResponse(), AnswerHeaders()
-    if headers.rate_remaining is not None and headers.rate_remaining <= 0:
-        raise RunMustStop("The key's quota is used up.", ended_by="quota")
+    except RunMustStop as stopped:  # usage is a keyed call, and may be refused for the very quota it tells of
+        if stopped.ended_by != "quota":
+            raise
+        usage, headers = PartnerUsageResponse(), AnswerHeaders(rate_remaining=0, rate_reset=stopped.quota_reset)
     return ServiceSeen(
         version=health.version,
         commit=health.commit,
@@ -55,6 +58,15 @@ def examine_service(partner: Partner) -> ServiceSeen:
         headroom=headers.rate_remaining,
         quota_reset=headers.rate_reset,
     )
+
+
+def refuse_without_quota(seen: ServiceSeen, reserve: int, now: datetime) -> None:
+    """Raise RunMustStop if the quota, less a reserve, is known to leave no calls for a single item."""
+    if seen.headroom is None or seen.headroom - reserve >= CALLS_PER_ITEM:
+        return
+    left = "is used up" if not seen.headroom else f"has {seen.headroom:,} calls left, and {reserve:,} are reserved"
+    when = reset_clause(seen.quota_reset, now)
+    raise RunMustStop(f"The key's quota {left}; {when}.", ended_by="quota", quota_reset=seen.quota_reset)
 
 
 def _explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:

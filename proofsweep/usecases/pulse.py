@@ -34,6 +34,7 @@ def kept_alive(desk: Desk, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
 def _beat_until(over: threading.Event, desk: Desk, legs: Legs, aside: list[Exchange]) -> None:
     try:
         for flushes in count(1):
+            desk.allowance.stop_at_closing()
             desk.note_aside(aside)
             desk.journal.flush()
             if flushes % _FLUSHES_PER_BEAT == 0:

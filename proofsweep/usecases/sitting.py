@@ -14,7 +14,7 @@ from proofsweep.usecases.examine_service import ServiceSeen
 from proofsweep.usecases.pulse import kept_alive
 from proofsweep.usecases.settle_leg import LegEnd, settle_leg
 
-_NOBODY_THERE = {EndedBy.BREAKER, EndedBy.KEY_REFUSED, EndedBy.QUOTA}
+_NOBODY_THERE = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
 @contextmanager
@@ -68,9 +68,11 @@ def _ended_by(desk: Desk) -> EndedBy:
 
 
 def _headroom(desk: Desk) -> int | None:
-    """Ask what is left of the quota, unless it is known that nobody would answer."""
+    """Ask what is left of the quota, unless it is known, or known that nobody would answer."""
     if _ended_by(desk) in _NOBODY_THERE:
         return None
+    if _ended_by(desk) is EndedBy.QUOTA and not desk.allowance.ran_out:
+        return 0  # the partner said so, and is left alone
     try:
         return desk.partner.with_attempts(1).usage(days=1)[1].rate_remaining
     except (CallFailed, RunMustStop):

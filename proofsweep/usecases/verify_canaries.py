@@ -14,6 +14,7 @@ from proofsweep.usecases.desk import Desk
 from proofsweep.usecases.verify_item import verify_item
 
 MOST_CANARIES = 100
+_NO_ROW = -1
 _EXPECTATIONS = frozenset({"accepted", "rejected", *Verdict})
 
 
@@ -52,7 +53,10 @@ def send_ahead(desk: Desk, canaries: Sequence[Canary]) -> None:
     must be known that answers can be had.
     """
     for canary in canaries:
+        if not desk.allowance.admits(_NO_ROW):
+            return
         done = verify_item(canary.item, desk.partner, desk.limits, desk.clock, desk.note_exchange)
+        desk.allowance.leave(_NO_ROW)
         if isinstance(done, Deferred):
             return
         if (wrong := canary.contradiction(done.outcome)) is not None:

@@ -1,0 +1,28 @@
+"""Say before a run begins how far it may go."""
+
+from datetime import datetime
+
+from rich.console import Console
+
+from proofsweep.batch.bounds import Bounds
+from proofsweep.errors import UsageError
+
+
+def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:
+    """Print the bounds, the closing as an absolute instant.
+
+    Raises:
+        UsageError: the window is over already.
+    """
+    told = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
+    told += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
+    told += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
+    if bounds.closes_at is not None and bounds.closes_at <= now:
+        raise UsageError(f"The window is over: it closed at {_instant_text(bounds.closes_at)}.")
+    if told:
+        out.print(f"Stops {' or '.join(told)}", soft_wrap=True)
+
+
+def _instant_text(at: datetime) -> str:
+    here = at.astimezone()
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC" + (f" ({here:%H:%M} {here:%Z})" if here.utcoffset() else "")
