@@ -1,7 +1,5 @@
 """`proofsweep check`: one file now, without Prefect."""
 
-from pathlib import Path
-
 import typer
 
 from cli.exit_codes import ExitCode
@@ -32,8 +30,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def check(
-    audio: Path = typer.Argument(metavar="AUDIO", help="The audio file."),
-    sidecar: Path | None = typer.Argument(
+    audio: str = typer.Argument(metavar="AUDIO", help="The audio file, or a bucket URL of one."),
+    sidecar: str | None = typer.Argument(
         None, metavar="SIDECAR", help="Its sidecar proof file, if it has one: then the pair is verified."
     ),
     config: str | None = Config,
@@ -52,14 +50,14 @@ def check(
     return _CODES[word_for(done.outcome)]
 
 
-def checked(audio: Path, sidecar: Path | None, settings: Settings) -> Finished:
+def checked(audio: str, sidecar: str | None, settings: Settings) -> Finished:
     """Take one file or pair through the service.
 
     Raises:
         ConfigError, ResultsError, RunMustStop: no answer can be had.
     """
     engine = engine_for(settings, read_block)
-    done = check_file(audio, sidecar, engine.partner, engine.limits, utc_now)
+    done = check_file(audio, sidecar, engine.partner, engine.limits, engine.files, clock=utc_now)
     if isinstance(done, Deferred):
         engine.stop.check()
         raise ConfigError("The service gave no answer.")

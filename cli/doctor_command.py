@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import typer
 
@@ -38,7 +37,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def doctor(
-    pair: tuple[Path, Path] | None = typer.Option(
+    pair: tuple[str, str] | None = typer.Option(
         None,
         "--pair",
         metavar="AUDIO SIDECAR",
@@ -64,7 +63,7 @@ def doctor(
     return code
 
 
-def _findings(config: str | None, results: str | None, pair: tuple[Path, Path] | None) -> Iterator[Finding]:
+def _findings(config: str | None, results: str | None, pair: tuple[str, str] | None) -> Iterator[Finding]:
     """Look at one thing after the other; what rests on something that failed is left out."""
     try:
         settings = load_settings(config, results)
@@ -115,7 +114,7 @@ def _see_service(engine: Engine) -> str:
     return f"healthy, version {seen.version or 'not told'}, takes the key; {left}{reset}"
 
 
-def _see_pair(settings: Settings, audio: Path, sidecar: Path) -> Finding:
+def _see_pair(settings: Settings, audio: str, sidecar: str) -> Finding:
     try:
         return _judged(checked(audio, sidecar, settings))
     except ProofsweepError as error:

@@ -15,6 +15,7 @@ from proofsweep.bootstrap.runs import catalog_for, results_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.reporting.history import forecast_for
 from proofsweep.settings import Settings, load_settings
+from proofsweep.storage.files import Files
 from proofsweep.usecases.examine_service import ServiceSeen
 from proofsweep.usecases.survey_catalog import Survey, passed_over, refuse_unnamed_pairs, survey_catalog
 
@@ -25,7 +26,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def plan(
-    catalog: str = typer.Argument(metavar="CATALOG", help="A manifest, a glob of manifests, or a folder."),
+    catalog: str = typer.Argument(
+        metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
+    ),
     deep: bool = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
@@ -37,7 +40,7 @@ def plan(
     """
     settings = load_settings(config, results)
     listing = catalog_for(settings, catalog)
-    survey = survey_catalog(listing, limits_for(settings), deep=deep)
+    survey = survey_catalog(listing, limits_for(settings), deep=Files() if deep else None)
     refuse_unnamed_pairs(survey, settings.service.sidecar_field)
     seen, trouble = _seen(settings)
     cost = forecast_for(results_for(settings), survey.eligible, seen.headroom, seen.quota_reset)

@@ -14,7 +14,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from proofsweep.batch.bounds import duration_of, instant_of
 from proofsweep.contract.limits import SLOT_BYTES
-from proofsweep.errors import ConfigError, UsageError
+from proofsweep.errors import CatalogError, ConfigError, UsageError
+from proofsweep.storage.locations import refuse_credentials
 
 PROFILES = Path(__file__).resolve().parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
@@ -94,8 +95,10 @@ class ResultsSettings(Section):
     def _names_a_place_without_credentials(cls, url: str) -> str:
         if not url.strip():
             raise ValueError("the results store's place is empty")
-        if "://" in url and "@" in urlsplit(url).netloc:
-            raise ValueError("must hold no credentials")
+        try:
+            refuse_credentials(url)
+        except CatalogError:
+            raise ValueError("must hold no credentials") from None
         return url
 
 

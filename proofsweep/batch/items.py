@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 from proofsweep.batch.reasons import Ineligible
 
@@ -23,11 +23,18 @@ class FileFacts:
     version: str
 
 
+class Unlisted(Enum):
+    """Says that nobody looked whether a file is there; what is seen when the item runs counts."""
+
+    UNLISTED = "unlisted"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestRow:
     """One row of a catalog as read.
 
-    Locations are absolute; a path that is not UTF-8 holds Python's surrogate escapes, as `os.fsdecode` makes them.
+    Locations are absolute paths, or bucket URLs with the raw key; a path that is not UTF-8 holds Python's surrogate
+    escapes, as `os.fsdecode` makes them.
 
     Attributes:
         number: 0-based, unique within the catalog.
@@ -46,8 +53,8 @@ class ManifestRow:
     named_sidecar: str = ""
     item_id: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
-    audio_facts: FileFacts | None = None
-    sidecar_facts: FileFacts | None = None
+    audio_facts: FileFacts | Unlisted | None = None
+    sidecar_facts: FileFacts | Unlisted | None = None
     unreadable: str | None = None
 
 

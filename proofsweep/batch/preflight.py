@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 
 from proofsweep.batch.formats import AudioFormat
-from proofsweep.batch.items import FileFacts, ManifestRow, Mode, WorkItem, item_id_of, printable
+from proofsweep.batch.items import FileFacts, ManifestRow, Mode, Unlisted, WorkItem, item_id_of, printable
 from proofsweep.batch.reasons import Ineligible, Reason
 from proofsweep.contract.limits import SLOT_BYTES
 
@@ -36,8 +36,8 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         item_id=item_id_of(row, catalog_name),
         audio=row.audio or "",
         sidecar=row.sidecar,
-        audio_bytes=row.audio_facts.size_bytes if row.audio_facts else None,
-        audio_version=row.audio_facts.version if row.audio_facts else None,
+        audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,
+        audio_version=row.audio_facts.version if isinstance(row.audio_facts, FileFacts) else None,
         tags_json=_tags_json(row),
         ineligible=judge_listing(row, limits),
     )
@@ -52,9 +52,10 @@ def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
     if row.audio_facts is None:
         return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
     mode = Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
-    return judge_size(row.audio_facts, limits.audio(mode)) or (
-        None if row.sidecar is None else _judge_sidecar(row.sidecar_facts, limits)
-    )
+    unfit = None if isinstance(row.audio_facts, Unlisted) else judge_size(row.audio_facts, limits.audio(mode))
+    if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
+        return unfit
+    return _judge_sidecar(row.sidecar_facts, limits)
 
 
 def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:

@@ -21,6 +21,9 @@ class Reason(StrEnum):
     NOT_WAV = "not_wav"
     UNLISTED_FORMAT = "unlisted_format"
     UNREADABLE_FILE = "unreadable_file"
+    SOURCE_FORBIDDEN = "source_forbidden"
+    SOURCE_UNAVAILABLE = "source_unavailable"
+    ARCHIVED = "archived"
     SOURCE_CHANGED = "source_changed"
     SLOT_REFUSED = "slot_refused"
     TIMEOUT = "timeout"
@@ -53,6 +56,9 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         Reason.NOT_WAV: "ask the supplier for a credentialed WAV, or for this file's sidecar",
         Reason.UNLISTED_FORMAT: "ask the supplier for WAV, or for AIFF, CAF, MP3 or M4A with a sidecar",
         Reason.UNREADABLE_FILE: "make the file readable for the user that runs proofsweep",
+        Reason.SOURCE_FORBIDDEN: "ask the bucket's owner for read access to this object, or correct its location",
+        Reason.SOURCE_UNAVAILABLE: "verify again; the bucket did not give this object",
+        Reason.ARCHIVED: "ask the bucket's owner to restore the object from its archive tier, then verify again",
         Reason.SOURCE_CHANGED: "let the delivery finish, then verify again",
         Reason.SLOT_REFUSED: "verify again; if it stays, report the request IDs to the partner",
         Reason.TIMEOUT: "verify again; the service did not answer in time",

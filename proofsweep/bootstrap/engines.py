@@ -22,6 +22,7 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.errors import ConfigError
 from proofsweep.settings import ServiceSettings, Settings, environment
+from proofsweep.storage.files import Files
 from proofsweep.storage.key_bindings import check_key
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.examine_service import ServiceSeen, examine_service, refuse_without_quota
@@ -42,6 +43,7 @@ class Engine:
     partner: Partner
     stop: StopSwitch
     limits: SizeLimits
+    files: Files
     workers: ThreadPoolExecutor
     aside: list[Exchange] = field(default_factory=list)
     _seen: ServiceSeen | None = None
@@ -135,6 +137,7 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
         partner=Partner(sidecar_field=settings.service.sidecar_field, talk=Conversation(line, aside.append)),
         stop=stop,
         limits=limits_for(settings),
+        files=Files(),
         workers=ThreadPoolExecutor(settings.pace.workers, thread_name_prefix="verify"),
         aside=aside,
     )

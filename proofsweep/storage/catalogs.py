@@ -1,4 +1,4 @@
-"""What is to be verified: a manifest, a glob of manifests, or a folder, all read in the same way."""
+"""What is to be verified: a manifest, a glob of manifests or a folder, here or in a bucket, all read in one way."""
 
 import glob
 import os
@@ -12,13 +12,13 @@ from proofsweep.batch.items import ManifestRow
 from proofsweep.batch.pairing import SidecarNames
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.audio import sniff
-from proofsweep.storage.local_files import LocalFiles
-from proofsweep.storage.locations import one_line, path_of, path_within
+from proofsweep.storage.bucket_globs import matches_of
+from proofsweep.storage.files import Files
+from proofsweep.storage.locations import is_bucket, one_line, path_of, path_within, root_and_key
 from proofsweep.storage.manifests import Manifests
 from proofsweep.storage.passed_over import PassedOver
 from proofsweep.storage.records import is_manifest_name
 from proofsweep.storage.scans import FolderScan, is_audio_name
-from proofsweep.storage.sources import Source
 
 
 class Catalog(Protocol):
@@ -45,60 +45,78 @@ class Catalog(Protocol):
         ...
 
 
-def open_catalog(location: str, *, sidecar_names: Sequence[str]) -> Catalog:
-    """Open a catalog: a path or `file://` URL of a manifest or a folder, or a glob of manifests.
+def open_catalog(location: str, *, sidecar_names: Sequence[str], files: Files | None = None) -> Catalog:
+    """Open a catalog: a path, `file://` URL or bucket URL of a manifest, a folder or prefix, or a glob of manifests.
 
     Args:
         location: relative to the working folder. A path that exists is never taken as a glob.
         sidecar_names: the patterns by which a folder's sidecars are found; a manifest names its own.
+        files: where its files lie; by default this machine and the buckets that it may reach.
 
     Raises:
         CatalogError: it cannot be read as a catalog; one line, which says what to do.
     """
     if not location:
         raise CatalogError("the catalog's location is empty")
-    source = LocalFiles()
+    files = files or Files()
     path = path_of(location, str(Path.cwd()))
+    if is_bucket(path):
+        return _in_bucket(path, files, SidecarNames(sidecar_names))
     if posixpath.isdir(path):
-        return _folder(path, source, SidecarNames(sidecar_names))
+        return _folder(path, files, SidecarNames(sidecar_names))
     if posixpath.lexists(path):
-        return _manifests(path, posixpath.dirname(path), [path], source)
+        return _manifests(path, posixpath.dirname(path), [path], files)
     if glob.has_magic(path):
-        return _globbed(path, source)
+        return _globbed(path, files)
     raise CatalogError(f"{one_line(path)}: there is no such file or folder")
 
 
-def _folder(path: str, source: Source, sidecar_names: SidecarNames) -> FolderScan:
+def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
+    """Take the object of that name, else a pattern, else a prefix under which something is."""
+    try:
+        if not url.endswith("/") and files.facts(url) is not None:
+            return _manifests(url, posixpath.dirname(url), [url], files)
+        if glob.has_magic(root_and_key(url)[1]):
+            folder, urls = matches_of(url, files.buckets)
+            return _manifests(url, folder, urls, files)
+        if next(files.buckets.listed(url), None) is None:
+            raise CatalogError(f"{one_line(url)}: there is no such object, and none below it")
+    except SourceError as error:
+        raise CatalogError(f"{one_line(url)}: {error.message}") from error
+    return FolderScan(url.rstrip("/"), files, sidecar_names)
+
+
+def _folder(path: str, files: Files, sidecar_names: SidecarNames) -> FolderScan:
     try:
         os.scandir(path).close()
     except OSError as error:
         raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
-    return FolderScan(path, source, sidecar_names)
+    return FolderScan(path, files, sidecar_names)
 
 
-def _globbed(path: str, source: Source) -> Manifests:
+def _globbed(path: str, files: Files) -> Manifests:
     """Read the part of a pattern that exists as it stands literally: brackets are common in the names of folders."""
     folder = posixpath.dirname(path)
     while not posixpath.isdir(folder):
         folder = posixpath.dirname(folder)
     matches = glob.glob(path_within(path, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
     matches.sort(key=os.fsencode)
-    return _manifests(path, folder, [posixpath.join(folder, match) for match in matches], source)
+    return _manifests(path, folder, [posixpath.join(folder, match) for match in matches], files)
 
 
-def _manifests(location: str, folder: str, paths: Sequence[str], source: Source) -> Manifests:
+def _manifests(location: str, folder: str, paths: Sequence[str], files: Files) -> Manifests:
     if not paths:
         raise CatalogError(f"{one_line(location)}: no manifest matches")
     for path in paths:
-        _must_be_manifest(path, source)
-    manifests = Manifests(location, folder, paths, source)
+        _must_be_manifest(path, files)
+    manifests = Manifests(location, folder, paths, files)
     manifests.check()
     return manifests
 
 
-def _must_be_manifest(path: str, source: Source) -> None:
+def _must_be_manifest(path: str, files: Files) -> None:
     try:
-        file = source.open(path)
+        file = files.open(path)
         if file is None:
             raise CatalogError(f"{one_line(path)}: the link leads to nothing")
         with file:

@@ -1,18 +1,20 @@
-"""From two locations to a catalog's row: what their source knows of them without opening them."""
+"""From two locations to a catalog's row: what is known of them without opening them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from proofsweep.batch.items import FileFacts, ManifestRow
+from proofsweep.batch.items import FileFacts, ManifestRow, Unlisted
 from proofsweep.errors import SourceError
 from proofsweep.storage.locations import path_within
-from proofsweep.storage.sources import Source
+
+FactsOf = Callable[[str], FileFacts | Unlisted | None]
+"""Gives what is known of a file at a location; None when there is none, SourceError when it cannot be had."""
 
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
 def listed_row(
-    source: Source,
+    facts_of: FactsOf,
     folder: str,
     *,
     number: int,
@@ -22,8 +24,8 @@ def listed_row(
     tags: Mapping[str, str] = _NO_TAGS,
 ) -> ManifestRow:
     """Make a row with the facts of its files, named as seen from the catalog's folder."""
-    audio_facts, audio_trouble = _facts(source, audio, "audio")
-    sidecar_facts, sidecar_trouble = _facts(source, sidecar, "sidecar")
+    audio_facts, audio_trouble = _facts(facts_of, audio, "audio")
+    sidecar_facts, sidecar_trouble = _facts(facts_of, sidecar, "sidecar")
     return ManifestRow(
         number=number,
         audio=audio,
@@ -38,10 +40,10 @@ def listed_row(
     )
 
 
-def _facts(source: Source, location: str | None, role: str) -> tuple[FileFacts | None, str | None]:
+def _facts(facts_of: FactsOf, location: str | None, role: str) -> tuple[FileFacts | Unlisted | None, str | None]:
     if location is None:
         return None, None
     try:
-        return source.facts(location), None
+        return facts_of(location), None
     except SourceError as error:
         return None, f"Of the {role}: {error.message}"

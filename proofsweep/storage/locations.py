@@ -1,4 +1,4 @@
-"""From what a person wrote to where a file is: paths and `file://` URLs, relative to the manifest's own folder."""
+"""From what a person wrote to where a file is: a path, or a URL of a file or an object, relative to the manifest."""
 
 import os
 import posixpath
@@ -8,18 +8,29 @@ from urllib.parse import unquote_to_bytes
 from proofsweep.batch.items import printable
 from proofsweep.errors import CatalogError
 
+BUCKETS = frozenset({"s3", "gs", "az", "abfs", "abfss"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_BUCKETS = frozenset({"s3", "gs", "az", "abfs", "abfss", "wasb", "wasbs"})
+_SIGNED = re.compile(
+    r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
+    re.IGNORECASE,
+)
 
 
 def path_of(written: str, folder: str) -> str:
-    """Give the absolute path that was meant, without asking whether anything is there.
+    """Give the absolute path or bucket URL that was meant, without asking whether anything is there.
+
+    Bucket URLs hold the raw key: nothing in them is an escape.
 
     Raises:
-        CatalogError: it is a URL of another kind than `file:`.
+        CatalogError: it is a URL of another kind, or holds credentials, which the message does not repeat.
     """
     if scheme := _SCHEME.match(written):
+        refuse_credentials(written)
+        if scheme[1].lower() in BUCKETS:
+            return _bucket_url(scheme[1].lower(), written[scheme.end() :])
         written = _path_in_url(written, scheme[1].lower())
+    elif is_bucket(folder) and not written.startswith("/"):
+        return _url_below(folder, written)
     path = posixpath.join(folder, written)
     # What `..` means behind a link is for the system to say, so such a path stays as it is written.
     return path if ".." in path else posixpath.normpath(path)
@@ -27,7 +38,7 @@ def path_of(written: str, folder: str) -> str:
 
 def path_within(path: str, folder: str) -> str:
     """Name a path as seen from a folder: the same on every machine; absolute where it lies outside."""
-    plain = posixpath.normpath(path) if ".." in path else path
+    plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path
     base = folder if folder.endswith("/") else folder + "/"
     return plain.removeprefix(base)
 
@@ -37,11 +48,52 @@ def one_line(location: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(location))
 
 
+def is_bucket(location: str) -> bool:
+    """Say whether an absolute location lies in a bucket."""
+    scheme, has_scheme, _ = location.partition("://")
+    return bool(has_scheme) and scheme.lower() in BUCKETS
+
+
+def root_and_key(url: str) -> tuple[str, str]:
+    """Take a bucket's URL apart: `s3://bucket` and the raw key, empty for the bucket itself."""
+    scheme, _, rest = url.partition("://")
+    bucket, _, key = rest.partition("/")
+    return f"{scheme}://{bucket}", key
+
+
+def refuse_credentials(url: str) -> None:
+    """Raise CatalogError if a URL holds a password or a signature; in Azure's `container@account` there is none."""
+    scheme, _, rest = url.partition("://")
+    user, has_user, _ = rest.partition("/")[0].rpartition("@")
+    if has_user and (":" in user or scheme.lower() not in {"abfs", "abfss"}):
+        raise CatalogError(f"a {scheme}:// URL holds a user name or password; give credentials as docs/buckets.md says")
+    if signed := _SIGNED.search(url):
+        shown = one_line(url[: signed.start()].partition("?")[0])
+        raise CatalogError(f"{shown}: the URL holds a signature; give credentials as docs/buckets.md says")
+
+
+def _bucket_url(scheme: str, rest: str) -> str:
+    if not rest.partition("/")[0]:
+        raise CatalogError(f"{scheme}://{one_line(rest)}: names no bucket")
+    return f"{scheme}://{rest}"
+
+
+def _url_below(folder: str, written: str) -> str:
+    """Resolve `.` and `..` as a person means them; a bucket has no links, and an empty part is a part of the key."""
+    root, key = root_and_key(folder)
+    parts = key.split("/") if key else []
+    for part in written.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part != ".":
+            parts.append(part)
+    return "/".join([root, *parts])
+
+
 def _path_in_url(url: str, scheme: str) -> str:
-    if scheme in _BUCKETS:
-        raise CatalogError(f"{one_line(url)}: buckets are not read by this version")
     if scheme != "file":
-        raise CatalogError(f"{one_line(url)}: {scheme} URLs are not read; give paths or file:// URLs")
+        kinds = ", ".join(f"{each}://" for each in sorted(BUCKETS))
+        raise CatalogError(f"{one_line(url)}: {scheme} URLs are not read; give paths, file:// URLs or {kinds}")
     host, slash, path = url[len("file://") :].partition("/")
     if host not in ("", "localhost"):
         raise CatalogError(f"{one_line(url)}: names another machine, {one_line(host)}; write file:/// for this one")

@@ -5,15 +5,20 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from proofsweep.batch.items import ManifestRow, printable
-from proofsweep.errors import CatalogError
-from proofsweep.storage.listing import listed_row
-from proofsweep.storage.locations import one_line, path_of
+from proofsweep.batch.items import FileFacts, ManifestRow, Unlisted, printable
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.storage.files import Files
+from proofsweep.storage.listing import FactsOf, listed_row
+from proofsweep.storage.locations import is_bucket, one_line, path_of
+from proofsweep.storage.open_bytes import buffered
 from proofsweep.storage.passed_over import PassedOver
 from proofsweep.storage.records import records_of
 from proofsweep.storage.sources import Source
+
+if TYPE_CHECKING:
+    from proofsweep.storage.wanted_objects import WantedObjects
 
 _AUDIO = ("audio", "path")
 _PIECE_BYTES = 1024 * 1024
@@ -53,25 +58,32 @@ class Manifests:
 
     kind = "manifest"
 
-    def __init__(self, location: str, folder: str, paths: Sequence[str], source: Source) -> None:
+    def __init__(self, location: str, folder: str, paths: Sequence[str], files: Files) -> None:
         self.name = printable(posixpath.basename(location))
         self.location = printable(location)
         self.passed_over = PassedOver()
         self._folder = folder
         self._paths = paths
-        self._source = source
+        self._files = files
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Read the manifests from the start, and look at each file that they name.
+        """Read the manifests from the start, and look at each file that they name; at objects by listing them once.
 
         Raises:
             CatalogError: where a manifest cannot be read further, or at the end when there was no row.
         """
         numbers = count()
-        for path in self._paths:
-            folder = posixpath.dirname(path)
-            for columns, cells in _table(path):
-                yield self._row(next(numbers), columns, cells, folder)
+        facts_of = self._looking()
+        for audio, sidecar, columns, cells in self._records():
+            yield listed_row(
+                facts_of,
+                self._folder,
+                number=next(numbers),
+                audio=audio,
+                sidecar=sidecar,
+                item_id=_cell(cells, columns.item_id),
+                tags={name: cells[index] for name, index in columns.tags.items() if cells[index]},
+            )
         if next(numbers) == 0:
             raise CatalogError(f"{one_line(self.location)}: there is no row in it")
 
@@ -79,34 +91,58 @@ class Manifests:
         """Give the hex SHA-256 of the manifests' bytes."""
         digest = hashlib.sha256()
         for path in self._paths:
-            with Path(path).open("rb") as file:
-                while piece := file.read(_PIECE_BYTES):
-                    digest.update(piece)
+            try:
+                file = self._files.open(path)
+                if file is None:
+                    raise CatalogError(f"{one_line(path)}: is not there any more")
+                with buffered(file) as content:
+                    while piece := content.read(_PIECE_BYTES):
+                        digest.update(piece)
+            except SourceError as error:
+                raise CatalogError(f"{one_line(path)}: cannot be read. {error.message}") from error
         return digest.hexdigest()
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError when that fails or when there is no audio column."""
         for path in self._paths:
-            next(_table(path), None)
+            next(_table(path, self._files), None)
 
-    def _row(self, number: int, columns: Columns, cells: Sequence[str], folder: str) -> ManifestRow:
-        audio = _cell(cells, columns.audio)
-        sidecar = _cell(cells, columns.sidecar)
-        return listed_row(
-            self._source,
-            self._folder,
-            number=number,
-            audio=audio and path_of(audio, folder),
-            sidecar=sidecar and path_of(sidecar, folder),
-            item_id=_cell(cells, columns.item_id),
-            tags={name: cells[index] for name, index in columns.tags.items() if cells[index]},
-        )
+    def _records(self) -> Iterator[tuple[str | None, str | None, Columns, Sequence[str]]]:
+        """Give the locations of each row's files, and the row's cells."""
+        for path in self._paths:
+            folder = posixpath.dirname(path)
+            for columns, cells in _table(path, self._files):
+                audio, sidecar = _cell(cells, columns.audio), _cell(cells, columns.sidecar)
+                yield audio and path_of(audio, folder), sidecar and path_of(sidecar, folder), columns, cells
+
+    def _looking(self) -> FactsOf:
+        """Look at files of this machine one by one; the first object has all objects of the manifests listed."""
+        wanted: WantedObjects | None = None
+
+        def facts_of(location: str) -> FileFacts | Unlisted | None:
+            nonlocal wanted
+            if not is_bucket(location):
+                return self._files.facts(location)
+            if wanted is None:
+                wanted = self._list_objects()
+            return wanted.facts(location)
+
+        return facts_of
+
+    def _list_objects(self) -> "WantedObjects":
+        from proofsweep.storage.wanted_objects import WantedObjects  # noqa: PLC0415 - where there is a bucket at all
+
+        locations = (each for record in self._records() for each in record[:2] if each and is_bucket(each))
+        try:
+            return WantedObjects(locations, self._files.buckets)
+        except SourceError as error:
+            raise CatalogError(f"{one_line(self.location)}: its objects cannot be listed. {error.message}") from error
 
 
-def _table(path: str) -> Iterator[tuple[Columns, Sequence[str]]]:
+def _table(path: str, source: Source) -> Iterator[tuple[Columns, Sequence[str]]]:
     """Give each record with its columns, which may differ from one JSON line to the next."""
     known: dict[tuple[str, ...], Columns] = {}
-    for header, cells in records_of(path):
+    for header, cells in records_of(path, source):
         columns = known.get(header)
         if columns is None:
             columns = known[header] = Columns.of(header)

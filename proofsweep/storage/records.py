@@ -2,6 +2,7 @@
 
 import codecs
 import csv
+import errno
 import gzip
 import json
 import os
@@ -11,15 +12,17 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from io import BufferedReader, TextIOWrapper
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.errors import CatalogError
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.storage.local_files import LocalFiles
 from proofsweep.storage.locations import one_line
+from proofsweep.storage.open_bytes import buffered
+from proofsweep.storage.sources import Source
 
 Record = tuple[tuple[str, ...], Sequence[str]]
 """Column names, and as many cells; what is absent or null is an empty text."""
@@ -29,6 +32,7 @@ _GZIP = b"\x1f\x8b"
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = ",;\t"
 _BATCH_ROWS = 8192
+_LOCAL = LocalFiles()
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
 
 
@@ -37,7 +41,7 @@ def is_manifest_name(path: str) -> bool:
     return _suffix_of(path) in _READERS
 
 
-def records_of(path: str) -> Iterator[Record]:
+def records_of(path: str, source: Source = _LOCAL) -> Iterator[Record]:
     """Read a manifest from its start, packed with gzip or not.
 
     Raises:
@@ -45,12 +49,17 @@ def records_of(path: str) -> Iterator[Record]:
     """
     read = _READERS[_suffix_of(path)]
     try:
-        with Path(path).open("rb") as plain:
+        file = source.open(path)
+        if file is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        with buffered(file) as plain:
             if plain.peek(len(_GZIP)).startswith(_GZIP):
                 with gzip.GzipFile(fileobj=plain) as unpacked:
                     yield from read(unpacked)
             else:
                 yield from read(plain)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: cannot be read as a manifest. {error.message}") from error
     except _BROKEN as error:
         because = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise CatalogError(f"{one_line(path)}: cannot be read as a manifest: {one_line(because)}") from error

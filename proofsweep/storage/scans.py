@@ -1,4 +1,4 @@
-"""A folder as a catalog: every audio file below it is a row, paired with the sidecar beside it."""
+"""A folder or a bucket's prefix as a catalog: every audio file below is a row, paired with the sidecar beside it."""
 
 import hashlib
 import posixpath
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 
 from proofsweep.batch.formats import AudioFormat
-from proofsweep.batch.items import FileFacts, ManifestRow, printable, raw_bytes
+from proofsweep.batch.items import FileFacts, ManifestRow, Unlisted, printable, raw_bytes
 from proofsweep.batch.pairing import SidecarNames, Sidecars
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.audio import sniff
@@ -40,14 +40,17 @@ class FolderScan:
         """Walk the folder and give its audio; `passed_over` is true once all of it was taken.
 
         Raises:
-            CatalogError: at the end, when there was no audio at all.
+            CatalogError: it cannot be listed; or at the end, when there was no audio at all.
         """
         self.passed_over, self._listing, self._walked = PassedOver(), hashlib.sha256(), False
         numbers = count()
-        for folder in self._source.walk(self._path):
-            for row in self._rows_in(folder, numbers):
-                self._listing.update(_listed(row))
-                yield row
+        try:
+            for folder in self._source.walk(self._path):
+                for row in self._rows_in(folder, numbers):
+                    self._listing.update(_listed(row))
+                    yield row
+        except SourceError as error:
+            raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
         if next(numbers) == 0:
             raise CatalogError(f"{one_line(self._path)}: no audio in this folder; passed over: {self.passed_over}")
         self._walked = True
@@ -67,7 +70,7 @@ class FolderScan:
             path = posixpath.join(folder.location, name)
             cause = self._why_no_row(path)
             if cause is None:
-                yield self._row(next(numbers), path, sidecars.claim(name))
+                yield self._row(next(numbers), folder, name, sidecars.claim(name))
             else:
                 self._note(cause, folder, [name])
         self._note(Cause.NOT_AUDIO, folder, folder.hidden)
@@ -87,13 +90,17 @@ class FolderScan:
         except SourceError:
             return Cause.UNREADABLE
 
-    def _row(self, number: int, path: str, sidecar_name: str | None) -> ManifestRow:
-        sidecar = None if sidecar_name is None else posixpath.join(posixpath.dirname(path), sidecar_name)
-        return listed_row(self._source, self._path, number=number, audio=path, sidecar=sidecar)
+    def _row(self, number: int, folder: Folder, name: str, sidecar_name: str | None) -> ManifestRow:
+        def facts_of(path: str) -> FileFacts | None:
+            return folder.known.get(posixpath.basename(path)) or self._source.facts(path)
+
+        audio = posixpath.join(folder.location, name)
+        sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
+        return listed_row(facts_of, self._path, number=number, audio=audio, sidecar=sidecar)
 
     def _note(self, cause: Cause, folder: Folder, names: Iterable[str]) -> None:
         for name in names:
-            path = posixpath.normpath(posixpath.join(folder.location, name))
+            path = folder.location if name == "." else posixpath.join(folder.location, name)
             self.passed_over.note(cause, one_line(path_within(path, self._path)))
 
 
@@ -108,5 +115,5 @@ def _listed(row: ManifestRow) -> bytes:
     return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
 
-def _version(facts: FileFacts | None) -> str:
-    return "" if facts is None else facts.version
+def _version(facts: FileFacts | Unlisted | None) -> str:
+    return facts.version if isinstance(facts, FileFacts) else ""

@@ -1,6 +1,6 @@
-"""The port to where a catalog's files lie: what is asked of a folder tree, and later of a bucket."""
+"""The port to where a catalog's files lie: what is asked of a folder tree, and of a bucket."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
@@ -18,12 +18,14 @@ class Folder:
         hidden: names of files and folders that begin with a dot; such folders are not walked.
         unreadable: names of entries that are neither file nor folder; `.` when the folder itself cannot be read or
             leads back to one that holds it.
+        known: facts of files by name, where they came with the names.
     """
 
     location: str
     files: list[str]
     hidden: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    known: Mapping[str, FileFacts] = field(default_factory=dict)
 
 
 class OpenFile(Protocol):

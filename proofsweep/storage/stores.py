@@ -5,7 +5,8 @@ import secrets
 from pathlib import Path
 from typing import Protocol
 
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.errors import CatalogError, NameTaken, ResultsError
+from proofsweep.storage.locations import BUCKETS, is_bucket, path_of
 
 
 class Store(Protocol):
@@ -98,17 +99,25 @@ class FolderStore:
 
 
 def open_store(url: str) -> Store:
-    """Open the results store at a folder's path or `file://` URL; nothing is made yet.
+    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or asked yet.
 
     Raises:
-        ResultsError: the location is of a kind that cannot be written.
+        ResultsError: the location is of a kind that cannot be written, or holds credentials.
     """
     scheme, has_scheme, rest = url.partition("://")
     if not has_scheme:
         return FolderStore(Path(url).expanduser().absolute())
     if scheme == "file":
         return FolderStore(Path(rest).absolute())
-    raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder.")
+    if is_bucket(url):
+        from proofsweep.storage.bucket_store import BucketStore  # noqa: PLC0415 - a folder has no need
+
+        try:
+            return BucketStore(path_of(url, "/"))
+        except CatalogError as error:
+            raise ResultsError(f"The results store cannot be used: {error.message}.") from error
+    kinds = ", ".join(f"{each}://" for each in sorted(BUCKETS))
+    raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
 
 
 def _was_created(path: Path, content: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Verify one file now: the same steps as in a run, and the same row, but nothing is stored."""
 
+import posixpath
 from pathlib import Path
 
 from proofsweep.batch.items import FileFacts, ManifestRow, WorkItem
@@ -7,34 +8,41 @@ from proofsweep.batch.outcomes import Deferred, Finished
 from proofsweep.batch.preflight import SizeLimits, work_item_of
 from proofsweep.client.partner import Partner
 from proofsweep.errors import SourceError
-from proofsweep.storage.local_files import LocalFiles
+from proofsweep.storage.files import Files
+from proofsweep.storage.locations import path_of
 from proofsweep.usecases.verify_item import Clock, verify_item
 
 
 def check_file(
-    audio: Path, sidecar: Path | None, partner: Partner, limits: SizeLimits, clock: Clock
+    audio: str, sidecar: str | None, partner: Partner, limits: SizeLimits, files: Files, *, clock: Clock
 ) -> Finished | Deferred:
-    """Take one file, or one pair, through the core flow; an ineligible one costs no call."""
-    return verify_item(_item(audio, sidecar, limits), partner, limits, clock)
+    """Take one file, or one pair, through the core flow; an ineligible one costs no call.
+
+    Raises:
+        CatalogError: a location is a URL of a kind that is not read, or holds credentials.
+    """
+    return verify_item(_item(audio, sidecar, limits, files), partner, limits, files, clock=clock)
 
 
-def _item(audio: Path, sidecar: Path | None, limits: SizeLimits) -> WorkItem:
-    facts, unreadable = _facts(audio)
+def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+    here = str(Path.cwd())
+    place, sidecar_place = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
+    facts, unreadable = _facts(files, place)
     row = ManifestRow(
         number=0,
-        audio=str(audio.absolute()),
-        sidecar=None if sidecar is None else str(sidecar.absolute()),
-        named_audio=audio.name,
-        named_sidecar="" if sidecar is None else sidecar.name,
+        audio=place,
+        sidecar=sidecar_place,
+        named_audio=posixpath.basename(place),
+        named_sidecar="" if sidecar_place is None else posixpath.basename(sidecar_place),
         audio_facts=facts,
-        sidecar_facts=None if sidecar is None else _facts(sidecar)[0],
+        sidecar_facts=None if sidecar_place is None else _facts(files, sidecar_place)[0],
         unreadable=unreadable,
     )
-    return work_item_of(row, audio.name, limits)
+    return work_item_of(row, posixpath.basename(place), limits)
 
 
-def _facts(path: Path) -> tuple[FileFacts | None, str | None]:
+def _facts(files: Files, location: str) -> tuple[FileFacts | None, str | None]:
     try:
-        return LocalFiles().facts(str(path.absolute())), None
+        return files.facts(location), None
     except SourceError as error:
         return None, error.message

@@ -19,6 +19,7 @@ from proofsweep.batch.storms import StormWatch, suspicion
 from proofsweep.client.partner import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop
+from proofsweep.storage.files import Files
 from proofsweep.storage.journal import Journal
 from proofsweep.storage.past_answers import PastAnswers
 from proofsweep.storage.results import Results
@@ -47,6 +48,7 @@ class Desk:
     partner: Partner
     stop: StopSwitch
     limits: SizeLimits
+    files: Files
     workers: Executor
     clock: Clock
     storms: StormWatch
@@ -80,7 +82,9 @@ class Desk:
         """Verify one item and write it down; None when it must wait: for another leg, or held back as doubtful."""
         if self.stop.reason is not None or not (item.ineligible or self.allowance.admits(item.manifest_row)):
             return None
-        done = verify_item(item, self.partner, self.limits, self.clock, self._noting(item.manifest_row))
+        done = verify_item(
+            item, self.partner, self.limits, self.files, clock=self.clock, note=self._noting(item.manifest_row)
+        )
         self.allowance.leave(item.manifest_row)
         self.tally.note(done)
         if isinstance(done, Deferred):

@@ -10,6 +10,7 @@ from proofsweep.batch.reasons import Ineligible, Reason
 from proofsweep.errors import ConfigError, SourceError
 from proofsweep.storage.audio import open_audio
 from proofsweep.storage.catalogs import Catalog
+from proofsweep.storage.files import Files
 
 
 @dataclass(slots=True)
@@ -45,17 +46,17 @@ class Survey:
         self.audio_bytes += size
 
 
-def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: bool = False) -> Survey:
+def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None = None) -> Survey:
     """Read a catalog once and count.
 
     Args:
         catalog: what to read.
         limits: largest sizes that are sent.
-        deep: also open every file that would be sent, and judge it by its content.
+        deep: where to open every file that would be sent, to judge it by its content too; None to open none.
     """
     survey = Survey()
     for item in items_of(catalog, limits):
-        judged, audio_format = _look_into(item) if deep else (item, format_by_name(item))
+        judged, audio_format = _look_into(item, deep) if deep else (item, format_by_name(item))
         survey.note(judged, audio_format, limits.one_file)
     return survey
 
@@ -90,11 +91,11 @@ def passed_over(catalog: Catalog) -> dict[str, int]:
     return {cause: count for cause, count in counts.items() if count}
 
 
-def _look_into(item: WorkItem) -> tuple[WorkItem, str]:
+def _look_into(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
     if item.ineligible is not None:
         return item, format_by_name(item)
     try:
-        with open_audio(item.audio) as audio:
+        with open_audio(item.audio, files) as audio:
             unfit = judge_content(audio.audio_format, item.mode)
             return replace(item, ineligible=unfit), str(audio.audio_format)
     except SourceError as error:

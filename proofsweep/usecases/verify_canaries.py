@@ -55,7 +55,9 @@ def send_ahead(desk: Desk, canaries: Sequence[Canary]) -> None:
     for canary in canaries:
         if not desk.allowance.admits(_NO_ROW):
             return
-        done = verify_item(canary.item, desk.partner, desk.limits, desk.clock, desk.note_exchange)
+        done = verify_item(
+            canary.item, desk.partner, desk.limits, desk.files, clock=desk.clock, note=desk.note_exchange
+        )
         desk.allowance.leave(_NO_ROW)
         if isinstance(done, Deferred):
             return

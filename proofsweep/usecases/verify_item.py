@@ -13,6 +13,7 @@ from proofsweep.batch.reasons import Ineligible, Reason
 from proofsweep.client.partner import Partner
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, SourceError
 from proofsweep.storage.audio import AudioFile, open_audio, read_sidecar
+from proofsweep.storage.files import Files
 
 Clock = Callable[[], datetime]
 
@@ -30,6 +31,8 @@ def verify_item(
     item: WorkItem,
     partner: Partner,
     limits: SizeLimits,
+    files: Files,
+    *,
     clock: Clock,
     note: Callable[[Exchange], None] = lambda _exchange: None,
 ) -> Finished | Deferred:
@@ -39,6 +42,7 @@ def verify_item(
         item: planned; if it is ineligible already, no call is made.
         partner: the service.
         limits: largest sizes that are sent.
+        files: where audio and sidecars are read.
         clock: gives the time in UTC.
         note: is told of each exchange at once; an item may take minutes, and its request IDs must outlive a crash.
     """
@@ -51,7 +55,7 @@ def verify_item(
     reading = _Reading()
     started_at = clock()
     try:
-        outcome = item.ineligible or _outcome(item, partner.in_new_conversation(record), limits, reading)
+        outcome = item.ineligible or _outcome(item, partner.in_new_conversation(record), limits, files, reading)
     except RunMustStop:
         return Deferred(item, exchanges)
     return Finished(
@@ -64,15 +68,15 @@ def verify_item(
     )
 
 
-def _outcome(item: WorkItem, partner: Partner, limits: SizeLimits, reading: _Reading) -> Outcome:
+def _outcome(item: WorkItem, partner: Partner, limits: SizeLimits, files: Files, reading: _Reading) -> Outcome:
     try:
-        with open_audio(item.audio) as audio:
+        with open_audio(item.audio, files) as audio:
             reading.audio = audio
             unfit = judge_size(audio.facts, limits.audio(item.mode)) or judge_content(audio.audio_format, item.mode)
             if unfit is not None:
                 return unfit
             if item.sidecar is not None:
-                reading.sidecar = read_sidecar(item.sidecar, limits.sidecar)
+                reading.sidecar = read_sidecar(item.sidecar, limits.sidecar, files)
             return outcome_of(_answer(partner, reading, audio))
     except SourceError as error:
         return _of_source(error)

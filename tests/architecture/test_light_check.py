@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-HEAVY = ("prefect", "pyarrow", "pandas", "duckdb", "sandbox")
+HEAVY = ("prefect", "pyarrow", "pandas", "duckdb", "obstore", "boto3", "sandbox")
 
 
 def test_checking_one_file_loads_neither_prefect_nor_arrow() -> None:

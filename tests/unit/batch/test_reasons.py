@@ -11,7 +11,7 @@ def test_every_reason_and_every_bad_verdict_has_a_remedy() -> None:
     assert set(REMEDIES) == {*Reason, *Verdict} - {Verdict.VALID}
 
 
-@pytest.mark.parametrize("reason", ["http_422", "source_forbidden", ""])
+@pytest.mark.parametrize("reason", ["http_422", "a_future_slug", ""])
 def test_a_reason_that_we_have_no_word_for_gets_the_general_one(reason: str) -> None:
     """Statuses are reasons too, and there are many."""
     assert remedy_for(reason).startswith("verify again")

@@ -111,13 +111,3 @@ def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: py
 
     with pytest.raises(CatalogError, match="location is empty"):
         opened("")
-
-
-def test_a_bucket_is_refused_also_inside_a_manifest(drop: Path) -> None:
-    """Until buckets can be read, a row that names one stops the plan rather than looking like a missing file."""
-    (drop / "bucket.csv").write_text("audio\ns3://bucket/a.wav\n")
-
-    with pytest.raises(CatalogError, match="buckets are not read by this version"):
-        opened("s3://bucket/drop")
-    with pytest.raises(CatalogError, match="buckets are not read by this version"):
-        list(opened(drop / "bucket.csv").rows())

@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.batch.items import ManifestRow
 from proofsweep.errors import CatalogError
-from proofsweep.storage.local_files import LocalFiles
+from proofsweep.storage.files import Files
 from proofsweep.storage.manifests import Columns, Manifests
 
 
@@ -17,7 +17,7 @@ def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:
     paths = [folder / f"{number}-{name}" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_text(content)
-    return Manifests(str(paths[0]), str(folder), [str(path) for path in paths], LocalFiles())
+    return Manifests(str(paths[0]), str(folder), [str(path) for path in paths], Files())
 
 
 def rows_of(folder: Path, content: str, name: str = "m.csv") -> list[ManifestRow]:
