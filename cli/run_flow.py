@@ -14,7 +14,7 @@ from cli.progress import watched
 from cli.screen import console, print_json, print_summary
 from proofsweep.batch.bounds import Bounds
 from proofsweep.bootstrap.runs import results_for
-from proofsweep.errors import RunMustStop
+from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_seen import RunSeen
 from proofsweep.reporting.summary import json_of
@@ -99,6 +99,11 @@ def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
                 max_calls=asked.bounds.max_calls,
                 until=None if asked.bounds.closes_at is None else asked.bounds.closes_at.isoformat(),
             )
+    except ResultsError as error:
+        raise RunMustStop(
+            f"{error.message} What was finished is kept; when it is well again: {asked.resume(run_id)}",
+            ended_by="breaker",
+        ) from error
     except (httpx.HTTPError, RuntimeError) as error:  # ours speaks to the partner in values: this is Prefect's client
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
             raise

@@ -217,5 +217,6 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         clock=utc_now,
         storms=StormWatch(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
         past=PastAnswers(results, plan),
+        store_patience_seconds=settings.retry.breaker_seconds,
         allowance=Allowance(place.bounds, engine.partner, engine.stop, utc_now),
     )

@@ -29,6 +29,14 @@ from proofsweep.usecases.verify_item import verify_item
 
 Clock = Callable[[], datetime]
 
+_LOOK_SECONDS = 0.2
+
+
+def _set_event() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event
+
 
 @dataclass(slots=True, kw_only=True)
 class Desk:
@@ -39,6 +47,8 @@ class Desk:
         storms: holds doubtful rows back.
         allowance: lets items begin while calls and time are left for them.
         clock: gives the time in UTC.
+        store_patience_seconds: how long the results store may fail before the leg ends.
+        may_begin: clear while what is begun could not be written down.
     """
 
     plan: Plan
@@ -54,6 +64,8 @@ class Desk:
     storms: StormWatch
     past: PastAnswers
     allowance: Allowance
+    store_patience_seconds: float
+    may_begin: threading.Event = field(default_factory=_set_event)
     tally: Tally = field(default_factory=Tally)
     _shards: dict[int, Sequence[WorkItem]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -80,6 +92,8 @@ class Desk:
 
     def work(self, item: WorkItem) -> Row | None:
         """Verify one item and write it down; None when it must wait: for another leg, or held back as doubtful."""
+        while not self.may_begin.wait(_LOOK_SECONDS) and self.stop.reason is None:
+            pass
         if self.stop.reason is not None or not (item.ineligible or self.allowance.admits(item.manifest_row)):
             return None
         done = verify_item(

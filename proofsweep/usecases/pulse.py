@@ -1,13 +1,15 @@
 """Keep a leg alive while it is worked on: the journal every second, a beat every ten."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 
 from proofsweep.batch.exchanges import Exchange
 from proofsweep.batch.runs import BEAT_SECONDS
-from proofsweep.errors import ProofsweepError, RunMustStop
+from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.storage.journal import FLUSH_SECONDS
 from proofsweep.storage.legs import Legs
 from proofsweep.usecases.desk import Desk
@@ -19,10 +21,11 @@ _FLUSHES_PER_BEAT = round(BEAT_SECONDS / FLUSH_SECONDS)
 def kept_alive(desk: Desk, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
     """Beat and flush beside the work, exchanges that belong to no row (`aside`) too.
 
-    The leg stops if the store fails, or if another process has ended it.
+    While the store fails, nothing new is begun; the leg stops if that lasts, or if another process has ended it.
     """
     over = threading.Event()
-    thread = threading.Thread(target=_beat_until, args=(over, desk, legs, aside), name="pulse", daemon=True)
+    pulse = _Pulse(desk, legs, aside)
+    thread = threading.Thread(target=pulse.beat_until, args=(over,), name="pulse", daemon=True)
     thread.start()
     try:
         yield
@@ -31,21 +34,46 @@ def kept_alive(desk: Desk, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
         thread.join()
 
 
-def _beat_until(over: threading.Event, desk: Desk, legs: Legs, aside: list[Exchange]) -> None:
-    try:
+@dataclass(slots=True)
+class _Pulse:
+    desk: Desk
+    legs: Legs
+    aside: list[Exchange]
+    failing_since: float | None = None
+
+    def beat_until(self, over: threading.Event) -> None:
         for flushes in count(1):
-            desk.allowance.stop_at_closing()
-            desk.note_aside(aside)
-            desk.journal.flush()
-            if flushes % _FLUSHES_PER_BEAT == 0:
-                _beat(desk, legs, flushes // _FLUSHES_PER_BEAT)
+            self.desk.allowance.stop_at_closing()
+            try:
+                self._write_down(flushes)
+            except ResultsError as error:
+                self._be_patient(error)
+            except ProofsweepError as error:
+                self.desk.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
             if over.wait(FLUSH_SECONDS):
                 return
-    except ProofsweepError as error:
-        desk.stop.pull(RunMustStop(f"The run's own records cannot be kept: {error.message}", ended_by="error"))
+
+    def _write_down(self, flushes: int) -> None:
+        self.desk.note_aside(self.aside)
+        self.desk.journal.flush()
+        if flushes % _FLUSHES_PER_BEAT == 0:
+            self._beat(flushes // _FLUSHES_PER_BEAT)
+        self.failing_since = None
+        self.desk.may_begin.set()
+
+    def _be_patient(self, error: ResultsError) -> None:
+        """Begin nothing that could not be written down, and give up when it lasts."""
+        self.desk.may_begin.clear()
+        now = time.monotonic()
+        self.failing_since = self.failing_since or now
+        if now - self.failing_since >= self.desk.store_patience_seconds:
+            self.desk.stop.pull(RunMustStop(_complaint(error), ended_by="breaker"))
+
+    def _beat(self, number: int) -> None:
+        self.legs.beat(self.desk.leg, number)
+        if self.legs.receipt(self.desk.leg) is not None:
+            self.desk.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
 
 
-def _beat(desk: Desk, legs: Legs, number: int) -> None:
-    legs.beat(desk.leg, number)
-    if legs.receipt(desk.leg) is not None:
-        desk.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
+def _complaint(error: ProofsweepError) -> str:
+    return f"The run's own records cannot be kept: {error.message}"

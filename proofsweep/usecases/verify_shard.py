@@ -1,10 +1,12 @@
 """Verify one slice of a shard, and leave a whole shard's part behind."""
 
 from concurrent.futures import as_completed
+from contextlib import suppress
 from operator import itemgetter
 
+from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.runs import Slice
-from proofsweep.errors import RunMustStop
+from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.usecases.desk import Desk
 
@@ -25,8 +27,13 @@ def verify_slice(desk: Desk, piece: Slice) -> int:
     except Exception:
         desk.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
         raise
-    if rows and len(rows) == len(items) and not desk.plan.is_small:  # (3)
-        rows.sort(key=itemgetter("manifest_row"))
-        part = desk.results.create_part(desk.part_name(piece.shard), "verdicts", rows)
-        log(Event.SHARD_PUBLISHED, run_id=desk.plan.run_id, leg=desk.leg, shard=piece.shard, rows=part.rows)
+    if rows and len(rows) == len(items) and not desk.plan.is_small:
+        with suppress(ResultsError):  # a store that fails for a while: the rows are published at the leg's end
+            _publish(desk, piece.shard, rows)  # (3)
     return len(rows)
+
+
+def _publish(desk: Desk, shard: int, rows: list[Row]) -> None:
+    rows.sort(key=itemgetter("manifest_row"))
+    part = desk.results.create_part(desk.part_name(shard), "verdicts", rows)
+    log(Event.SHARD_PUBLISHED, run_id=desk.plan.run_id, leg=desk.leg, shard=shard, rows=part.rows)
