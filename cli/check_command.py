@@ -77,6 +77,7 @@ def _print(row: Row, done: Finished) -> None:
         out.print(f"  {MEANING_OF_VALID}", style="dim")
     else:
         out.print(f"  {row['detail']}", markup=False, soft_wrap=True)
-        out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)
+        if "ask the supplier" not in str(row["detail"]):  # that of unfit content has it already, in more exact words
+            out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)
     if row["verify_request_id"] is not None:
         out.print(f"  request ID: {row['verify_request_id']}", markup=False)

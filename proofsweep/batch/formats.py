@@ -35,7 +35,8 @@ _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis
 # A frame of MPEG audio: its header names version, layer, bitrate and sample rate, and these its length.
 _HEADER_BYTES = 4
 _MPEG_1 = 3
-_LAYER_III = 1
+_LAYER_III = 3
+_AAC_RATES = 13
 _KBITS = {
     True: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
     False: (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
@@ -50,6 +51,9 @@ _RATES = {
 
 def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
     """Name the format that these bytes begin; any bytes have an answer.
+
+    The mark of a container counts whatever follows it. MP3 has none: with more bytes, what looked like a frame may be
+    seen to be followed by none.
 
     Args:
         head: the file's first bytes; `HEAD_BYTES` are enough, unless `tag_bytes` points behind them.
@@ -71,6 +75,22 @@ def tag_bytes(head: bytes) -> int:
         has_footer = head[end + 5] & 0x10
         end += 10 + size + (10 if has_footer else 0)
     return end
+
+
+def mpeg_layer(frame: bytes) -> int | None:
+    """Give the layer (1 to 3) of the MPEG audio frame that begins here, 0 for AAC's frame, None where there is none.
+
+    A frame of free format is none, nor is one of a reserved version, bitrate or sample rate.
+    """
+    if len(frame) < _HEADER_BYTES or not _has_sync(frame):
+        return None
+    version, layer = frame[1] >> 3 & 3, frame[1] >> 1 & 3
+    if layer == 0:
+        is_adts = frame[1] & 0xF0 == 0xF0 and frame[2] >> 2 & 15 < _AAC_RATES  # noqa: PLR2004 - twelve bits of sync
+        return 0 if is_adts else None
+    if frame[2] >> 4 in _NO_KBITS or (version, frame[2] >> 2 & 3) not in _RATES:
+        return None
+    return 4 - layer
 
 
 def _format_behind_tag(rest: bytes) -> AudioFormat:
@@ -101,11 +121,8 @@ def _has_sync(head: bytes) -> bool:
 
 def _frame_bytes(frame: bytes) -> int:
     """Give the length of the layer III frame that begins here, 0 where its header's parts make no sense together."""
-    if len(frame) < _HEADER_BYTES or not _has_sync(frame):
+    if mpeg_layer(frame) != _LAYER_III:
         return 0
-    version, layer = frame[1] >> 3 & 3, frame[1] >> 1 & 3
-    kbits, rate, padding = frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
-    if layer != _LAYER_III or kbits in _NO_KBITS or (version, rate) not in _RATES:
-        return 0
+    version, kbits, rate, padding = frame[1] >> 3 & 3, frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
     mpeg_1 = version == _MPEG_1
     return (144_000 if mpeg_1 else 72_000) * _KBITS[mpeg_1][kbits - 1] // _RATES[version, rate] + padding

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from proofsweep.batch.formats import AudioFormat
 from proofsweep.batch.items import FileFacts, ManifestRow, Mode, Unlisted, WorkItem, item_id_of, printable
+from proofsweep.batch.looks import IN_DOUBT, Look
 from proofsweep.batch.reasons import Ineligible, Reason
 from proofsweep.contract.limits import SLOT_BYTES
 
@@ -61,25 +62,57 @@ def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
 def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
     """Say whether the audio is empty or will not fit the slot."""
     if facts.size_bytes == 0:
-        return Ineligible(Reason.EMPTY, "The audio file holds no bytes.")
+        return Ineligible(Reason.EMPTY, "The audio file holds no bytes: ask the supplier to deliver it again.")
     if facts.size_bytes > most_bytes:
-        return Ineligible(Reason.TOO_LARGE, f"The audio has {facts.size_bytes:,} bytes; a slot takes {most_bytes:,}.")
-    return None
-
-
-def judge_content(audio_format: AudioFormat, mode: Mode) -> Ineligible | None:
-    """Say why audio of this format cannot be sent in this mode; None when it can.
-
-    Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
-    RF64 and BW64 are WAV's large siblings: whether they pass is for the service to say.
-    """
-    if audio_format not in _PAIR_FORMATS:
-        return Ineligible(Reason.UNLISTED_FORMAT, f"The content is {audio_format}, which the service does not list.")
-    if mode is Mode.ONE_FILE and audio_format not in _ONE_FILE_FORMATS:
         return Ineligible(
-            Reason.NOT_WAV, f"The content is {audio_format}; without a sidecar only WAV/BWF can be verified."
+            Reason.TOO_LARGE,
+            f"The audio has {facts.size_bytes:,} bytes and may have {most_bytes:,}: ask the supplier for a delivery "
+            "that fits, such as MP3 or M4A with a sidecar.",
         )
     return None
+
+
+def judge_content(audio_format: AudioFormat, mode: Mode, look: Look = IN_DOUBT) -> Ineligible | None:
+    """Say why this content cannot be sent in this mode; None when it can.
+
+    Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
+    RF64 and BW64 are WAV's large siblings: whether they pass is for the service to say. So it is with a pair whose
+    audio is in doubt: its sidecar may have been made for these very bytes.
+
+    Args:
+        audio_format: as told by the content.
+        mode: how the credential is delivered.
+        look: what content of unknown format seems to be.
+    """
+    if mode is Mode.ONE_FILE:
+        return None if audio_format in _ONE_FILE_FORMATS else _no_wav(audio_format, look)
+    is_in_doubt = audio_format is AudioFormat.UNKNOWN and not look.is_other
+    if audio_format in _PAIR_FORMATS or is_in_doubt:
+        return None
+    return Ineligible(
+        Reason.UNLISTED_FORMAT,
+        f"The content is {_named(audio_format, look)}, which the service does not take: ask the supplier for the WAV, "
+        "AIFF, CAF, MP3 or M4A that the sidecar was made for.",
+    )
+
+
+def _no_wav(audio_format: AudioFormat, look: Look) -> Ineligible:
+    named = _named(audio_format, look)
+    if audio_format in _PAIR_FORMATS:
+        return Ineligible(
+            Reason.NOT_WAV,
+            f"The content is {named}, and without a sidecar only WAV/BWF can be verified: ask the supplier for a "
+            "credentialed WAV, or for this file's sidecar.",
+        )
+    return Ineligible(
+        Reason.UNLISTED_FORMAT,
+        f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, MP3 or "
+        "M4A with its sidecar.",
+    )
+
+
+def _named(audio_format: AudioFormat, look: Look) -> str:
+    return look.words if audio_format is AudioFormat.UNKNOWN else audio_format.upper()
 
 
 def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | None:

@@ -7,6 +7,7 @@ from typing import Self
 
 from proofsweep.batch.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes
 from proofsweep.batch.items import FileFacts
+from proofsweep.batch.looks import Look, look_of
 from proofsweep.batch.reasons import Reason
 from proofsweep.errors import SourceError
 from proofsweep.storage.local_files import LocalFiles
@@ -23,6 +24,7 @@ class AudioFile:
 
     Attributes:
         audio_format: told by the content.
+        look: what the content seems to be where that is unknown.
         facts: size and version when it was opened.
     """
 
@@ -30,7 +32,9 @@ class AudioFile:
         self._file = file
         self._digest = hashlib.sha256()
         self.facts: FileFacts = file.facts()
-        self.audio_format: AudioFormat = sniff(file)
+        front, tagged = _front(file)
+        self.audio_format: AudioFormat = format_of(front, tagged=tagged)
+        self.look: Look = look_of(front)
 
     @property
     def sha256(self) -> str:
@@ -101,13 +105,19 @@ def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> byt
 
 def sniff(file: OpenFile) -> AudioFormat:
     """Tell the format by the file's first bytes, or by those behind the tag that it begins with."""
-    head = file.read_at(0, HEAD_BYTES)
+    front, tagged = _front(file)
+    return format_of(front, tagged=tagged)
+
+
+def _front(file: OpenFile) -> tuple[bytes, bool]:
+    """Give the bytes with which the audio begins, and whether a tag stands before them."""
+    head = _read_up_to(file, HEAD_BYTES)
     tag = tag_bytes(head)
-    return format_of(file.read_at(tag, HEAD_BYTES), tagged=True) if tag else format_of(head)
+    return (_read_up_to(file, HEAD_BYTES, tag).lstrip(b"\0"), True) if tag else (head, False)
 
 
-def _read_up_to(file: OpenFile, most_bytes: int) -> bytes:
+def _read_up_to(file: OpenFile, most_bytes: int, offset: int = 0) -> bytes:
     content = b""
-    while len(content) < most_bytes and (piece := file.read_at(len(content), most_bytes - len(content))):
+    while len(content) < most_bytes and (piece := file.read_at(offset + len(content), most_bytes - len(content))):
         content += piece
     return content

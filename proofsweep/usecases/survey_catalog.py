@@ -96,7 +96,7 @@ def _look_into(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
         return item, format_by_name(item)
     try:
         with open_audio(item.audio, files) as audio:
-            unfit = judge_content(audio.audio_format, item.mode)
+            unfit = judge_content(audio.audio_format, item.mode, audio.look)
             return replace(item, ineligible=unfit), str(audio.audio_format)
     except SourceError as error:
         return replace(item, ineligible=Ineligible(Reason(error.reason), error.message)), format_by_name(item)

@@ -72,7 +72,9 @@ def _outcome(item: WorkItem, partner: Partner, limits: SizeLimits, files: Files,
     try:
         with open_audio(item.audio, files) as audio:
             reading.audio = audio
-            unfit = judge_size(audio.facts, limits.audio(item.mode)) or judge_content(audio.audio_format, item.mode)
+            unfit = judge_size(audio.facts, limits.audio(item.mode)) or judge_content(
+                audio.audio_format, item.mode, audio.look
+            )
             if unfit is not None:
                 return unfit
             if item.sidecar is not None:

@@ -7,6 +7,7 @@ import pytest
 
 from proofsweep.batch.formats import AudioFormat
 from proofsweep.batch.items import FileFacts, ManifestRow, Mode
+from proofsweep.batch.looks import Look
 from proofsweep.batch.preflight import SizeLimits, judge_content, judge_listing, work_item_of
 from proofsweep.batch.reasons import REMEDIES, Reason
 from proofsweep.contract.limits import SLOT_BYTES
@@ -69,14 +70,18 @@ BY_PAIR_ONLY = {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.
 
 @pytest.mark.parametrize("audio_format", AudioFormat)
 def test_content_decides_what_each_mode_may_carry(audio_format: AudioFormat) -> None:
-    """One-file delivery is WAV/BWF, the pair carries four more, and anything else the service does not list."""
+    """One-file delivery is WAV/BWF, the pair carries four more and what is in doubt; the service lists no others."""
     alone = judge_content(audio_format, Mode.ONE_FILE)
     paired = judge_content(audio_format, Mode.LEGACY_PAIR)
+    other = judge_content(AudioFormat.UNKNOWN, Mode.LEGACY_PAIR, Look("a PDF document", is_other=True))
 
     listed = audio_format in ONE_FILE | BY_PAIR_ONLY
     expected_alone = None if audio_format in ONE_FILE else Reason.NOT_WAV if listed else Reason.UNLISTED_FORMAT
     assert (alone.reason if alone else None) == expected_alone
-    assert (paired.reason if paired else None) == (None if listed else Reason.UNLISTED_FORMAT)
+    passes = listed or audio_format is AudioFormat.UNKNOWN
+    assert (paired.reason if paired else None) == (None if passes else Reason.UNLISTED_FORMAT)
+    assert other is not None
+    assert "a PDF document" in other.detail
 
 
 def test_every_row_becomes_an_item_also_one_that_names_nothing() -> None:

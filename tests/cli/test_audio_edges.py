@@ -1,0 +1,122 @@
+"""Audio at the edges, up to the service's word on it: what is sent gets a verdict, what is not costs no call."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+import sandbox
+from sandbox.samples import sounds
+
+Command = Callable[..., CompletedProcess[str]]
+Check = Callable[..., dict[str, Any]]
+SLOT_BYTES = 65 * 1024 * 1024
+
+
+@pytest.fixture
+def check(proofsweep: Command) -> Check:
+    """Verify one file, or one pair; give its row."""
+
+    def check(*files: Path) -> dict[str, Any]:
+        row: dict[str, Any] = json.loads(proofsweep("check", *files, "--json").stdout)
+        return row
+
+    return check
+
+
+@pytest.fixture
+def sealed(running: sandbox.Running, world: Path) -> bytes:
+    """A credentialed WAV."""
+    (world / "take.wav").write_bytes(sounds.wav(0.5, Random(1)))  # noqa: S311 - a sound, not a secret
+    return running.operator.issue(world / "take.wav", world / "sealed.wav").audio.read_bytes()
+
+
+@pytest.mark.parametrize("paired", [False, True], ids=["alone", "paired"])
+def test_a_slot_is_filled_to_its_last_byte(check: Check, world: Path, paired: bool) -> None:
+    """Contract, Limits: 65 MiB go through, and one byte more is known without a call."""
+    audio, sidecar = world / "long.wav", world / "long.sidecar"
+    audio.write_bytes(sounds.wav_header(SLOT_BYTES - 44))
+    sidecar.write_bytes(b"no proof at all")
+    files = (audio, sidecar) if paired else (audio,)
+
+    rows = []
+    for size_bytes in (SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1):
+        os.truncate(audio, size_bytes)
+        rows.append(check(*files))
+
+    assert [row["audio_bytes"] for row in rows] == [SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1]
+    assert [row["reason"] for row in rows] == ["unreadable", "unreadable", "too_large"]
+    assert [row["calls"] for row in rows] == [2, 2, 0]
+    assert "68,157,441 bytes" in rows[2]["detail"]
+
+
+@pytest.mark.parametrize("name", ["song", "song.mp3", "song.WAV", "song.wav.txt", "song.flac"])
+def test_a_credential_is_accepted_under_any_name(check: Check, sealed: bytes, world: Path, name: str) -> None:
+    """The content decides what is sent, and the service never sees the name."""
+    (world / name).write_bytes(sealed)
+
+    assert check(world / name)["accepted"] is True
+
+
+def sized(sealed: bytes, size: int) -> bytes:
+    """Let the RIFF header speak of another size."""
+    return sealed[:4] + size.to_bytes(4, "little") + sealed[8:]
+
+
+SPOILT = {
+    "size 0": lambda sealed: sized(sealed, 0),
+    "size all ones": lambda sealed: sized(sealed, 0xFFFFFFFF),
+    "size one short": lambda sealed: sized(sealed, len(sealed) - 9),
+    "size one long": lambda sealed: sized(sealed, len(sealed) - 7),
+    "a byte more": lambda sealed: sealed + b"\0",
+    "a byte less": lambda sealed: sealed[:-1],
+    "half": lambda sealed: sealed[: len(sealed) // 2],
+    "its header alone": lambda sealed: sealed[:44],
+    "twice": lambda sealed: sealed * 2,
+    "as RF64": lambda sealed: b"RF64" + sealed[4:],
+    "as RIFX": lambda sealed: b"RIFX" + sealed[4:],
+    "behind a tag": lambda sealed: b"ID3\3\0\0\0\0\0\5" + bytes(5) + sealed,
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_a_spoilt_credential_gets_the_services_word(
+    check: Check, sealed: bytes, world: Path, spoil: Callable[[bytes], bytes]
+) -> None:
+    """What still has the mark of a WAV is sent, however broken: rejected with a verdict, never failed."""
+    (world / "song.wav").write_bytes(spoil(sealed))
+
+    row = check(world / "song.wav")
+
+    assert (row["outcome"], row["accepted"]) == ("rejected", False)
+    assert row["verdict"] in {"unreadable", "tampered"}
+    assert row["verify_attempts"] == 1
+
+
+@pytest.mark.parametrize(
+    "front", [b"\xef\xbb\xbf", bytes(8), b"\r\n"], ids=["byte order mark", "zero bytes", "new line"]
+)
+def test_a_wav_behind_stray_bytes_is_named(check: Check, sealed: bytes, world: Path, front: bytes) -> None:
+    """No credential of one file can be in it, so no call is spent; a person learns what is wrong with it."""
+    (world / "song.wav").write_bytes(front + sealed)
+
+    row = check(world / "song.wav")
+
+    assert (row["reason"], row["calls"]) == ("unlisted_format", 0)
+    assert f"a WAV behind {len(front)} bytes" in row["detail"]
+
+
+@pytest.mark.parametrize("front", [b"", b"\x07\x08", bytes(700)], ids=["as it is", "after junk", "after zero bytes"])
+def test_a_pair_is_sent_as_it_was_sealed(check: Check, running: sandbox.Running, world: Path, front: bytes) -> None:
+    """A sidecar is made for exact bytes: an MP3 with something before its first frame is a genuine one all the same."""
+    audio = world / "song.mp3"
+    audio.write_bytes(front + b"\xff\xfb\x90\x00" + bytes(413) * 3)
+    issued = running.operator.issue(audio, world / "song.sidecar", legacy=True)
+    assert issued.sidecar is not None
+
+    assert check(audio, issued.sidecar)["accepted"] is True
