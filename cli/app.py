@@ -25,6 +25,7 @@ _MODULES = {
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",
     "sandbox": "cli.sandbox_commands",
+    "conformance": "cli.conformance_command",
 }
 """Where each command is. Only the one that is asked for is loaded, since one file is to be checked within moments."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BOUNDS = {"fastapi"}
 """Declared only to keep another dependency from taking a version that it does not work with."""
 

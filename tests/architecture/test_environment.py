@@ -2,7 +2,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 READERS = {
     "proofsweep/settings.py",
     "cli/embedded_server.py",  # Prefect's own variables, which are no settings of ours

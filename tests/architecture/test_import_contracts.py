@@ -12,11 +12,13 @@ CONTRACTS = {
     contract["id"]: contract["name"]
     for contract in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 }
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BREAKS = [
     ("program", "proofsweep/storage/stores.py", "import tasks"),
     ("program", "proofsweep/bootstrap/engines.py", "import sandbox"),
     ("program", "sandbox/wire.py", "import proofsweep"),
+    ("program", "conformance/wire.py", "import proofsweep"),
+    ("program", "sandbox/wire.py", "import conformance"),
     ("program", "tasks/upload_then_verify.py", "import flows"),
     ("program", "flows/verify_catalog.py", "import cli"),
     ("core", "proofsweep/client/partner.py", "import proofsweep.storage.stores"),
@@ -31,6 +33,7 @@ BREAKS = [
     ("arrow", "proofsweep/batch/items.py", "import pyarrow"),
     ("flows", "flows/verify_catalog.py", "import httpx"),
     ("sandbox", "tasks/fan_out.py", "import sandbox"),
+    ("sandbox", "flows/verify_catalog.py", "import conformance"),
     ("settings", "proofsweep/usecases/plan_run.py", "import proofsweep.settings"),
 ]
 

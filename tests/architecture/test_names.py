@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox")
+PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 EMPTY_WORDS = {"common", "data", "handler", "helper", "helpers", "info", "manager", "misc", "util", "utils"}
 
 

@@ -20,7 +20,19 @@ Command = Callable[..., CompletedProcess[str]]
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
-COMMANDS = ("demo", "doctor", "plan", "verify", "resume", "check", "runs", "status", "sandbox", "sandbox issue")
+COMMANDS = (
+    "demo",
+    "doctor",
+    "plan",
+    "verify",
+    "resume",
+    "check",
+    "runs",
+    "status",
+    "sandbox",
+    "sandbox issue",
+    "conformance",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,75 @@
+"""DELETE /proofs/{proofId}: only when named, since what is erased is gone for good."""
+
+from collections.abc import Callable
+
+from conformance.check import Check, Risk, check
+from conformance.judging import expect, refused, seconds_of, succeeded, text_of
+from conformance.operations import ERASE, PROOF
+from conformance.replies import Reply
+from conformance.subject import MADE_UP, Subject
+
+_OUTCOMES = ("erased", "already_erased")
+
+
+def _erasing(calls: int, *needs: str) -> Callable[[Callable[[Subject], None]], Check]:
+    return check(calls=calls, needs=needs, risk=Risk.ERASES)
+
+
+@_erasing(1)
+def erase_unknown_proof_is_already_erased(service: Subject) -> None:
+    """An id with nothing behind it is answered with 200 and `already_erased`; there is no 404."""
+    _expect_outcome(service.wire.ask(ERASE, proof_id=MADE_UP), "already_erased")
+
+
+@_erasing(1)
+def erase_answer_fields(service: Subject) -> None:
+    """A receipt tells the `proofId`, the `outcome`, and `erasedAt` in whole unix seconds."""
+    reply = service.wire.ask(ERASE, proof_id=MADE_UP)
+    members = succeeded(reply)
+    expect(members.get("proofId") == MADE_UP, "the receipt is for another proof", reply)
+    expect(members.get("outcome") in _OUTCOMES, "outcome is neither erased nor already_erased", reply)
+    seconds_of(members, "erasedAt", reply)
+
+
+@_erasing(3, "erase_proof", "other_key")
+def erase_spares_other_tenants_proof(service: Subject) -> None:
+    """A caller erases only what is held under its own key: another tenant's proof stays."""
+    proof_id = service.inputs.erase_proof or ""
+    succeeded(service.wire.ask(PROOF, proof_id=proof_id))
+    theirs = service.wire.ask(ERASE, key=service.inputs.other_key, proof_id=proof_id)
+    _expect_outcome(theirs, "already_erased")
+    after = service.wire.ask(PROOF, proof_id=proof_id)
+    expect(after.status == PROOF.success, "another tenant has erased the proof", theirs, after)
+
+
+@_erasing(1, "erase_proof")
+def erase_erases(service: Subject) -> None:
+    """A proof that is held under the key is erased: 200 and `erased`."""
+    _expect_outcome(_erased(service), "erased")
+
+
+@_erasing(2, "erase_proof")
+def erase_removes_the_record(service: Subject) -> None:
+    """What was erased is gone: the proof's record is not found any more."""
+    _erased(service)
+    refused(service.wire.ask(PROOF, proof_id=service.inputs.erase_proof or ""), 404, "of an erased proof")
+
+
+@_erasing(2, "erase_proof")
+def erase_again_is_already_erased(service: Subject) -> None:
+    """Erasure is idempotent: a repeat is answered with 200 and `already_erased`."""
+    _erased(service)
+    _expect_outcome(service.wire.ask(ERASE, proof_id=service.inputs.erase_proof or ""), "already_erased")
+
+
+def _erased(service: Subject) -> Reply:
+    """Erase the proof that may be erased, once for all checks."""
+    if service.erasure is None:
+        service.erasure = service.wire.ask(ERASE, proof_id=service.inputs.erase_proof or "")
+    return service.erasure
+
+
+def _expect_outcome(reply: Reply, outcome: str) -> None:
+    members = succeeded(reply)
+    told = text_of(members, "outcome", reply)
+    expect(told == outcome, f"the outcome is {told[:40]!r}, not {outcome!r}", reply)

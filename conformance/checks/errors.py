@@ -1,0 +1,78 @@
+"""Errors: one body for all of them, and what a 429 carries."""
+
+from conformance.check import Risk, check
+from conformance.judging import carries_trio, expect, header_number, is_api_error, refused
+from conformance.operations import KEYS, USAGE
+from conformance.replies import NotTried, Reply
+from conformance.subject import Subject
+
+_THROTTLED = 429
+_MOST_BURST = 600
+
+
+@check(calls=2)
+def errors_1_api_error_of_the_service(service: Subject) -> None:
+    """What the service itself refuses is told as `error` and `code`, both strings."""
+    for reply in (service.bad_limit, service.unknown_proof):
+        expect(reply.status >= 400, f"{reply.operation} was not refused", reply)  # noqa: PLR2004 - HTTP's refusals
+        is_api_error(reply)
+
+
+@check(calls=0)
+def errors_1_api_error_of_the_gateway(service: Subject) -> None:
+    """What the gateway refuses, such as a call without a key, is told with the very same body."""
+    refused(service.keyless, 403, "without a key")
+    is_api_error(service.keyless)
+
+
+@check(calls=2)
+def resources_api_error_code_is_stable(service: Subject) -> None:
+    """`code` is a stable slug: the same mistake, made again, has the same code."""
+    again = service.wire.ask(KEYS, query={"limit": "0"})
+    first = service.bad_limit
+    expect(first.status >= 400, f"{first.operation} was not refused", first)  # noqa: PLR2004 - HTTP's refusals
+    expect(first.document.get("code") == again.document.get("code"), "one mistake has two codes", first, again)
+
+
+@check(calls=0)
+def errors_5_429s_that_were_met(service: Subject) -> None:
+    """Each 429 has the code `rate_limited`, `Retry-After` and the quota's headers; looked at where one was met."""
+    met = [reply for reply in service.wire.replies if reply.status == _THROTTLED]
+    if not met:
+        raise NotTried("no call was throttled; name the errors-5 checks to bring it about")
+    for reply in met:
+        expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
+        header_number(reply, "Retry-After")
+        carries_trio(reply)
+
+
+@check(calls=_MOST_BURST, risk=Risk.SPENDS)
+def errors_5_code_on_429(service: Subject) -> None:
+    """A throttled call is told with the code `rate_limited`."""
+    reply = _throttled(service)
+    is_api_error(reply)
+    expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
+
+
+@check(calls=_MOST_BURST, risk=Risk.SPENDS)
+def errors_5_retry_after_on_429(service: Subject) -> None:
+    """A throttled call is told in `Retry-After` how many seconds to wait."""
+    header_number(_throttled(service), "Retry-After")
+
+
+@check(calls=_MOST_BURST, risk=Risk.SPENDS)
+def errors_5_quota_headers_on_429(service: Subject) -> None:
+    """A throttled call carries the rate-limit headers."""
+    carries_trio(_throttled(service))
+
+
+def _throttled(service: Subject) -> Reply:
+    """Give a 429 that was met, or bring one about."""
+    met = [reply for reply in service.wire.replies if reply.status == _THROTTLED]
+    for _ in range(0 if met else _MOST_BURST):
+        reply = service.wire.ask(USAGE, query={"days": "1"}, waits=False)
+        if reply.status == _THROTTLED:
+            return reply
+    if not met:
+        raise NotTried(f"{_MOST_BURST} calls one after another were not throttled")
+    return met[0]

@@ -1,0 +1,66 @@
+"""What holds for every reply: looked at last, over all that came."""
+
+from conformance.check import check
+from conformance.judging import expect
+from conformance.replies import Reply
+from conformance.subject import Subject
+
+_CALLS = 7
+
+
+@check(calls=_CALLS)
+def errors_7_request_id_on_every_response(service: Subject) -> None:
+    """Every response, success or failure, carries `X-Request-Id`."""
+    for reply in _all(service):
+        expect(reply.headers.get("X-Request-Id"), f"{reply.operation} answered {reply.status} without one", reply)
+
+
+@check(calls=_CALLS)
+def errors_7_amzn_request_id_is_the_same(service: Subject) -> None:
+    """The request ID is also exposed as `x-amzn-requestid`."""
+    for reply in _all(service):
+        told = f"{reply.operation} answered {reply.status} with another x-amzn-requestid, or none"
+        expect(reply.headers.get("x-amzn-requestid") == reply.headers.get("X-Request-Id"), told, reply)
+
+
+@check(calls=_CALLS)
+def errors_1_every_error_is_an_api_error(service: Subject) -> None:
+    """Every error, whichever call it came from, has the body of an ApiError."""
+    for reply in _all(service):
+        if reply.status >= 400:  # noqa: PLR2004 - HTTP's errors
+            has_both = all(isinstance(reply.document.get(name), str) for name in ("error", "code"))
+            expect(has_both, f"{reply.operation} answered {reply.status} without error and code", reply)
+
+
+@check(calls=_CALLS)
+def endpoints_all_return_json(service: Subject) -> None:
+    """All endpoints return JSON, and say so."""
+    for reply in _all(service):
+        kind = (reply.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+        is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+        expect(is_json, f"{reply.operation} answered {reply.status} as {kind[:60] or 'nothing'}", reply)
+        _ = reply.document
+
+
+@check(calls=_CALLS)
+def endpoints_answer_with_documented_statuses(service: Subject) -> None:
+    """An endpoint answers with the statuses that are listed for it."""
+    for reply in _all(service):
+        is_listed = not reply.operation.statuses or reply.status in reply.operation.statuses
+        expect(is_listed, f"{reply.operation} answered {reply.status}, which is not listed for it", reply)
+
+
+def _all(service: Subject) -> list[Reply]:
+    """Give all replies so far, with at least one of each kind that needs nothing."""
+    _ = (
+        service.health,
+        service.keyless,
+        service.inventory,
+        service.usage,
+        service.listing,
+        service.unknown_proof,
+        service.bad_limit,
+        service.slot,
+        service.unreadable,
+    )
+    return service.wire.replies

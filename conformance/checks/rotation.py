@@ -1,0 +1,162 @@
+"""POST /partner/keys/rotate: only when named, since it replaces the key; the new one is written down."""
+
+import time
+from collections.abc import Callable
+
+from conformance.check import Check, Risk, check
+from conformance.judging import (
+    expect,
+    header_number,
+    number_of,
+    object_of,
+    objects_of,
+    refused,
+    seconds_of,
+    succeeded,
+    text_of,
+)
+from conformance.new_keys import NewKeys
+from conformance.operations import KEYS, ROTATE, USAGE
+from conformance.replies import NotTried, Reply
+from conformance.subject import Rotation, Subject
+
+_GRACE_SECONDS = 72 * 3600
+_TOLERANCE_SECONDS = 600
+_MOST_REPLAYS = 30
+
+
+def _rotating(calls: int) -> Callable[[Callable[[Subject], None]], Check]:
+    return check(calls=calls, needs=("new_key_file",), risk=Risk.ROTATES)
+
+
+@_rotating(calls=1)
+def rotate_needs_an_idempotency_key(service: Subject) -> None:
+    """`Idempotency-Key` is required: without one a rotation is refused with 400."""
+    refused(_asked(service, None), 400, "without Idempotency-Key")
+
+
+@_rotating(calls=2)
+def rotate_bounds_the_idempotency_key(service: Subject) -> None:
+    """An `Idempotency-Key` of 15 or of 129 characters is refused with 400."""
+    for length in (15, 129):
+        refused(_asked(service, "x" * length), 400, f"with an Idempotency-Key of {length} characters")
+
+
+@_rotating(calls=1)
+def rotate_answers_201_with_a_new_key(service: Subject) -> None:
+    """A rotation, under an `Idempotency-Key` of 16 characters, is answered with 201 and a new key."""
+    rotation = _rotation(service)
+    expect(rotation.members["apiKey"] != service.wire.key, "the new secret is the old one", rotation.reply)
+    text_of(rotation.members, "keyId", rotation.reply)
+    text_of(rotation.members, "name", rotation.reply)
+
+
+@_rotating(calls=2)
+def rotate_new_key_is_listed(service: Subject) -> None:
+    """The new key stands in the inventory under its id."""
+    rotation = _rotation(service)
+    key_id = text_of(rotation.members, "keyId", rotation.reply)
+    inventory = service.wire.ask(KEYS)
+    listed = [text_of(key, "keyId", inventory) for key in objects_of(succeeded(inventory), "keys", inventory)]
+    expect(key_id in listed, "the new key is not in the inventory", rotation.reply, inventory)
+
+
+@_rotating(calls=1)
+def rotate_old_key_expires_72_hours_later(service: Subject) -> None:
+    """`previousKeyExpiresAt` is the end of the old key's 72 hours of grace, in whole unix seconds."""
+    rotation = _rotation(service)
+    grace = seconds_of(rotation.members, "previousKeyExpiresAt", rotation.reply) - rotation.completed_at
+    is_right = abs(grace - _GRACE_SECONDS) < _TOLERANCE_SECONDS
+    expect(is_right, f"the old key expires {grace / 3600:.1f} hours later, not 72", rotation.reply)
+
+
+@_rotating(calls=1)
+def rotate_tells_the_quota(service: Subject) -> None:
+    """A self-service response, this one too, carries the monthly quota in `X-RateLimit-Limit`."""
+    header_number(_rotation(service).reply, "X-RateLimit-Limit")
+
+
+@_rotating(calls=2)
+def rotate_replays_the_same_answer(service: Subject) -> None:
+    """The same `Idempotency-Key` within 24 hours replays the answer: 201, the same key id, the same secret."""
+    first, again = _rotation(service), _replay(service)
+    members = succeeded(again)
+    for name in ("apiKey", "keyId"):
+        expect(members.get(name) == first.members.get(name), f"the replay has another {name}", first.reply, again)
+
+
+@_rotating(calls=2)
+def rotate_marks_the_replay(service: Subject) -> None:
+    """A replay carries the header `idempotency-replayed: true`."""
+    again = _replay(service)
+    succeeded(again)
+    expect(again.headers.get("idempotency-replayed") == "true", "the replay is not marked as one", again)
+
+
+@_rotating(calls=2)
+def rotate_again_is_409(service: Subject) -> None:
+    """A key is rotated once: another `Idempotency-Key`, here of 128 characters, is refused with 409."""
+    _rotation(service)
+    refused(_asked(service, "y" * 128), 409, "after a rotation, with another Idempotency-Key,")
+
+
+@_rotating(calls=2)
+def rotate_old_key_keeps_working(service: Subject) -> None:
+    """The old key keeps working in its grace window."""
+    _rotation(service)
+    succeeded(service.wire.ask(USAGE, query={"days": "1"}))
+
+
+@_rotating(calls=3)
+def rotate_new_key_works_on_the_same_plan(service: Subject) -> None:
+    """The new key works, and is on the same plan."""
+    rotation = _rotation(service)
+    new = service.wire.ask(USAGE, key=str(rotation.members["apiKey"]), query={"days": "1"})
+    old = service.wire.ask(USAGE, query={"days": "1"})
+    quotas = [number_of(object_of(succeeded(each), "plan", each), "quotaLimit", each) for each in (new, old)]
+    expect(quotas[0] == quotas[1], "the new key has another quota", new, old)
+
+
+@_rotating(calls=_MOST_REPLAYS + 2)
+def rotate_has_a_lane_of_its_own(service: Subject) -> None:
+    """Rotation runs in a low throttle lane of its own: where it is throttled, other calls still pass."""
+    _rotation(service)
+    for _ in range(_MOST_REPLAYS):
+        reply = _replay(service, waits=False)
+        if reply.status == 429:  # noqa: PLR2004 - throttled
+            other = service.wire.ask(USAGE, query={"days": "1"}, waits=False)
+            expect(other.status != 429, "where rotation is throttled, usage is too", reply, other)  # noqa: PLR2004
+            return
+    raise NotTried(f"{_MOST_REPLAYS} replays one after another were not throttled")
+
+
+def _rotation(service: Subject) -> Rotation:
+    """Rotate the key, once for all checks."""
+    if service.rotation is None:
+        reply = _asked(service, _new_keys(service).idempotency_key)
+        members = succeeded(reply)
+        text_of(members, "apiKey", reply)
+        service.rotation = Rotation(reply=reply, members=members, completed_at=time.time())
+    return service.rotation
+
+
+def _replay(service: Subject, *, waits: bool = True) -> Reply:
+    _rotation(service)
+    return _asked(service, _new_keys(service).idempotency_key, waits=waits)
+
+
+def _asked(service: Subject, idempotency_key: str | None, *, waits: bool = True) -> Reply:
+    """Ask for a rotation; whatever secret comes, wanted or not, is written down first of all."""
+    new_keys = _new_keys(service)
+    new_keys.begin()
+    headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+    reply = service.wire.ask(ROTATE, headers=headers, waits=waits)
+    if reply.status == ROTATE.success and isinstance(secret := reply.document.get("apiKey"), str):
+        new_keys.keep(secret)
+    return reply
+
+
+def _new_keys(service: Subject) -> NewKeys:
+    if service.new_keys is None:
+        raise NotTried("needs --new-key-file")
+    return service.new_keys

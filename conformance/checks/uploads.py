@@ -1,0 +1,92 @@
+"""POST /uploads and the slots that it hands out."""
+
+from conformance import sounds
+from conformance.check import Risk, check
+from conformance.judging import expect
+from conformance.replies import Complaint, NotTried
+from conformance.subject import Slot, Subject, is_success
+
+_SLOT_BYTES = 65 * 1024 * 1024
+
+
+@check(calls=1)
+def resources_upload_fields(service: Subject) -> None:
+    """A slot is an `uploadId`, a `url` and `fields`, which maps strings to strings."""
+    slot = service.slot
+    expect(slot.url.startswith(("http://", "https://")), "url is no http(s) URL", slot.reply)
+
+
+@check(calls=2)
+def endpoints_10_fresh_slot_on_every_call(service: Subject) -> None:
+    """Every call hands out a fresh slot."""
+    slots = service.slot, service.new_slot()
+    replies = [slot.reply for slot in slots]
+    expect(slots[0].upload_id != slots[1].upload_id, "two calls gave one uploadId", *replies)
+    forms = [(slot.url, dict(slot.fields)) for slot in slots]
+    expect(forms[0] != forms[1], "two calls gave one slot", *replies)
+
+
+@check(calls=1)
+def endpoints_slot_takes_fields_then_file(service: Subject) -> None:
+    """A slot takes a form with every returned field first and then the audio as `file`, and asks for no key."""
+    service.stored(sounds.silence())
+
+
+@check(calls=2)
+def endpoints_slot_needs_its_fields(service: Subject) -> None:
+    """All form fields must be sent: a form without them is not taken."""
+    slot = service.new_slot()
+    _expect_refusal(service, slot, [("file", sounds.silence())], "without its fields")
+
+
+@check(calls=2)
+def endpoints_slot_wants_fields_before_file(service: Subject) -> None:
+    """All form fields come before `file`: a form that has the file first is not taken."""
+    slot = service.new_slot()
+    _expect_refusal(service, slot, [("file", sounds.silence()), *slot.fields.items()], "with the file first")
+
+
+@check(calls=2)
+def endpoints_slot_wants_the_name_file(service: Subject) -> None:
+    """The audio is the form field named `file`: under another name there is none, and nothing is stored."""
+    slot = service.new_slot()
+    _expect_refusal(service, slot, [*slot.fields.items(), ("audio", sounds.silence())], "without a field named file")
+
+
+@check(calls=2, needs=("one_file",))
+def endpoints_slot_refusal_means_not_stored(service: Subject) -> None:
+    """Where the storage answers without success, the audio is not stored, and cannot be verified."""
+    slot = service.new_slot()
+    status = service.wire.post_form(slot.url, [("file", service.one_file)])
+    if is_success(status):
+        raise NotTried("the storage refuses no form; see endpoints-slot-needs-its-fields")
+    reply = service.verify(slot.upload_id)
+    is_good = is_success(reply.status) and reply.document.get("good") is True
+    expect(not is_good, f"the storage answered {status}, and the audio is verified as good", reply)
+
+
+@check(calls=1, needs=("slot_seconds",), risk=Risk.SPENDS)
+def endpoints_10_unused_slot_expires(service: Subject) -> None:
+    """A slot that nobody uses expires on its own: after its lifetime it takes no audio."""
+    slot = service.new_slot()
+    service.wire.wait(service.inputs.slot_seconds or 0)
+    _expect_refusal(service, slot, slot.form(sounds.silence()), "after its lifetime")
+
+
+@check(calls=2, risk=Risk.SPENDS)
+def limits_65_mib_is_stored(service: Subject) -> None:
+    """A slot takes a file of 65 MiB, which is 68,157,440 bytes, to the last byte."""
+    service.stored(sounds.silence(_SLOT_BYTES))
+
+
+@check(calls=2, risk=Risk.SPENDS)
+def limits_65_mib_and_a_byte_is_refused(service: Subject) -> None:
+    """A slot takes no more than 65 MiB: one byte more is refused."""
+    slot = service.new_slot()
+    _expect_refusal(service, slot, slot.form(sounds.silence(_SLOT_BYTES + 1)), "with 65 MiB and a byte")
+
+
+def _expect_refusal(service: Subject, slot: Slot, form: list[tuple[str, bytes | str]], occasion: str) -> None:
+    status = service.wire.post_form(slot.url, form)
+    if is_success(status):
+        raise Complaint(f"the slot answered {status} to a form {occasion}", (slot.reply,))

@@ -1,0 +1,42 @@
+"""Audio that is made on the spot, and audio that is spoiled on purpose. Pure."""
+
+import secrets
+import struct
+
+_RATE_HZ = 8_000
+_HEADER_BYTES = 44
+
+
+def silence(size_bytes: int = _HEADER_BYTES + 1_600) -> bytes:
+    """Return a mono WAV of exactly this size, silent but for a few samples that make it one of its kind."""
+    samples = size_bytes - _HEADER_BYTES
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, _RATE_HZ, _RATE_HZ, 1, 8)
+    head = b"RIFF" + struct.pack("<I", size_bytes - 8) + b"WAVE" + form + b"data" + struct.pack("<I", samples)
+    return head + secrets.token_bytes(16) + b"\x80" * (samples - 16)
+
+
+def with_another_sample(audio: bytes) -> bytes:
+    """Return audio with one byte in the middle of its samples changed; of what is no WAV, the byte in its middle."""
+    start, length = _samples(audio)
+    at = start + length // 2
+    return audio[:at] + bytes([audio[at] ^ 1]) + audio[at + 1 :]
+
+
+def with_another_letter(sidecar: bytes) -> bytes:
+    """Return a sidecar with one byte in its middle changed; a letter or digit stays one, where there is any near."""
+    half = len(sidecar) // 2
+    near = (at for at in range(half, len(sidecar)) if chr(sidecar[at]).isalnum() and sidecar[at] < 0x80)  # noqa: PLR2004 - ASCII
+    at = next(near, half)
+    other = ord("7") if sidecar[at] != ord("7") else ord("3")
+    return sidecar[:at] + bytes([other]) + sidecar[at + 1 :]
+
+
+def _samples(audio: bytes) -> tuple[int, int]:
+    """Give where a WAV's samples begin and how many bytes they take."""
+    at = 12
+    while audio[:4] == b"RIFF" and at + 8 <= len(audio):
+        label, length = struct.unpack_from("<4sI", audio, at)
+        if label == b"data":
+            return at + 8, min(length, len(audio) - at - 8)
+        at += 8 + length + length % 2
+    return 0, len(audio)
