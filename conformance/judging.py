@@ -37,9 +37,9 @@ def refused(reply: Reply, status: int, occasion: str) -> None:
 
 
 def text_of(members: Mapping[str, object], name: str, reply: Reply) -> str:
-    """Give a member that must be a string, and not an empty one."""
+    """Give a member that must be a string."""
     value = members.get(name)
-    expect(isinstance(value, str) and value, f"{name} is {_told(members, name)}, not a string", reply)
+    expect(isinstance(value, str), f"{name} is {_told(members, name)}, not a string", reply)
     return str(value)
 
 
@@ -103,7 +103,7 @@ def carries_trio(reply: Reply) -> None:
 def is_api_error(reply: Reply) -> None:
     """Complain unless the body is an ApiError."""
     text_of(reply.document, "error", reply)
-    text_of(reply.document, "code", reply)
+    expect(text_of(reply.document, "code", reply), "code is empty", reply)
 
 
 def is_once(values: Iterable[object]) -> bool:
@@ -117,6 +117,4 @@ def _told(members: Mapping[str, object], name: str) -> str:
     if name not in members:
         return "absent"
     value = members[name]
-    if value is None:
-        return "null"
-    return "an empty string" if value == "" else _NAMES.get(type(value), "a number")
+    return "null" if value is None else _NAMES.get(type(value), "a number")

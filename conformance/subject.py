@@ -196,6 +196,7 @@ class Subject:
             cursor = members["nextCursor"]
             if not isinstance(cursor, str) or not cursor:
                 raise Complaint("nextCursor is there and is no cursor: on the last page it is absent", replies[-1:])
+            expect(query.get("cursor") != cursor, "a page's nextCursor is the cursor that led to it", replies[-1])
             query = {"limit": str(limit), "cursor": cursor}
         raise NotTried(f"the listing has more than {_MOST_PAGES} pages")
 

@@ -10,8 +10,11 @@ import click
 import typer
 
 from cli.app import app_for
+from conformance import CHECKS
+from conformance.untestable import UNTESTABLE
 from proofsweep.batch.rows import exchanges, runs, verdicts
 from proofsweep.batch.rows.columns import markdown_of
+from sandbox.mutants import MUTANTS
 from sandbox.silences import markdown_of_silences
 
 DOCS = Path(__file__).parent
@@ -25,6 +28,8 @@ def rendered(text: str) -> str:
         "exchanges": markdown_of(exchanges.COLUMNS),
         "runs": markdown_of(runs.COLUMNS),
         "silences": markdown_of_silences(),
+        "checks": "\n".join(checks_and_mutants()),
+        "untestable": "\n".join(not_testable()),
         "help": "\n".join(command_pages()),
     }
     for name, content in blocks.items():
@@ -32,6 +37,22 @@ def rendered(text: str) -> str:
         pattern = re.compile(f"(?<={re.escape(start)}).*?(?={re.escape(end)})", re.DOTALL)
         text = pattern.sub(lambda _, content=content: content, text)
     return text
+
+
+def checks_and_mutants() -> Iterator[str]:
+    """Give a table of the checks, each with the mutants that it must find."""
+    yield "| check | the contract's sentence | what its mutants do instead |\n|---|---|---|"
+    for name, check in CHECKS.items():
+        mutants = "; ".join(mutant.breaks for mutant in MUTANTS.values() if mutant.rule == name)
+        yield f"| `{name}` | {check.sentence} | {mutants} |"
+    yield ""
+
+
+def not_testable() -> Iterator[str]:
+    """Give a table of the sentences that have no check."""
+    yield "| section | sentence | why not |\n|---|---|---|"
+    yield from (f"| {section} | {sentence} | {reason} |" for section, sentence, reason in UNTESTABLE)
+    yield ""
 
 
 def command_pages() -> Iterator[str]:

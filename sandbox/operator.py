@@ -157,6 +157,14 @@ class Operator:
         """Return how the contract's silences are filled (`choices` by name), and whether they `evolve`."""
         return self._ask("GET", "/silences")
 
+    def set_mutant(self, name: str | None) -> None:
+        """Let a mutant answer in the service's place: one rule is broken; None has the service itself again."""
+        self._ask("PUT", "/mutant", {"name": name})
+
+    def mutants(self) -> dict[str, str]:
+        """Return the mutants by name, each with the rule that it breaks."""
+        return {str(each["name"]): str(each["rule"]) for each in self._ask("GET", "/mutants")["mutants"]}
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()

@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.api.desk import ApiDesk
 from sandbox.backstage.app import operator_app
+from sandbox.mutants.understudy import Understudy
 from sandbox.options import Options
-from sandbox.origin import Origin
 from sandbox.service import open_service
 from sandbox.storage.desk import StorageDesk
 from sandbox.wire import WireProtocol
@@ -32,8 +32,8 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
     service = open_service(options, (ports[0], ports[1], ports[2]))
     origins = Origins(
         {
-            ports[0]: Origin(service, ApiDesk(service)),
-            ports[1]: Origin(service, StorageDesk(service)),
+            ports[0]: Understudy(service, ApiDesk),
+            ports[1]: Understudy(service, StorageDesk),
             ports[2]: operator_app(service),
         }
     )

@@ -30,7 +30,8 @@ _ROTATION_LANE = Lane(rate=1 / 12, burst=5)
 class Service:
     """One sandbox at work; `ports` are those that were really bound: API, storage, operator.
 
-    The last two say in which way it keeps the contract; they alone change, when the operator has it so.
+    The last three say in which way it keeps the contract, and which mutant, if any, answers in its place; they alone
+    change, when the operator has it so.
     """
 
     options: Options
@@ -51,6 +52,7 @@ class Service:
     faults: Faults
     silences: Silences
     is_later_release: bool
+    mutant: str = ""
 
     def folder(self, name: str) -> Path:
         """Return a folder of the sandbox's home."""

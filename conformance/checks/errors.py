@@ -34,18 +34,6 @@ def resources_api_error_code_is_stable(service: Subject) -> None:
     expect(first.document.get("code") == again.document.get("code"), "one mistake has two codes", first, again)
 
 
-@check(calls=0)
-def errors_5_429s_that_were_met(service: Subject) -> None:
-    """Each 429 has the code `rate_limited`, `Retry-After` and the quota's headers; looked at where one was met."""
-    met = [reply for reply in service.wire.replies if reply.status == _THROTTLED]
-    if not met:
-        raise NotTried("no call was throttled; name the errors-5 checks to bring it about")
-    for reply in met:
-        expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
-        header_number(reply, "Retry-After")
-        carries_trio(reply)
-
-
 @check(calls=_MOST_BURST, risk=Risk.SPENDS)
 def errors_5_code_on_429(service: Subject) -> None:
     """A throttled call is told with the code `rate_limited`."""

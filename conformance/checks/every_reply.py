@@ -1,11 +1,12 @@
 """What holds for every reply: looked at last, over all that came."""
 
 from conformance.check import check
-from conformance.judging import expect
-from conformance.replies import Reply
+from conformance.judging import carries_trio, expect, header_number
+from conformance.replies import NotTried, Reply
 from conformance.subject import Subject
 
-_CALLS = 7
+_CALLS = 8
+_THROTTLED = 429
 
 
 @check(calls=_CALLS)
@@ -48,6 +49,18 @@ def endpoints_answer_with_documented_statuses(service: Subject) -> None:
     for reply in _all(service):
         is_listed = not reply.operation.statuses or reply.status in reply.operation.statuses
         expect(is_listed, f"{reply.operation} answered {reply.status}, which is not listed for it", reply)
+
+
+@check(calls=0)
+def errors_5_429s_that_were_met(service: Subject) -> None:
+    """Each 429 has the code `rate_limited`, `Retry-After` and the quota's headers; looked at where one was met."""
+    met = [reply for reply in service.wire.replies if reply.status == _THROTTLED]
+    if not met:
+        raise NotTried("no call was throttled; name the errors-5 checks to bring it about")
+    for reply in met:
+        expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
+        header_number(reply, "Retry-After")
+        carries_trio(reply)
 
 
 def _all(service: Subject) -> list[Reply]:

@@ -33,6 +33,8 @@ ACTS: tuple[tuple[str, str, Act], ...] = (
     ("GET", "/secrets", records.secrets),
     ("GET", "/silences", records.silences),
     ("PUT", "/silences", controls.set_silences),
+    ("GET", "/mutants", records.mutants),
+    ("PUT", "/mutant", controls.set_mutant),
 )
 
 

@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 from sandbox.answers import not_found
 from sandbox.api.proofs import remove
 from sandbox.faults import Fault
+from sandbox.mutants import MUTANTS
 from sandbox.service import Service
 from sandbox.silences import Silences
 from sandbox.throttle import Lane
@@ -57,6 +58,12 @@ class SilencesWish(_Wish):
 
     seed: int = 0
     evolve: bool = False
+
+
+class MutantWish(_Wish):
+    """The mutant that is to answer in the service's place, None for the service itself."""
+
+    name: str | None
 
 
 class ClockWish(_Wish):
@@ -122,6 +129,15 @@ async def set_silences(service: Service, request: Request) -> Response:
     """Change the way in which the contract is kept, from the next call on."""
     wish = SilencesWish.model_validate_json(await request.body())
     service.silences, service.is_later_release = Silences.drawn(wish.seed), wish.evolve
+    return Response(status_code=204)
+
+
+async def set_mutant(service: Service, request: Request) -> Response:
+    """Break one rule from the next call on, or none."""
+    name = MutantWish.model_validate_json(await request.body()).name
+    if name is not None and name not in MUTANTS:
+        raise not_found("there is no such mutant")
+    service.mutant = name or ""
     return Response(status_code=204)
 
 

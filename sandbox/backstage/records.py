@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sandbox.backstage.controls import known_tenant
+from sandbox.mutants import MUTANTS
 from sandbox.service import Service
 
 
@@ -40,6 +41,12 @@ async def exchanges(service: Service, request: Request) -> Response:
 async def silences(service: Service, _request: Request) -> Response:
     """Return how this sandbox fills the contract's silences, and whether it is a later release."""
     return JSONResponse({"choices": asdict(service.silences), "evolve": service.is_later_release})
+
+
+async def mutants(service: Service, _request: Request) -> Response:
+    """Return the mutants, each with the rule that it breaks, and the one that answers now."""
+    known = [{"name": name, "rule": each.rule, "breaks": each.breaks} for name, each in MUTANTS.items()]
+    return JSONResponse({"mutants": known, "now": service.mutant or None})
 
 
 async def secrets(service: Service, _request: Request) -> Response:

@@ -1,0 +1,101 @@
+"""Mutants of rotation."""
+
+from sandbox.answers import Answer
+from sandbox.calls import Exchange
+from sandbox.mutants.edits import Members, restatus, retold, with_header, with_request_header
+from sandbox.mutants.mutant import Mutant
+from sandbox.mutants.parts import no_grace, one_lane, only_grace
+from sandbox.service import Service
+
+_DAY_SECONDS = 86_400
+
+
+def _with_another_secret(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    is_replay = "idempotency-replayed" in answer.headers
+    return retold(_another_secret)(service, exchange, answer) if is_replay else answer
+
+
+def _another_secret(members: Members) -> None:
+    members["apiKey"] = f"{members['apiKey']}x"
+
+
+def _two_days_earlier(members: Members) -> None:
+    members["previousKeyExpiresAt"] -= 2 * _DAY_SECONDS
+
+
+_ROTATE = ("rotate",)
+
+MUTANTS = (
+    Mutant(
+        rule="rotate-needs-an-idempotency-key",
+        breaks="a rotation needs no Idempotency-Key",
+        on=_ROTATE,
+        ask=with_request_header("idempotency-key", lambda given: given or "0123456789abcdef"),
+    ),
+    Mutant(
+        rule="rotate-bounds-the-idempotency-key",
+        breaks="15 characters are enough",
+        on=_ROTATE,
+        ask=with_request_header("idempotency-key", lambda given: given and given.ljust(16, "0")),
+    ),
+    Mutant(
+        rule="rotate-bounds-the-idempotency-key",
+        breaks="129 characters are not too many",
+        on=_ROTATE,
+        ask=with_request_header("idempotency-key", lambda given: given and given[:128]),
+    ),
+    Mutant(
+        rule="rotate-answers-201-with-a-new-key",
+        breaks="a rotation is answered with 200",
+        on=_ROTATE,
+        edit=restatus(201, 200),
+    ),
+    Mutant(
+        rule="rotate-old-key-expires-72-hours-later",
+        breaks="the old key's grace is a day",
+        on=_ROTATE,
+        edit=retold(_two_days_earlier),
+    ),
+    Mutant(
+        rule="rotate-tells-the-quota",
+        breaks="a rotation has no `X-RateLimit-Limit`",
+        on=_ROTATE,
+        edit=with_header("x-ratelimit-limit", None),
+    ),
+    Mutant(
+        rule="rotate-replays-the-same-answer",
+        breaks="a replay has another secret",
+        on=_ROTATE,
+        edit=_with_another_secret,
+    ),
+    Mutant(
+        rule="rotate-marks-the-replay",
+        breaks="a replay is not marked",
+        on=_ROTATE,
+        edit=with_header("idempotency-replayed", None),
+    ),
+    Mutant(
+        rule="rotate-again-is-409",
+        breaks="a second rotation is 400",
+        on=_ROTATE,
+        edit=restatus(409, 400),
+    ),
+    Mutant(
+        rule="rotate-old-key-keeps-working",
+        breaks="a rotated key has no grace",
+        on=("usage",),
+        swap=no_grace,
+    ),
+    Mutant(
+        rule="rotate-new-key-works-on-the-same-plan",
+        breaks="the new key is refused",
+        on=("usage",),
+        swap=only_grace,
+    ),
+    Mutant(
+        rule="rotate-has-a-lane-of-its-own",
+        breaks="usage runs in the lane of rotation",
+        on=("usage",),
+        swap=one_lane,
+    ),
+)

@@ -1,0 +1,110 @@
+"""A sandbox for all tests here, and everything that the suite can be given."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import sandbox
+from conformance import CHECKS, Inputs, Result, Subject, Wire, run
+from sandbox.samples import sounds
+
+SLOT_SECONDS = 4 * 900
+"""The longest life of a slot under any seed of silences."""
+Given = tuple[str, Inputs]
+Examine = Callable[[Iterable[str], Given], tuple[list[Result], int]]
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
+    """One sandbox process, shared."""
+    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def operator(running: sandbox.Running) -> Iterator[sandbox.Operator]:
+    """The operator's side; everything is put back afterwards."""
+    running.operator.set_lane(1 / 12, 20, lane="rotate")
+    yield running.operator
+    running.operator.set_mutant(None)
+    running.operator.set_silences()
+    running.operator.set_lane(2000, 4000)
+
+
+@pytest.fixture(scope="session")
+def wav(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small WAV without any credential."""
+    file = tmp_path_factory.mktemp("wav") / "take.wav"
+    file.write_bytes(sounds.wav(0.05, Random(1)))  # noqa: S311 - a sound, not a secret
+    return file
+
+
+@pytest.fixture(scope="session")
+def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Given]:
+    """Make a tenant with three keys and four proofs; give a key, and all that the suite can be given of that tenant."""
+    numbers = count()
+
+    def furnish() -> Given:
+        operator, folder = running.operator, tmp_path_factory.mktemp("given")
+        key, other = operator.add_tenant("the suite's"), operator.add_tenant("another")
+        for _ in range(2):
+            operator.add_key(key.tenant, "one more")
+        audio = folder / "take.wav"
+        audio.write_bytes(wav.read_bytes())
+
+        def issue(name: str, **order: object) -> sandbox.Issued:
+            return operator.issue(audio, folder / name, tenant=key.tenant, **order)  # type: ignore[arg-type]  # an Order
+
+        operator.move_clock(-3600)
+        spare = issue("spare.wav")
+        operator.move_clock(3600)
+        one_file, pair = issue("one.wav"), issue("take.sidecar", legacy=True)
+        operator.issue(audio, folder / "theirs.wav", tenant=other.tenant)
+        inputs = Inputs(
+            sidecar_field="sidecar",
+            one_file=one_file.audio,
+            pair=(pair.audio, folder / "take.sidecar"),
+            proof=one_file.proof_id,
+            local_seal=issue("device.wav", sealed_by="device", registered=False).audio,
+            unregistered=issue("stranger.wav", sealed_by="stranger").audio,
+            other_key=other.api_key,
+            other_environment_key="sk_elsewhere_0123456789",
+            new_key_file=folder / f"new-key-{next(numbers)}",
+            erase_proof=spare.proof_id,
+            slot_seconds=SLOT_SECONDS,
+        )
+        return key.api_key, inputs
+
+    return furnish
+
+
+@pytest.fixture(scope="session")
+def furnished(furnish: Callable[[], Given]) -> Given:
+    """A tenant for all checks that leave it as it is."""
+    return furnish()
+
+
+@pytest.fixture
+def examine(running: sandbox.Running, operator: sandbox.Operator) -> Examine:
+    """Make some checks; give what came of each, and the number of keyed calls.
+
+    When the suite waits, time passes in the sandbox alone.
+    """
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        operator.move_clock(seconds)
+
+    def examine(names: Iterable[str], given: Given) -> tuple[list[Result], int]:
+        key, inputs = given
+        with Wire(running.base_url, key, sleep=wait) as wire:
+            results = list(run([CHECKS[name] for name in names], Subject(wire, inputs)))
+        operator.move_clock(-sum(waited))
+        waited.clear()
+        return results, wire.keyed_calls
+
+    return examine

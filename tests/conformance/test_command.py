@@ -1,0 +1,252 @@
+"""`proofsweep conformance`, as a person or a script meets it."""
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+import sandbox
+from cli.app import run
+from conformance import CHECKS, Inputs
+
+Said = tuple[int, str, str]
+Command = Callable[..., Said]
+CHEAP = ["--only", "endpoints-1-health-needs-no-key", "--only", "authentication-3-invalid-key-is-403"]
+
+
+@pytest.fixture
+def key_file(operator: sandbox.Operator, tmp_path: Path) -> Path:
+    """A file with the key of a tenant that has nothing."""
+    file = tmp_path / "key"
+    file.write_text(operator.add_tenant("empty").api_key)
+    return file
+
+
+@pytest.fixture
+def conformance(running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command on the sandbox; give its exit code, what it printed and what it complained of."""
+
+    def conformance(*arguments: str, environment: str | None = "sandbox") -> Said:
+        said_where = [] if environment is None else ["--environment", environment]
+        place = ["--base-url", running.base_url, "--key-file", str(key_file), *said_where]
+        code = run(["conformance", *place, *arguments])
+        return code, *capsys.readouterr()
+
+    return conformance
+
+
+def test_a_service_that_keeps_the_contract_passes(conformance: Command) -> None:
+    """Also for a tenant without a single proof, and with nothing else given."""
+    code, out, err = conformance()
+
+    assert code == 0
+    assert "\nfailed" not in out
+    assert "not tried" in out
+    assert "needs --pair" in out
+    assert "keyed calls" in err
+
+
+def test_the_object_tells_what_the_table_tells(conformance: Command, key_file: Path) -> None:
+    """One object on stdout, with each check's result and the sums; and no secret in it."""
+    code, out, _ = conformance(*CHEAP, "--json")
+    told = json.loads(out)
+
+    assert code == 0
+    assert (told["passed"], told["failed"], told["not_tried"]) == (2, 0, 0)
+    assert [check["name"] for check in told["checks"]] == [CHEAP[1], CHEAP[3]]
+    assert told["keyed_calls"] == 2
+    assert key_file.read_text() not in out
+
+
+def test_a_broken_rule_is_told_with_its_request_id(conformance: Command, operator: sandbox.Operator) -> None:
+    """Exit code 3, what was seen, and the ID that support asks for."""
+    operator.set_mutant("resources-health-fields")
+
+    code, out, _ = conformance("--only", "resources-health-fields", "--json")
+    (check,) = json.loads(out)["checks"]
+    given = {each["request_id"] for each in operator.exchanges()}
+
+    assert code == 3
+    assert (check["result"], check["said"]) == ("failed", "ok is a string, not a boolean")
+    assert set(check["request_ids"]) <= given
+    assert check["request_ids"]
+
+
+def test_a_service_that_gives_no_answer_is_not_blamed(conformance: Command, operator: sandbox.Operator) -> None:
+    """Internal failures are documented: the check is not tried, and the exit code is 4."""
+    operator.add_fault("keys", "status", status=500)
+
+    code, out, _ = conformance("--only", "resources-keys-record-fields", "--json")
+    operator.clear_faults()
+    (check,) = json.loads(out)["checks"]
+
+    assert (code, check["result"]) == (4, "not_tried")
+    assert "500" in check["said"]
+
+
+def test_the_list_tells_all_checks_and_asks_nothing(conformance: Command, operator: sandbox.Operator) -> None:
+    """As a table, or as one object."""
+    before = len(operator.exchanges())
+
+    _, table, _ = conformance("--list")
+    _, out, _ = conformance("--list", "--json")
+
+    assert all(name in table for name in CHECKS)
+    assert [check["name"] for check in json.loads(out)["checks"]] == list(CHECKS)
+    assert len(operator.exchanges()) == before
+
+
+@pytest.mark.parametrize("environment", [None, "production", "live"])
+@pytest.mark.parametrize("name", ["errors-5-code-on-429", "erase-erases", "rotate-marks-the-replay"])
+def test_what_spends_rotates_or_erases_is_refused_elsewhere(
+    conformance: Command, operator: sandbox.Operator, environment: str | None, name: str
+) -> None:
+    """Whoever did not say that it is beta or a sandbox may be in production: nothing is asked."""
+    before = len(operator.exchanges())
+
+    code, _, err = conformance("--include", name, environment=environment)
+
+    assert code == 2
+    assert f"{name} " in err
+    assert "beta or sandbox" in err
+    assert len(operator.exchanges()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--only", "errors-9"], "There is no check 'errors-9'"),
+        (["--only", "verdicts-accepted-pair-is-valid"], "needs --pair"),
+        (["--only", "erase-erases"], "needs --erase-proof"),
+        (["--one-file", "nowhere.wav"], "There is no file nowhere.wav"),
+        (["--other-key-file", "nowhere"], "key file nowhere cannot be read"),
+        (["--only", "rotate-marks-the-replay", "--new-key-file", __file__], "is not overwritten"),
+        (["--only", "rotate-marks-the-replay", "--new-key-file", "no/such/key"], "no folder"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(conformance: Command, arguments: list[str], words: str) -> None:
+    """Exit code 2, before anything is asked."""
+    code, out, err = conformance(*arguments)
+
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        (["--base-url", "http://127.0.0.1:9/v1"], "both --base-url and --key-file"),
+        (["--base-url", "http://127.0.0.1:9/", "--key-file", "KEY"], "must end in the path segment /v1"),
+        (["--base-url", "http://partner.example/v1", "--key-file", "KEY"], "plain http"),
+        (["--config", "sandbox", "--environment", "beta"], "'sandbox', not 'beta'"),
+    ],
+)
+def test_a_place_that_cannot_be_is_said_in_one_line(
+    place: list[str], words: str, key_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half a place, a wrong one, or an environment that contradicts the config's."""
+    code = run(["conformance", *(str(key_file) if each == "KEY" else each for each in place)])
+
+    assert code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_configs_service_is_examined_where_none_is_named(
+    running: sandbox.Running,
+    key_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With its key, and with its word for what environment it is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
+
+    code = run(["conformance", *CHEAP, "--json"])
+
+    assert code == 0
+    assert json.loads(capsys.readouterr().out)["environment"] == "sandbox"
+
+
+@pytest.mark.parametrize(("url", "code"), [("http://127.0.0.1:9/v1", 8), (None, 7)])
+def test_a_closed_door_is_told_at_once(
+    url: str | None, code: int, running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody there, or a key that is not taken: one line, and the exit code of any other command."""
+    key_file.write_text("sk_of_nobody")
+
+    assert run(["conformance", "--base-url", url or running.base_url, "--key-file", str(key_file)]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_new_key_of_a_rotation_is_in_the_users_hands(
+    conformance: Command, running: sandbox.Running, operator: sandbox.Operator, tmp_path: Path
+) -> None:
+    """It is in the file that was named, for its owner's eyes only, works, and was printed nowhere."""
+    new = tmp_path / "new-key"
+
+    code, out, err = conformance("--only", "rotate-answers-201-with-a-new-key", "--new-key-file", str(new))
+    secret = new.read_text().strip()
+    answer = httpx.get(f"{running.base_url}/partner/usage", headers={"x-api-key": secret}, trust_env=False)
+
+    assert (code, answer.status_code) == (0, 200)
+    assert stat.S_IMODE(new.stat().st_mode) == 0o600
+    assert secret not in out + err
+    assert [path.name for path in tmp_path.glob("new-key*")] == ["new-key"]
+    assert len(operator.rotations()) > 0
+
+
+def test_a_key_that_nobody_should_have_got_is_kept_too(
+    conformance: Command, operator: sandbox.Operator, tmp_path: Path
+) -> None:
+    """A service that rotates without an Idempotency-Key has rotated all the same."""
+    operator.set_mutant("rotate-needs-an-idempotency-key")
+    new = tmp_path / "new-key"
+
+    code, _, _ = conformance("--only", "rotate-needs-an-idempotency-key", "--new-key-file", str(new))
+
+    assert code == 3
+    assert new.read_text().startswith("sk_sandbox_")
+
+
+def test_an_answer_that_got_lost_can_be_had_again(
+    conformance: Command, operator: sandbox.Operator, running: sandbox.Running, key_file: Path, tmp_path: Path
+) -> None:
+    """The Idempotency-Key lies beside the file: with it, the service replays the answer with the new key."""
+    operator.add_fault("rotate", "reset_after")
+    new = tmp_path / "new-key"
+
+    code, _, _ = conformance("--only", "rotate-answers-201-with-a-new-key", "--new-key-file", str(new))
+    operator.clear_faults()
+    headers = {
+        "x-api-key": key_file.read_text(),
+        "Idempotency-Key": (tmp_path / "new-key.idempotency-key").read_text().strip(),
+    }
+    answer = httpx.post(f"{running.base_url}/partner/keys/rotate", headers=headers, trust_env=False)
+
+    assert (code, new.read_text()) == (4, "")
+    assert (answer.status_code, answer.headers["idempotency-replayed"]) == (201, "true")
+
+
+def test_nothing_secret_is_printed(
+    conformance: Command, operator: sandbox.Operator, furnished: tuple[str, Inputs], key_file: Path, tmp_path: Path
+) -> None:
+    """No key, sidecar, slot or link, and no proof id, is in the table or the object, passed or failed."""
+    key, inputs = furnished
+    key_file.write_text(key)
+    other = tmp_path / "other"
+    other.write_text(str(inputs.other_key))
+    assert inputs.pair is not None
+    given = ["--one-file", str(inputs.one_file), "--pair", *map(str, inputs.pair), "--sidecar-field", "sidecar"]
+    operator.set_mutant("errors-1-every-error-is-an-api-error")
+
+    said = [conformance(*given, "--other-key-file", str(other), *form) for form in ([], ["--json"])]
+
+    assert [code for code, _, _ in said] == [3, 3]
+    text = "".join(out + err for _, out, err in said)
+    assert [secret for secret in (*operator.secrets(), str(inputs.proof)) if secret in text] == []
