@@ -26,6 +26,7 @@ from proofsweep.storage.files import Files
 from proofsweep.storage.key_bindings import check_key
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.examine_service import ServiceSeen, examine_service, refuse_without_quota
+from proofsweep.usecases.source_watch import SourceWatch
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
@@ -43,7 +44,7 @@ class Engine:
     partner: Partner
     stop: StopSwitch
     limits: SizeLimits
-    files: Files
+    sources: SourceWatch
     workers: ThreadPoolExecutor
     aside: list[Exchange] = field(default_factory=list)
     _seen: ServiceSeen | None = None
@@ -137,7 +138,7 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
         partner=Partner(sidecar_field=settings.service.sidecar_field, talk=Conversation(line, aside.append)),
         stop=stop,
         limits=limits_for(settings),
-        files=Files(),
+        sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),
         workers=ThreadPoolExecutor(settings.pace.workers, thread_name_prefix="verify"),
         aside=aside,
     )

@@ -212,7 +212,7 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         partner=engine.partner,
         stop=engine.stop,
         limits=engine.limits,
-        files=engine.files,
+        sources=engine.sources,
         workers=engine.workers,
         clock=utc_now,
         storms=StormWatch(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),

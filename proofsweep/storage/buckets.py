@@ -113,8 +113,9 @@ class Failure:
     @property
     def sentence(self) -> str:
         """Say it to a person; holds nothing of what the store sent."""
-        status = f" (status {self.status})" if self.trouble is Trouble.AWAY and self.status else ""
-        return f"{self.trouble}{status}"
+        if self.trouble is not Trouble.AWAY:
+            return str(self.trouble)
+        return f"{self.trouble} ({f'status {self.status}' if self.status else 'look at its endpoint and the network'})"
 
 
 def failure_of(error: Exception) -> Failure:
@@ -148,9 +149,9 @@ def open_bucket(url: str) -> "ObjectStore":
         return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
     if scheme == "gs":
         return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
-    if "@" in name or scheme != "az":
-        return AzureStore.from_url(root, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
-    return AzureStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
+    container, _, host = name.partition("@")
+    account = {"account_name": host.partition(".")[0]} if host else {}
+    return AzureStore(container, config=_CLIENT | account, retry_config=_RETRY)  # type: ignore[arg-type]
 
 
 def _s3_config(own: AwsCredentials | None) -> dict[str, object]:

@@ -72,18 +72,18 @@ def open_catalog(location: str, *, sidecar_names: Sequence[str], files: Files | 
 
 
 def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
-    """Take the object of that name, else a pattern, else a prefix under which something is."""
+    """Take the object of that name, else the prefix if something is below it, else a pattern."""
     try:
         if not url.endswith("/") and files.facts(url) is not None:
             return _manifests(url, posixpath.dirname(url), [url], files)
+        if next(files.buckets.listed(url), None) is not None:
+            return FolderScan(url.rstrip("/"), files, sidecar_names)
         if glob.has_magic(root_and_key(url)[1]):
             folder, urls = matches_of(url, files.buckets)
             return _manifests(url, folder, urls, files)
-        if next(files.buckets.listed(url), None) is None:
-            raise CatalogError(f"{one_line(url)}: there is no such object, and none below it")
     except SourceError as error:
         raise CatalogError(f"{one_line(url)}: {error.message}") from error
-    return FolderScan(url.rstrip("/"), files, sidecar_names)
+    raise CatalogError(f"{one_line(url)}: there is no such object, and none below it")
 
 
 def _folder(path: str, files: Files, sidecar_names: SidecarNames) -> FolderScan:

@@ -7,9 +7,11 @@ from proofsweep.batch.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.batch.outcomes import Deferred, Finished
 from proofsweep.batch.preflight import SizeLimits, work_item_of
 from proofsweep.client.partner import Partner
+from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import SourceError
 from proofsweep.storage.files import Files
 from proofsweep.storage.locations import path_of
+from proofsweep.usecases.source_watch import SourceWatch
 from proofsweep.usecases.verify_item import Clock, verify_item
 
 
@@ -21,7 +23,8 @@ def check_file(
     Raises:
         CatalogError: a location is a URL of a kind that is not read, or holds credentials.
     """
-    return verify_item(_item(audio, sidecar, limits, files), partner, limits, files, clock=clock)
+    alone = SourceWatch(files, StopSwitch(), threshold=2, patience_seconds=0.0)  # there is nothing to compare it with
+    return verify_item(_item(audio, sidecar, limits, files), partner, limits, alone, clock=clock)
 
 
 def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:

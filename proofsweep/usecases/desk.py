@@ -19,11 +19,11 @@ from proofsweep.batch.storms import StormWatch, suspicion
 from proofsweep.client.partner import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop
-from proofsweep.storage.files import Files
 from proofsweep.storage.journal import Journal
 from proofsweep.storage.past_answers import PastAnswers
 from proofsweep.storage.results import Results
 from proofsweep.usecases.allowance import Allowance
+from proofsweep.usecases.source_watch import SourceWatch
 from proofsweep.usecases.tally import Tally
 from proofsweep.usecases.verify_item import verify_item
 
@@ -58,7 +58,7 @@ class Desk:
     partner: Partner
     stop: StopSwitch
     limits: SizeLimits
-    files: Files
+    sources: SourceWatch
     workers: Executor
     clock: Clock
     storms: StormWatch
@@ -97,7 +97,7 @@ class Desk:
         if self.stop.reason is not None or not (item.ineligible or self.allowance.admits(item.manifest_row)):
             return None
         done = verify_item(
-            item, self.partner, self.limits, self.files, clock=self.clock, note=self._noting(item.manifest_row)
+            item, self.partner, self.limits, self.sources, clock=self.clock, note=self._noting(item.manifest_row)
         )
         self.allowance.leave(item.manifest_row)
         self.tally.note(done)

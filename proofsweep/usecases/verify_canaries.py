@@ -56,7 +56,7 @@ def send_ahead(desk: Desk, canaries: Sequence[Canary]) -> None:
         if not desk.allowance.admits(_NO_ROW):
             return
         done = verify_item(
-            canary.item, desk.partner, desk.limits, desk.files, clock=desk.clock, note=desk.note_exchange
+            canary.item, desk.partner, desk.limits, desk.sources, clock=desk.clock, note=desk.note_exchange
         )
         desk.allowance.leave(_NO_ROW)
         if isinstance(done, Deferred):

@@ -13,15 +13,20 @@ from proofsweep.batch.reasons import Ineligible, Reason
 from proofsweep.client.partner import Partner
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, SourceError
 from proofsweep.storage.audio import AudioFile, open_audio, read_sidecar
-from proofsweep.storage.files import Files
+from proofsweep.usecases.source_watch import SourceWatch
 
 Clock = Callable[[], datetime]
 
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read of the item's files so far; it outlives the failure of a call."""
+    """What has been read of the item's files so far; it outlives the failure of a call.
 
+    Attributes:
+        location: of the file that is being read.
+    """
+
+    location: str = ""
     audio: AudioFile | None = None
     sidecar: bytes | None = None
     was_sent: bool = False
@@ -31,7 +36,7 @@ def verify_item(
     item: WorkItem,
     partner: Partner,
     limits: SizeLimits,
-    files: Files,
+    sources: SourceWatch,
     *,
     clock: Clock,
     note: Callable[[Exchange], None] = lambda _exchange: None,
@@ -42,7 +47,7 @@ def verify_item(
         item: planned; if it is ineligible already, no call is made.
         partner: the service.
         limits: largest sizes that are sent.
-        files: where audio and sidecars are read.
+        sources: where audio and sidecars are read.
         clock: gives the time in UTC.
         note: is told of each exchange at once; an item may take minutes, and its request IDs must outlive a crash.
     """
@@ -55,7 +60,7 @@ def verify_item(
     reading = _Reading()
     started_at = clock()
     try:
-        outcome = item.ineligible or _outcome(item, partner.in_new_conversation(record), limits, files, reading)
+        outcome = item.ineligible or _outcome(item, partner.in_new_conversation(record), limits, sources, reading)
     except RunMustStop:
         return Deferred(item, exchanges)
     return Finished(
@@ -68,22 +73,32 @@ def verify_item(
     )
 
 
-def _outcome(item: WorkItem, partner: Partner, limits: SizeLimits, files: Files, reading: _Reading) -> Outcome:
-    try:
-        with open_audio(item.audio, files) as audio:
-            reading.audio = audio
-            unfit = judge_size(audio.facts, limits.audio(item.mode)) or judge_content(
-                audio.audio_format, item.mode, audio.look
-            )
-            if unfit is not None:
-                return unfit
-            if item.sidecar is not None:
-                reading.sidecar = read_sidecar(item.sidecar, limits.sidecar, files)
-            return outcome_of(_answer(partner, reading, audio))
-    except SourceError as error:
-        return _of_source(error)
-    except (CallFailed, SlotRefused) as error:
-        return Failed(reason=error.reason, detail=error.message, error_code=error.code)
+def _outcome(item: WorkItem, partner: Partner, limits: SizeLimits, sources: SourceWatch, reading: _Reading) -> Outcome:
+    while True:
+        try:
+            return _attempt(item, partner, limits, sources, reading)
+        except SourceError as error:
+            if not sources.is_worth_another_try(reading.location, error):
+                return _of_source(error)
+        except (CallFailed, SlotRefused) as error:
+            return Failed(reason=error.reason, detail=error.message, error_code=error.code)
+
+
+def _attempt(item: WorkItem, partner: Partner, limits: SizeLimits, sources: SourceWatch, reading: _Reading) -> Outcome:
+    reading.location = item.audio
+    with open_audio(item.audio, sources.files) as audio:
+        reading.audio = audio
+        sources.was_read(item.audio)
+        unfit = judge_size(audio.facts, limits.audio(item.mode)) or judge_content(
+            audio.audio_format, item.mode, audio.look
+        )
+        if unfit is not None:
+            return unfit
+        if item.sidecar is not None:
+            reading.location = item.sidecar
+            reading.sidecar = read_sidecar(item.sidecar, limits.sidecar, sources.files)
+            reading.location = item.audio
+        return outcome_of(_answer(partner, reading, audio))
 
 
 def _answer(partner: Partner, reading: _Reading, audio: AudioFile) -> Answer:
@@ -99,8 +114,8 @@ def _answer(partner: Partner, reading: _Reading, audio: AudioFile) -> Answer:
 
 
 def _of_source(error: SourceError) -> Failed | Ineligible:
-    """A file that moves under us failed for now; one that cannot be read is the catalog's to mend."""
-    if error.reason == Reason.SOURCE_CHANGED:
+    """A file that moves under us, or that its bucket fails to give, failed for now; others are for the catalog."""
+    if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
         return Failed(reason=error.reason, detail=error.message)
     return Ineligible(Reason(error.reason), error.message)
 
