@@ -49,6 +49,6 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("proofsweep needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@echo "Making $(VENV) (once; a minute or two)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) --require-hashes --requirement requirements.lock
+	@$(PIP) --no-deps --require-hashes --requirement requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
