@@ -100,9 +100,13 @@ def _chains(folder: Path) -> dict[Signer, Chain]:
 
 
 def _ensure_first_key(service: Service) -> None:
+    """Give the first tenant its key: the one that lies in the home already, else a new one that is written there."""
     if service.keys.first_tenant() is not None:
         return
-    first = service.keys.add_tenant("first", service.options.quota)
-    descriptor = os.open(service.options.key_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as key_file:
-        key_file.write(f"{first.secret}\n")
+    key_file = service.options.key_file
+    given = key_file.read_text().strip() if key_file.exists() else ""
+    first = service.keys.add_tenant("first", service.options.quota, given)
+    if not given:
+        descriptor = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"{first.secret}\n")

@@ -42,11 +42,11 @@ class Keys:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def add_tenant(self, name: str, quota: int) -> Key:
-        """Create a tenant and return its first key."""
+    def add_tenant(self, name: str, quota: int, secret: str = "") -> Key:
+        """Create a tenant and return its first key, with a secret of the operator's choice or a new one."""
         tenant = f"tnt_{secrets.token_hex(6)}"
         self._database.execute("INSERT INTO tenants VALUES (?, ?)", (tenant, name))
-        return self.add_key(tenant, name, quota)
+        return self.add_key(tenant, name, quota, secret)
 
     def has_tenant(self, tenant: str) -> bool:
         """Say whether such a tenant exists."""
@@ -58,11 +58,11 @@ class Keys:
         row = self._database.execute("SELECT tenant FROM tenants ORDER BY rowid LIMIT 1").fetchone()
         return None if row is None else str(row["tenant"])
 
-    def add_key(self, tenant: str, name: str, quota: int) -> Key:
+    def add_key(self, tenant: str, name: str, quota: int, secret: str = "") -> Key:
         """Give a tenant another key with a monthly quota of its own."""
         meter = f"mtr_{secrets.token_hex(6)}"
         self._database.execute("INSERT INTO meters VALUES (?, ?)", (meter, quota))
-        return self._mint(tenant, meter, name)
+        return self._mint(tenant, meter, name, secret)
 
     def rotate(self, old: Key, now: int) -> Key:
         """Put a new key in the place of `old`, whose grace begins.
@@ -90,8 +90,8 @@ class Keys:
         rows = self._database.execute("SELECT at, event, tenant, key_id, next_key_id FROM key_log ORDER BY at, seq")
         return [dict(row) for row in rows]
 
-    def _mint(self, tenant: str, meter: str, name: str) -> Key:
-        key_id, secret = f"key_{secrets.token_hex(6)}", f"sk_sandbox_{secrets.token_urlsafe(24)}"
+    def _mint(self, tenant: str, meter: str, name: str, secret: str = "") -> Key:
+        key_id, secret = f"key_{secrets.token_hex(6)}", secret or f"sk_sandbox_{secrets.token_urlsafe(24)}"
         row = self._database.execute(
             "INSERT INTO keys (key_id, tenant, meter, name, secret) VALUES (?, ?, ?, ?, ?) RETURNING *",
             (key_id, tenant, meter, name, secret),

@@ -32,6 +32,22 @@ def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> Non
     assert answer["verdict"] == "valid"
 
 
+def test_a_key_that_lies_in_a_new_home_is_taken(tmp_path: Path) -> None:
+    """Who must know the key beforehand puts it there; it stays as it was, and it is the first tenant's."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "key").write_text("sk_chosen_beforehand_1\n")
+
+    with sandbox.launch(home) as running:
+        headers = {"x-api-key": "sk_chosen_beforehand_1"}
+        status = httpx.get(f"{running.base_url}/proofs", headers=headers, trust_env=False).status_code
+        known = running.operator.secrets()
+
+    assert status == 200
+    assert "sk_chosen_beforehand_1" in known
+    assert (home / "key").read_text() == "sk_chosen_beforehand_1\n"
+
+
 def test_secrets_on_disk_are_the_owners_alone(running: sandbox.Running) -> None:
     """The key file, the signing keys and the folders of audio cannot be read by others."""
     home = running.key_file.parent
