@@ -7,7 +7,7 @@ Config = typer.Option(
     "--config",
     "-c",
     metavar="FILE",
-    help="Config file, or the name of a profile: sandbox, beta, production. [env: PROOFSWEEP_CONFIG]",
+    help="Config file, or the name of a profile: sandbox, beta, production, nightly, ingest. [env: PROOFSWEEP_CONFIG]",
 )
 ResultsUrl = typer.Option(
     None, "--results", "-r", metavar="URL", help="Results store, a folder; default from the config (`results`)."

@@ -1,7 +1,8 @@
 """`proofsweep sandbox`: a local partner service, and proofs for one's own files from it."""
 
 import socket
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -11,11 +12,15 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.screen import console
 from proofsweep.errors import ConfigError
-from sandbox import Issued, Operator, OperatorError, Order, Running, launch
+from sandbox import Issued, Operator, OperatorError, Order, Running, launch, write_catalog
 from sandbox import Options as SandboxOptions
 
 _HOME = Path(".proofsweep-sandbox")
 _DEFAULT = SandboxOptions(home=_HOME)
+
+_OperatorUrl = typer.Option(
+    f"http://127.0.0.1:{_DEFAULT.operator_port}", "--operator", metavar="URL", help="The sandbox's operator port."
+)
 
 sandbox_app = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 
@@ -68,9 +73,7 @@ def issue(
         "service", "--sealed-by", help="Who signs: a device's seal is `local_seal`, a stranger's `unregistered`."
     ),
     unregistered: bool = typer.Option(False, "--unregistered", help="Leave the proof out of the registry."),
-    operator_url: str = typer.Option(
-        f"http://127.0.0.1:{_DEFAULT.operator_port}", "--operator", metavar="URL", help="The sandbox's operator port."
-    ),
+    operator_url: str = _OperatorUrl,
 ) -> int:
     """Have a running sandbox issue proofs for files of your own.
 
@@ -85,6 +88,31 @@ def issue(
             done = _issued(operator, file, _target(file, out, is_legacy=legacy), order, operator_url)
             console().print(f"{done.sidecar or done.audio}  {done.proof_id}", soft_wrap=True)
     return ExitCode.ACCEPTED
+
+
+@sandbox_app.command()
+def samples(
+    folder: Path = typer.Argument(metavar="FOLDER", help="A folder that is empty or not there yet."),
+    files: int = typer.Option(60, "--files", min=1, help="Audio files; from 26 on, every kind is among them."),
+    operator_url: str = _OperatorUrl,
+) -> int:
+    """Have a running sandbox write a sample catalog: audio and sidecars with every verdict."""
+    _see_that_it_is_empty(folder)
+    with Operator(operator_url) as operator, _said_in_one_line(folder, operator_url):
+        written = write_catalog(folder, operator, files=files)
+    console().print(f"{folder}: {len(written)} audio files", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def _see_that_it_is_empty(folder: Path) -> None:
+    """Raise ConfigError unless samples can be put there with nothing of anybody's in the way."""
+    try:
+        if any(folder.iterdir()):
+            raise ConfigError(f"{folder} is not empty; samples are put into a folder of their own.")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError(f"The folder {folder} cannot be used ({error.strerror}).") from error
 
 
 def _see_that_it_can_serve(home: Path, ports: tuple[int, ...]) -> None:
@@ -145,12 +173,19 @@ def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
 
 
 def _issued(operator: Operator, file: Path, target: Path, order: Order, url: str) -> Issued:
-    try:
+    with _said_in_one_line(file, url):
         return operator.issue(file, target, **order)
+
+
+@contextmanager
+def _said_in_one_line(what: Path, url: str) -> Iterator[None]:
+    """Turn whatever an operator's side or a disk refuses into a ConfigError; `what` is what was wanted."""
+    try:
+        yield
     except OperatorError as error:
-        raise ConfigError(f"The sandbox issues nothing for {file}: {error}.") from error
+        raise ConfigError(f"The sandbox issues nothing for {what}: {error}.") from error
     except OSError as error:
-        raise ConfigError(f"{error.filename or file} cannot be read or written ({error.strerror}).") from error
+        raise ConfigError(f"{error.filename or what} cannot be read or written ({error.strerror}).") from error
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise ConfigError(f"No sandbox answers at {url}; start one with `proofsweep sandbox`.") from error
     except (ValueError, KeyError) as error:

@@ -167,3 +167,30 @@ def test_an_issuer_that_is_something_else_is_said(proofsweep: Command, bare: Pat
 
     assert done.returncode == 2
     assert "is no sandbox's operator port" in done.stderr
+
+
+def test_a_sample_catalog_is_written(proofsweep: Command, running: sandbox.Running, world: Path) -> None:
+    """Whoever has a sandbox and no music yet gets a catalog with something to reject in it."""
+    done = proofsweep("sandbox", "samples", "music", "--files", "6", "--operator", running.operator_url)
+
+    assert (done.returncode, done.stdout) == (0, "music: 6 audio files\n")
+    assert proofsweep("plan", world / "music").returncode == 0
+
+
+def test_samples_are_not_mixed_with_ones_own(proofsweep: Command, running: sandbox.Running, world: Path) -> None:
+    """A folder that holds anything is left alone."""
+    (world / "notes.txt").write_text("mine")
+
+    done = proofsweep("sandbox", "samples", ".", "--operator", running.operator_url)
+
+    assert done.returncode == 2
+    assert "is not empty" in done.stderr
+    assert [path.name for path in world.iterdir()] == ["notes.txt"]
+
+
+def test_samples_need_a_sandbox(proofsweep: Command) -> None:
+    """The message names the command that starts one."""
+    done = proofsweep("sandbox", "samples", "music", "--operator", "http://127.0.0.1:1")
+
+    assert done.returncode == 2
+    assert "start one with `proofsweep sandbox`" in done.stderr
