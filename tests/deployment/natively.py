@@ -1,0 +1,157 @@
+"""docker-compose.yml without a container engine: each service's own command, environment and health check, run here.
+
+What is mounted in a container becomes a folder, a service's name the loopback address, and each port a free one.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PORTS = ("4200", "5432", "7070", "8080", "8725", "8726", "8727")
+FOLDERS = ("/run/secrets", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  # noqa: S108 - a container's
+VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::-([^}]*))?\}")
+
+
+def read_compose(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Read docker-compose.yml as Compose does: variables are put in, and `$$` is a dollar."""
+
+    def filled(value: object) -> object:
+        match value:
+            case dict():
+                return {name: filled(member) for name, member in value.items()}
+            case list():
+                return [filled(member) for member in value]
+            case str():
+                return VARIABLE.sub(lambda it: (environ.get(it[1]) or it[2] or "") if it[1] else "$", value)
+        return value
+
+    read = filled(yaml.safe_load((ROOT / "docker-compose.yml").read_text()))
+    assert isinstance(read, dict)
+    return read
+
+
+class Composition:
+    """The services of the file over one folder of this machine; `environ` is what `.env` would say."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.services: dict[str, dict[str, Any]] = read_compose(environ)["services"]
+        self.ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        hosts = "|".join(self.services)
+        ports = "|".join(PORTS)
+        self._foreign = re.compile(
+            rf"(?<![\w./])(?P<folder>{'|'.join(FOLDERS)})\b|(?<=//)(?:{hosts})(?=:)|0\.0\.0\.0|\b(?P<port>{ports})\b"
+        )
+        for path in FOLDERS:
+            self.place(path).mkdir(parents=True)
+
+    def place(self, path: str) -> Path:
+        """Say what stands here for a path in a container."""
+        return self.folder / path.lstrip("/")
+
+    def adapted(self, text: str) -> str:
+        """Put this machine's folders, addresses and ports into a text of the file."""
+
+        def ours(found: re.Match[str]) -> str:
+            if found["folder"]:
+                return str(self.place(found["folder"]))
+            return self.ports[found["port"]] if found["port"] else "127.0.0.1"
+
+        return self._foreign.sub(ours, text)
+
+    def environment(self, name: str) -> dict[str, str]:
+        """Give a service's whole environment: the image's, and the file's above it."""
+        home = self.place("/tmp") / name  # noqa: S108
+        home.mkdir(exist_ok=True)
+        image = {
+            "PATH": f"{Path(sys.executable).parent}:{ROOT / 'deploy'}:{os.environ['PATH']}",
+            "HOME": str(home),
+            "PREFECT_HOME": str(home / "prefect"),
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "DO_NOT_TRACK": "1",
+        }
+        own = {
+            variable: "127.0.0.1" if variable.endswith("_HOST") and value in self.services else self.adapted(str(value))
+            for variable, value in self.services[name].get("environment", {}).items()
+        }
+        return image | own
+
+    def start(self, name: str) -> subprocess.Popen[bytes]:
+        """Start a service with what it is given."""
+        service = self.services[name]
+        self._give_secrets(service)
+        self._give_files(service)
+        command = [*service.get("entrypoint", ["with-secrets"]), *service["command"]]
+        with self._log(name).open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [self.adapted(part) for part in command],
+                cwd=self.place("/var/lib/proofsweep"),
+                env=self.environment(name),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return self.processes[name]
+
+    def run(self, name: str) -> int:
+        """Run a service that ends by itself; give its exit code."""
+        return self.start(name).wait(120)
+
+    def is_healthy(self, name: str) -> bool:
+        """Run a service's health check."""
+        kind, *test = self.services[name]["healthcheck"]["test"]
+        assert kind == "CMD"
+        command = [self.adapted(part) for part in test]
+        return not subprocess.run(command, env=self.environment(name), check=False, capture_output=True).returncode
+
+    def stop(self, name: str) -> None:
+        """End a service as an engine does: asked first, killed if it does not."""
+        process = self.processes.pop(name)
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def said(self, name: str) -> str:
+        """Read what a service wrote."""
+        return self._log(name).read_text(errors="replace")
+
+    def _log(self, name: str) -> Path:
+        return self.folder / f"{name}.txt"
+
+    def _give_secrets(self, service: Mapping[str, Any]) -> None:
+        """Put the secrets that a service may see where it looks for them."""
+        for secret in service.get("secrets", []):
+            it = {"source": secret, "target": f"/run/secrets/{secret}"} if isinstance(secret, str) else secret
+            shutil.copy(self.folder / "secrets" / it["source"], self.place(it["target"]))
+
+    def _give_files(self, service: Mapping[str, Any]) -> None:
+        """Put files of the checkout that a service sees where it looks for them, and make its folders."""
+        for volume in service.get("volumes", []):
+            source, target = volume.split(":")[:2]
+            if source.startswith("./"):
+                shutil.copy(ROOT / source, self.place(target))
+            else:
+                self.place(target).mkdir(parents=True, exist_ok=True)
+
+
+def free_ports(count: int) -> list[str]:
+    """Find ports that nobody has."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [str(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports

@@ -1,0 +1,90 @@
+"""The Dockerfile as a document: nobody here can build it, so what can be told from its text is told."""
+
+import json
+import re
+import tomllib
+from fnmatch import fnmatch
+
+import pytest
+
+from .natively import ROOT, read_compose
+
+TEXT = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
+LINES = [line.split(maxsplit=1) for line in TEXT.splitlines() if line and not line.startswith("#")]
+STAGES: dict[str, list[list[str]]] = {}
+for line in LINES:
+    if line[0] == "FROM":
+        STAGES[line[1].partition(" AS ")[2]] = []
+    STAGES[list(STAGES)[-1]].append(line)
+SHIPPED = ("store", "proofsweep")
+IGNORED = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
+
+
+def values(stage: str, instruction: str) -> list[str]:
+    """Give what follows each instruction of a kind."""
+    return [words for name, words in STAGES[stage] if name == instruction]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_bases_are_pinned(stage: str) -> None:
+    """An exact version, and a digest where one tag has only ever had one."""
+    (base,) = values(stage, "FROM")
+
+    assert re.match(r"[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})? AS ", base)
+
+
+@pytest.mark.parametrize("stage", SHIPPED)
+def test_shipped_images_run_as_nobody_special_and_are_checked(stage: str) -> None:
+    """The last word on the user is a number other than root's."""
+    assert values(stage, "USER")[-1] == "10001:10001"
+    assert len(values(stage, "HEALTHCHECK")) == 1
+    assert "with-secrets" in json.loads(values(stage, "ENTRYPOINT")[0])
+
+
+def test_nothing_secret_and_nothing_foreign_gets_into_a_layer() -> None:
+    """No ADD, no build argument, no variable that sounds like a secret, no download by hand."""
+    assert not [line for line in LINES if line[0] in {"ADD", "ARG"}]
+    assert not re.search(r"curl |wget (?!-q -O /dev/null)|://(?!127\.0\.0\.1)", TEXT.replace('", "', " "))
+    assert not [line for line in LINES if line[0] == "ENV" and re.search("KEY|SECRET|PASSWORD|TOKEN|AUTH", line[1])]
+
+
+def test_what_is_copied_is_there_and_is_sent_to_the_builder() -> None:
+    """Each source is in the checkout, and .dockerignore, which leaves out all else, lets it through."""
+    copied = [words.split() for stage in STAGES for words in values(stage, "COPY") if "--from" not in words]
+    sources = [word for words in copied for word in words[:-1] if not word.startswith("--")]
+
+    assert IGNORED[0] == "*"
+    for source in sources:
+        assert (ROOT / source).exists()
+        assert any(line.startswith("!") and fnmatch(source, line[1:]) for line in IGNORED)
+    assert not [line for line in IGNORED if "secrets/" in line or line in {"!deploy", "!.git", "!.env"}]
+
+
+def test_every_package_of_the_wheel_is_copied() -> None:
+    """The wheel in the image is the wheel of the checkout."""
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+
+    assert {f"{package} {package}" for package in built["packages"]} <= set(values("build", "COPY"))
+
+
+def test_packages_are_fetched_once_and_against_their_hashes() -> None:
+    """One step reaches for the network, and it takes what is locked and nothing else."""
+    steps = [step for step in values("build", "RUN") if " install " in step or "pip wheel" in step]
+
+    fetching = [step for step in steps if "--no-index" not in step]
+    assert len(fetching) == 1
+    assert "--require-hashes" in fetching[0]
+    assert "requirements.lock" in fetching[0]
+    assert not re.search(r"pip|apt", " ".join(values("proofsweep", "RUN")))
+
+
+def test_image_and_composition_say_the_same() -> None:
+    """What an image does by itself is what its service does, but for the number of runs at once."""
+    services = read_compose({})["services"]
+
+    for stage, name in (("store", "store"), ("proofsweep", "worker")):
+        command = [word for word in services[name]["command"] if word not in {"--limit", "2"}]
+        assert json.loads(values(stage, "CMD")[0]) == command
+        assert ["CMD", *json.loads(values(stage, "HEALTHCHECK")[0].removeprefix("CMD "))] == services[name][
+            "healthcheck"
+        ]["test"]
