@@ -14,20 +14,22 @@ HEALTHCHECK CMD ["wget", "-q", "-O", "/dev/null", "http://127.0.0.1:7070/health"
 FROM python:3.11.15-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
-# All that is locked is fetched here, and held against its hash. Nothing below reaches for the network.
-COPY requirements.lock ./
-RUN pip wheel --no-deps --require-hashes --wheel-dir wheels --requirement requirements.lock
-RUN pip install --no-index --find-links wheels hatchling
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md requirements.lock ./
+COPY deploy/locked.py deploy/locked.py
+# What the product needs, of what is locked, and nothing of the developers'; all held against its hash.
+RUN python deploy/locked.py build >build.lock && python deploy/locked.py product >product.lock
+RUN pip install --no-deps --require-hashes --requirement build.lock
+RUN python -m venv --without-pip /app \
+    && pip --python /app install --no-deps --require-hashes --only-binary :all: --requirement product.lock
 COPY cli cli
 COPY configs configs
 COPY flows flows
 COPY proofsweep proofsweep
 COPY sandbox sandbox
 COPY tasks tasks
-RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels .
-# Of what was fetched, only what the product asks for.
-RUN python -m venv --without-pip /app && pip --python /app install --no-index --find-links wheels proofsweep
+RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels . \
+    && pip --python /app install --no-index --no-deps wheels/proofsweep-*.whl \
+    && pip --python /app check
 
 
 FROM python:3.11.15-slim-bookworm AS proofsweep

@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test soak check format lock bench clean
+.PHONY: help demo test soak check format lock bench up down clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,14 @@ lock: $(READY) ## renew requirements.lock from pyproject.toml
 
 bench: $(READY) ## run every benchmark
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+up: ## start everything in containers: server, worker, store, sandbox (docs/deployment.md)
+	@deploy/make-secrets
+	@docker compose --profile sandbox up --build --detach
+	@echo "Prefect: http://127.0.0.1:4200 (login: deploy/secrets/prefect-login)"
+
+down: ## stop the containers; their volumes stay
+	@docker compose --profile sandbox down
 
 clean: ## remove what was made here, the environment included
 	@rm -rf $(VENV) build dist *.egg-info tests/servers/azurite/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -33,7 +33,11 @@ def test_a_program_gets_its_secret_and_not_the_file(tmp_path: Path) -> None:
     given = {"AWS_SECRET_ACCESS_KEY_FILE": str(tmp_path / "key"), "OTHER_FILE": "stays"}
 
     told = subprocess.run(
-        [WITH_SECRETS, "env", "-0"], env={"PATH": os.environ["PATH"]} | given, check=True, capture_output=True, text=True
+        [WITH_SECRETS, "env", "-0"],
+        env={"PATH": os.environ["PATH"]} | given,
+        check=True,
+        capture_output=True,
+        text=True,
     )
 
     variables = dict(line.split("=", 1) for line in told.stdout.split("\0") if line)

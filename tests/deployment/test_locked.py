@@ -1,0 +1,64 @@
+"""What of the lock goes into the image."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import requires
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from .natively import ROOT
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+MARKERS = {"async-timeout", "pywin32", "whenever"}
+"""Locked for other systems and newer Pythons: their markers leave them out here."""
+
+
+def chosen(what: str) -> str:
+    """Run the script as the Dockerfile does."""
+    command = [sys.executable, ROOT / "deploy" / "locked.py", what]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def names(entries: str) -> set[str]:
+    """Give the packages that a lock holds."""
+    return set(re.findall(r"^([a-z0-9._-]+)==", entries, re.MULTILINE))
+
+
+def below(asked: list[str]) -> set[str]:
+    """Follow what is installed here, by its own word, from some requirements down."""
+    found, todo = set(), [(Requirement(text), "") for text in asked]
+    seen: set[tuple[str, str]] = set()
+    while todo:
+        requirement, extra = todo.pop()
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonicalize_name(requirement.name)
+        found.add(str(name))
+        for wanted in {"", *requirement.extras} - {one for of, one in seen if of == name}:
+            seen.add((name, wanted))
+            todo += [(Requirement(text), wanted) for text in requires(name) or []]
+    return found
+
+
+def test_the_image_gets_what_the_product_needs_and_nothing_else() -> None:
+    """As the installed packages themselves say, extras included."""
+    assert names(chosen("product")) - MARKERS == below(PYPROJECT["project"]["dependencies"]) - MARKERS
+
+
+def test_the_wheel_is_built_with_what_is_locked() -> None:
+    """Building takes no package that nobody has looked at."""
+    assert names(chosen("build")) == below(PYPROJECT["build-system"]["requires"])
+
+
+@pytest.mark.parametrize("what", ["product", "build"])
+def test_entries_are_taken_whole(what: str) -> None:
+    """Each with its pin, its marker and every hash, as in the lock; all of those that a package has."""
+    lock = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
+    taken = re.split(r"\n(?=\S)", chosen(what).strip())
+
+    assert taken == [entry for entry in lock if names(entry) & names(chosen(what))]
+    assert all(" --hash=sha256:" in entry for entry in taken)
