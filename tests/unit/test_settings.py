@@ -133,7 +133,7 @@ def test_a_broken_config_is_one_line(monkeypatch: Environ, tmp_path: Path, conte
 def test_a_config_that_is_not_there_is_named(tmp_path: Path) -> None:
     """A path as a path, a name with the names that there are."""
     assert "cannot be read (No such file" in complaint_of(tmp_path / "none.toml")
-    assert "beta, production, sandbox" in complaint_of("producton")
+    assert "beta, ingest, nightly, production, sandbox" in complaint_of("producton")
 
 
 @pytest.mark.parametrize(
