@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from pyarrow.fs import S3FileSystem
 
 from .natively import ROOT, Composition
 from .postgres import serving
+
+if TYPE_CHECKING:
+    from ..servers.buckets import S3Server
 
 PATIENCE_SECONDS = 90.0
 
@@ -22,8 +27,8 @@ class Whole:
     """What is up, in the order of the file's own conditions."""
 
     parts: Composition
-    results: Path
     api: httpx.Client
+    files: S3FileSystem
 
     def wait_for(self, holds: Callable[[], bool], what: str) -> None:
         """Come back when something holds."""
@@ -55,10 +60,14 @@ def made_secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory, made_secrets: Path) -> Iterator[Whole]:
-    """Database, server, sandbox with samples, deployments and worker."""
+def whole(tmp_path_factory: pytest.TempPathFactory, made_secrets: Path, moto: "S3Server") -> Iterator[Whole]:
+    """Database, server, bucket, sandbox with samples, deployments and worker; moto stands where the store would."""
     folder = tmp_path_factory.mktemp("whole")
-    parts = Composition(folder, {"PROOFSWEEP_RESULTS__URL": "/var/lib/proofsweep/results"})
+    parts = Composition(folder, {})
+    parts.ports["7070"] = moto.url.rpartition(":")[2]
+    store = S3FileSystem(
+        endpoint_override=moto.url, access_key=moto.access_key, secret_key=moto.secret_key, region=moto.region
+    )
     (folder / "secrets").symlink_to(made_secrets)
     login = base64.b64encode((made_secrets / "prefect-login").read_bytes().strip()).decode()
     with ExitStack() as stack:
@@ -81,9 +90,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory, made_secrets: Path) -> Itera
                 trust_env=False,
             )
         )
-        it = Whole(parts, parts.place("/var/lib/proofsweep/results"), api)
+        it = Whole(parts, api, store)
         stack.callback(lambda: [parts.stop(name) for name in reversed(list(parts.processes))])
         it.start("prefect", "sandbox")
+        assert parts.run("bucket") == 0, parts.said("bucket")
         assert parts.run("samples") == 0, parts.said("samples")
         assert parts.run("deployments") == 0, parts.said("deployments")
         it.start("worker")
