@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import NoReturn, TypeVar, assert_never
 
 from pydantic import SecretStr
@@ -19,6 +20,7 @@ from proofsweep.contract.codes import meaning_of
 from proofsweep.errors import CallFailed, RunMustStop, ServiceError, SlotRefused, SlotSpent, UsageError
 
 _LONG_PAUSE_SECONDS = 120.0
+_ANSWER_HOLDS = timedelta(seconds=10)
 _Error = TypeVar("_Error", bound=ServiceError)
 
 
@@ -101,17 +103,21 @@ class Conversation:
 
     def _wait_with_all(self, exchange: Exchange, wait_seconds: float) -> None:
         """Tell a busy lane from an exhausted quota; both answer 429 with the same code (contract, Errors 5)."""
-        may_be_exhausted = exchange.headers.rate_remaining == 0 or wait_seconds > _LONG_PAUSE_SECONDS
-        if exchange.is_throttled and may_be_exhausted:
-            self._stop_if_exhausted(exchange)
+        is_long = wait_seconds > _LONG_PAUSE_SECONDS
+        if exchange.is_throttled and (is_long or exchange.headers.rate_remaining == 0):
+            self._stop_if_exhausted(exchange, exchange.ended_at - (timedelta() if is_long else _ANSWER_HOLDS))
         self.line.gate.pause_all(exchange.call, wait_seconds)
         self.line.gate.stop.rest(wait_seconds)
 
-    def _stop_if_exhausted(self, exchange: Exchange) -> None:
-        """Let one thread ask GET /partner/usage, whose headroom is the authoritative one (contract, Limits)."""
+    def _stop_if_exhausted(self, exchange: Exchange, since: datetime) -> None:
+        """Let one thread ask GET /partner/usage, whose headroom is the authoritative one (contract, Limits).
+
+        An answer from `since` or later will do: other calls may say for long that nothing is left, and each question
+        costs a call too.
+        """
         headroom = exchange.headers.rate_remaining
         if exchange.call is not Call.USAGE:
-            headroom = self.line.gate.question.answer(exchange.ended_at, self._ask_aside)
+            headroom = self.line.gate.question.answer(since, self._ask_aside)
         if headroom is not None and headroom <= 0:
             reset = exchange.headers.rate_reset
             spent = f"The key's quota is used up; {reset_clause(reset, exchange.ended_at)}."
