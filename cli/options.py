@@ -25,4 +25,7 @@ Until = typer.Option(
     help="Begin nothing after: 06:00, '06:00 Europe/Berlin' or an ISO instant; without a zone it is this machine's.",
 )
 MaxDuration = typer.Option(None, "--max-duration", metavar="SPAN", help="Begin nothing after so long: 7h, 90m, 1h30m.")
+NoDedupe = typer.Option(
+    False, "--no-dedupe", help="Verify the same bytes as often as the catalog lists them, not only once."
+)
 AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")

@@ -24,12 +24,13 @@ from proofsweep.storage.results import Results
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the command line was asked for."""
+    """What the command line was asked for; `dedupe` is as in the settings when None."""
 
     config: str | None
     results_url: str | None
     as_json: bool
     bounds: Bounds = field(default_factory=Bounds)
+    dedupe: bool | None = None
 
     @property
     def out(self) -> Console:
@@ -98,6 +99,7 @@ def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
                 reserve=asked.bounds.reserve,
                 max_calls=asked.bounds.max_calls,
                 until=None if asked.bounds.closes_at is None else asked.bounds.closes_at.isoformat(),
+                dedupe=asked.dedupe,
             )
     except ResultsError as error:
         raise RunMustStop(

@@ -5,7 +5,7 @@ import typer
 from cli.bounds import print_bounds
 from cli.embedded_server import prefect_api
 from cli.key_block import read_block
-from cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
+from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_flow import Asked, report, verify_run
 from cli.screen import counted
 from proofsweep.bootstrap.engines import engine_for, utc_now
@@ -32,6 +32,7 @@ def verify(
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
     max_duration: str | None = MaxDuration,
+    no_dedupe: bool = NoDedupe,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -43,7 +44,9 @@ def verify(
     """
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    asked = Asked(config=config, results_url=results, as_json=as_json, bounds=bounds)
+    asked = Asked(
+        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
+    )
     print_bounds(asked.out, bounds, utc_now())
     with prefect_api() as server:
         plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
@@ -60,6 +63,7 @@ def resume(
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
     max_duration: str | None = MaxDuration,
+    no_dedupe: bool = NoDedupe,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -68,7 +72,9 @@ def resume(
     set_up_logs()
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    asked = Asked(config=config, results_url=results, as_json=as_json, bounds=bounds)
+    asked = Asked(
+        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
+    )
     run_id = run_id or _newest_unfinished(asked)
     settle_last_leg(asked.results, asked.results.plan(run_id), utc_now)
     before = asked.run_seen(run_id)

@@ -31,6 +31,7 @@ def verify_catalog(
     max_calls: int | None = None,
     until: str | None = None,
     max_duration: str | None = None,
+    dedupe: bool | None = None,
 ) -> str:
     """Verify a catalog end to end; gives the run's id.
 
@@ -46,12 +47,21 @@ def verify_catalog(
         max_calls: keyed calls that this leg may make.
         until: when its window closes: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
         max_duration: how long it may last: `7h`.
+        dedupe: whether the same bytes are verified only once.
     """
     set_up_logs()
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     run_id = run_id or plan_catalog(settings, catalog or "", read_block, reserve=bounds.reserve).run_id  # (1)
-    leg = held_leg(run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block, bounds=bounds)
+    leg = held_leg(
+        run_id,
+        config,
+        results,
+        flow_run_id=flow_run.get_id(),
+        read_block=read_block,
+        bounds=bounds,
+        dedupe=dedupe,
+    )
     with drained_on_signals(engine_for(settings, read_block).stop), leg as (place, desk):  # (2) and (4)
         fan_out(place, desk.remaining_slices(), is_small=desk.plan.is_small)  # (3)
     show_summary(describe_run(desk.results, run_id), desk.results.store.url)  # (5)

@@ -135,9 +135,15 @@ class LimitSettings(Section):
 
 
 class CatalogSettings(Section):
-    """How a scanned folder's sidecars are found: the first name that exists counts."""
+    """How a catalog is read.
+
+    Attributes:
+        sidecar_names: how a scanned folder's sidecars are found: the first name that exists counts.
+        dedupe: verify the same bytes with the same sidecar only once.
+    """
 
     sidecar_names: tuple[str, ...] = ("{name}.sidecar", "{stem}.sidecar")
+    dedupe: bool = True
 
 
 class RetrySettings(Section):

@@ -23,6 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
     os.environ |= {
         "DO_NOT_TRACK": "1",
+        "PROOFSWEEP_CATALOG__DEDUPE": "false",  # a test's many rows are often a few files
         "PREFECT_HOME": home.name,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     }

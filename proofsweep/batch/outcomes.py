@@ -63,7 +63,11 @@ class AudioRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """One item with its outcome and everything that was done for it."""
+    """One item with its outcome and everything that was done for it.
+
+    Attributes:
+        original: another item of this leg with the same bytes, sidecar and mode, whose answer is this one's too.
+    """
 
     item: WorkItem
     outcome: Outcome
@@ -71,6 +75,7 @@ class Finished:
     finished_at: datetime
     read: AudioRead | None = None
     exchanges: Sequence[Exchange] = field(default=())
+    original: "Finished | None" = None
 
 
 @dataclass(frozen=True, slots=True)

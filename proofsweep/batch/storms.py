@@ -76,7 +76,7 @@ class StormWatch:
 def doubt_about(outcome: Outcome, was_accepted: Callable[[], bool]) -> Doubt | None:
     """Name the doubt about one outcome; None where there is none."""
     match outcome:
-        case Failed(reason=Reason.SOURCE_CHANGED):
+        case Failed(reason=Reason.SOURCE_CHANGED | Reason.SOURCE_UNAVAILABLE):
             return None
         case Failed(reason=reason):
             return Doubt(reason, is_failure=True)

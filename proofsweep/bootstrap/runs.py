@@ -31,6 +31,7 @@ from proofsweep.usecases.allowance import Allowance
 from proofsweep.usecases.desk import Desk
 from proofsweep.usecases.open_leg import open_leg
 from proofsweep.usecases.plan_run import Asked, plan_run
+from proofsweep.usecases.repeats import Repeats
 from proofsweep.usecases.sitting import leg_facts, sitting
 from proofsweep.usecases.survey_catalog import Survey, refuse_unnamed_pairs
 from proofsweep.usecases.verify_canaries import Canary, read_canaries, send_ahead
@@ -45,6 +46,7 @@ class Place:
         config: a profile's name or a file's path; None for the default.
         results_url: None for the one in the settings.
         bounds: of the leg; calls are counted in each process by itself.
+        dedupe: whether the same bytes are verified only once.
     """
 
     config: str | None
@@ -52,6 +54,7 @@ class Place:
     run_id: str
     leg: int
     bounds: Bounds = field(default_factory=Bounds)
+    dedupe: bool = True
 
     @property
     def settings(self) -> Settings:
@@ -146,8 +149,9 @@ def held_leg(
     flow_run_id: str | None,
     read_block: ReadBlock | None,
     bounds: Bounds | None = None,
+    dedupe: bool | None = None,
 ) -> Iterator[tuple[Place, Desk]]:
-    """Claim the next leg of a run, and settle it however the work inside ends; bounds are by default the settings'.
+    """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
 
     Raises:
         RunIsActive: another leg is alive.
@@ -161,7 +165,8 @@ def held_leg(
     canaries, seen = canaries_for(settings), engine.examined(bounds.reserve)
     bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
     leg = open_leg(results, plan, utc_now)
-    place = Place(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds)
+    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
+    place = Place(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
     desk = desk_for(place, read_block)
     desk.allowance.was_told(seen.headroom, seen.quota_reset)
     try:
@@ -215,6 +220,7 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         sources=engine.sources,
         workers=engine.workers,
         clock=utc_now,
+        repeats=Repeats(engine.stop) if place.dedupe else None,
         storms=StormWatch(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
         past=PastAnswers(results, plan),
         store_patience_seconds=settings.retry.breaker_seconds,

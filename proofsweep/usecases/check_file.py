@@ -12,7 +12,7 @@ from proofsweep.errors import SourceError
 from proofsweep.storage.files import Files
 from proofsweep.storage.locations import path_of
 from proofsweep.usecases.source_watch import SourceWatch
-from proofsweep.usecases.verify_item import Clock, verify_item
+from proofsweep.usecases.verify_item import Clock, Means, verify_item
 
 
 def check_file(
@@ -24,7 +24,7 @@ def check_file(
         CatalogError: a location is a URL of a kind that is not read, or holds credentials.
     """
     alone = SourceWatch(files, StopSwitch(), threshold=2, patience_seconds=0.0)  # there is nothing to compare it with
-    return verify_item(_item(audio, sidecar, limits, files), partner, limits, alone, clock=clock)
+    return verify_item(_item(audio, sidecar, limits, files), Means(partner, limits, alone), clock)
 
 
 def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:

@@ -23,9 +23,10 @@ from proofsweep.storage.journal import Journal
 from proofsweep.storage.past_answers import PastAnswers
 from proofsweep.storage.results import Results
 from proofsweep.usecases.allowance import Allowance
+from proofsweep.usecases.repeats import Repeats
 from proofsweep.usecases.source_watch import SourceWatch
 from proofsweep.usecases.tally import Tally
-from proofsweep.usecases.verify_item import verify_item
+from proofsweep.usecases.verify_item import Means, verify_item
 
 Clock = Callable[[], datetime]
 
@@ -44,6 +45,7 @@ class Desk:
 
     Attributes:
         workers: the threads of this process; items of two shards share them.
+        repeats: knows what was answered for the same bytes; None verifies them anew.
         storms: holds doubtful rows back.
         allowance: lets items begin while calls and time are left for them.
         clock: gives the time in UTC.
@@ -61,6 +63,7 @@ class Desk:
     sources: SourceWatch
     workers: Executor
     clock: Clock
+    repeats: Repeats | None
     storms: StormWatch
     past: PastAnswers
     allowance: Allowance
@@ -96,9 +99,8 @@ class Desk:
             pass
         if self.stop.reason is not None or not (item.ineligible or self.allowance.admits(item.manifest_row)):
             return None
-        done = verify_item(
-            item, self.partner, self.limits, self.sources, clock=self.clock, note=self._noting(item.manifest_row)
-        )
+        means = Means(self.partner, self.limits, self.sources, self.repeats)
+        done = verify_item(item, means, self.clock, self._noting(item.manifest_row))
         self.allowance.leave(item.manifest_row)
         self.tally.note(done)
         if isinstance(done, Deferred):

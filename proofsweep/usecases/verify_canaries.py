@@ -11,7 +11,7 @@ from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.storage.catalogs import Catalog
 from proofsweep.usecases.desk import Desk
-from proofsweep.usecases.verify_item import verify_item
+from proofsweep.usecases.verify_item import Means, verify_item
 
 MOST_CANARIES = 100
 _NO_ROW = -1
@@ -52,12 +52,11 @@ def send_ahead(desk: Desk, canaries: Sequence[Canary]) -> None:
     Their exchanges are recorded as belonging to no row. A failure counts as well: before a night of calls is spent, it
     must be known that answers can be had.
     """
+    means = Means(desk.partner, desk.limits, desk.sources)
     for canary in canaries:
         if not desk.allowance.admits(_NO_ROW):
             return
-        done = verify_item(
-            canary.item, desk.partner, desk.limits, desk.sources, clock=desk.clock, note=desk.note_exchange
-        )
+        done = verify_item(canary.item, means, desk.clock, desk.note_exchange)
         desk.allowance.leave(_NO_ROW)
         if isinstance(done, Deferred):
             return

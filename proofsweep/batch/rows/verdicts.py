@@ -83,6 +83,8 @@ def row_of(finished: Finished, context: RowContext) -> Row:
     if finished.read is not None:
         row |= _read_cells(finished.read)
     row |= _exchange_cells(finished.exchanges)
+    if finished.original is not None:
+        row |= _original_cells(finished.original)
     row |= _outcome_cells(finished.outcome)
     row |= {"started_at": finished.started_at, "finished_at": finished.finished_at}
     return row
@@ -126,6 +128,13 @@ def _exchange_cells(exchanges: Sequence[Exchange]) -> Row:
         "verify_attempts": sum(exchange.call is Call.VERIFY for exchange in exchanges),
         "calls": sum(exchange.is_charged for exchange in exchanges),
     }
+
+
+def _original_cells(original: Finished) -> Row:
+    """Name the exchanges that gave the answer, though they were another row's; that row alone counts them."""
+    cells = _exchange_cells(original.exchanges)
+    ids = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
+    return {name: cells[name] for name in ids} | {"answered_by_row": original.item.manifest_row}
 
 
 def _round_that_counted(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
