@@ -10,7 +10,11 @@ Config = typer.Option(
     help="Config file, or the name of a profile: sandbox, beta, production, nightly, ingest. [env: PROOFSWEEP_CONFIG]",
 )
 ResultsUrl = typer.Option(
-    None, "--results", "-r", metavar="URL", help="Results store, a folder; default from the config (`results`)."
+    None,
+    "--results",
+    "-r",
+    metavar="URL",
+    help="Results store, a folder or bucket URL; default from the config (`results`).",
 )
 Reserve = typer.Option(
     None, "--reserve", metavar="N", min=0, help="Leave so many calls of the quota to other users of the key."

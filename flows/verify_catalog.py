@@ -40,7 +40,7 @@ def verify_catalog(
 
     Args:
         run_id: a run that is planned already; None plans one from `catalog`.
-        catalog: location of a manifest, a glob of manifests or a folder.
+        catalog: location of a manifest, a glob of manifests, a folder or a bucket's prefix.
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         reserve: calls of the quota that are left to others. This and what follows is as in the settings when None.

@@ -112,7 +112,7 @@ class ResultsStore:
 
 
 def open_results(url: str) -> ResultsStore:
-    """Open the results store at a folder's path or `file://` URL.
+    """Open the results store at a folder's path, `file://` URL or bucket URL.
 
     Example:
         `open_results("results").latest_run()`

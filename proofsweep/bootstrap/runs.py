@@ -24,7 +24,9 @@ from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.catalogs import Catalog, open_catalog
 from proofsweep.storage.journal import Journal
 from proofsweep.storage.key_bindings import bind_key
+from proofsweep.storage.locations import is_bucket
 from proofsweep.storage.past_answers import PastAnswers
+from proofsweep.storage.probe import probe
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.allowance import Allowance
@@ -95,12 +97,14 @@ def plan_catalog(
     Raises:
         CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be; nothing was written.
     """
-    engine = engine_for(settings, read_block)
+    engine, results = engine_for(settings, read_block), results_for(settings)
 
     def can_be_begun(survey: Survey) -> None:
         refuse_unnamed_pairs(survey, settings.service.sidecar_field)
         canaries_for(settings)
         engine.examined(settings.bounds.reserve if reserve is None else reserve)
+        if is_bucket(settings.results.url):  # what speaks S3 may still know no conditional create
+            probe(results.store)
 
     asked = Asked(
         catalog=catalog_for(settings, catalog),
@@ -109,7 +113,7 @@ def plan_catalog(
         base_url=settings.service.base_url,
         before_writing=can_be_begun,
     )
-    return plan_run(asked, results_for(settings), utc_now())
+    return plan_run(asked, results, utc_now())
 
 
 def results_for(settings: Settings) -> Results:

@@ -31,10 +31,12 @@ class Legs:
         """Take a leg for this process.
 
         Raises:
-            NameTaken: another process was first.
+            NameTaken: another process was first, or, where the store let both through, last.
         """
         claim = _own_claim(self.clock())
         self.results.store.create(self._name(leg, "claim.json"), json_bytes(asdict(claim)))
+        if self.holder(leg) != claim:
+            raise NameTaken(f"Leg {leg} was claimed by another process at the same moment.")
 
     def beat(self, leg: int, number: int) -> None:
         """Say that this process is alive."""

@@ -3,6 +3,7 @@
 import secrets
 from pathlib import Path
 
+from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.stores import FolderStore, Store
 
 
@@ -10,12 +11,20 @@ def probe(store: Store) -> None:
     """Create a small object and take it away again; where the folder does not exist yet, in the one that would hold it.
 
     Raises:
-        ResultsError: the store cannot be written.
+        ResultsError: the store cannot be written, or writes over what is there.
     """
     place = FolderStore(_nearest_folder(Path(store.url))) if isinstance(store, FolderStore) else store
     name = f"_probe-{secrets.token_hex(8)}.json"
     place.create(name, b"{}\n")
-    place.delete(name)
+    try:
+        place.create(name, b"[]\n")
+    except NameTaken:
+        return
+    finally:
+        place.delete(name)
+    raise ResultsError(
+        f"The results store {store.url} writes over objects that are there; results need one that does not."
+    )
 
 
 def _nearest_folder(path: Path) -> Path:

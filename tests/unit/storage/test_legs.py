@@ -62,6 +62,23 @@ def test_a_leg_is_claimed_once(legs: Legs) -> None:
     assert legs.numbers() == [1]
 
 
+class TwoWinnersStore(FolderStore):
+    """A store whose create lets a second racer through, whose object then stands."""
+
+    def create(self, name: str, content: bytes) -> None:
+        """Let another process write right behind this one."""
+        other = json.dumps(json.loads(content) | {"pid": 1}).encode()
+        super().create(name, other)
+
+
+def test_a_leg_that_two_claimed_is_the_others(tmp_path: Path, clock: Clock) -> None:
+    """What stands in the store counts, where its create is not atomic."""
+    legs = Legs(Results(TwoWinnersStore(tmp_path)), "r", clock)
+
+    with pytest.raises(NameTaken):
+        legs.claim(1)
+
+
 def test_a_claimed_leg_of_a_living_process_is_alive(legs: Legs) -> None:
     """Before its first beat too."""
     legs.claim(1)
