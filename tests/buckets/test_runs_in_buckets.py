@@ -1,0 +1,113 @@
+"""A catalog in a bucket, results in a bucket: stopped and resumed, every row is right, and plain tools read it."""
+
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+import sandbox
+
+from ..servers.buckets import Bucket, S3Server
+from .worlds import World, deliver, write_manifest
+
+ROWS = 400
+
+Samples = tuple[Path, list[sandbox.Sample]]
+MakeWorld = Callable[[Bucket], World]
+
+
+@pytest.fixture
+def world(make_world: MakeWorld, swift: S3Server) -> World:
+    """A world with results in a bucket of Swift."""
+    return make_world(swift.new_bucket())
+
+
+@pytest.fixture(scope="module")
+def samples(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) -> Samples:
+    """Release folders with every kind of sample, and what each must come to."""
+    folder = tmp_path_factory.mktemp("catalog")
+    return folder, sandbox.write_catalog(folder, running.operator, files=ROWS)
+
+
+@pytest.fixture(scope="module")
+def delivery(swift: S3Server, samples: Samples) -> Bucket:
+    """A bucket at Swift that holds the samples below `deliveries`, and a manifest of them."""
+    bucket = swift.new_bucket()
+    deliver(samples[0], bucket, "deliveries")
+    bucket.put("catalogs/all.csv", write_manifest(samples[1], samples[0], "../deliveries"))
+    return bucket
+
+
+def interrupt(world: World, catalog: str, number: signal.Signals) -> None:
+    """Verify a catalog in another process, and send it a signal once it has finished some rows."""
+    process = world.start("verify", catalog)
+    world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
+    process.send_signal(number)
+    process.wait(timeout=60)
+
+
+def test_run_over_a_prefix_that_is_stopped_ends_with_every_row_right(
+    world: World, delivery: Bucket, samples: Samples
+) -> None:
+    """Each row once, with the verdict of its kind; as many calls as the service charged; plain tools read it."""
+    interrupt(world, f"{delivery.url}/deliveries", signal.SIGTERM)
+
+    code = world.run("resume")
+
+    rows, legs = world.rows(), world.legs()
+    assert code == 3
+    assert [row["manifest_row"] for row in rows] == list(range(ROWS))
+    assert verdicts_of(rows) == expected_of(samples, f"{delivery.url}/deliveries")
+    assert [(leg["leg"], leg["ended_by"]) for leg in legs] == [(1, "cancelled"), (2, "complete")]
+    assert {row["leg"] for row in rows} == {1, 2}
+    assert sum(int(str(leg["calls"])) for leg in legs) == world.charged
+    assert tool_counts(world) == [Counter(str(row["outcome"]) for row in rows)] * 2
+
+
+def test_run_over_a_manifest_that_is_killed_ends_with_every_row_right(
+    world: World, delivery: Bucket, samples: Samples
+) -> None:
+    """What the killed leg had written down is published; what it had not is verified again, and nothing twice."""
+    interrupt(world, f"{delivery.url}/catalogs/all.csv", signal.SIGKILL)
+
+    code = world.run("resume")
+
+    rows, legs = world.rows(), world.legs()
+    assert code == 3
+    assert [(row["manifest_row"], row["item_id"]) for row in rows] == [(at, f"item-{at}") for at in range(ROWS)]
+    assert verdicts_of(rows) == expected_of(samples, f"{delivery.url}/deliveries")
+    assert [(leg["leg"], leg["ended_by"]) for leg in legs] == [(1, "killed"), (2, "complete")]
+    assert {row["leg"] for row in rows} == {1, 2}
+    given = {one["request_id"] for one in world.operator.exchanges() if one["tenant"] in {world.tenant, None}}
+    kept = [one["request_id"] for one in world.table("exchanges") if one["call"] != "slot"]
+    assert len(kept) == len(set(kept))
+    assert set(kept) - given == set()
+
+
+def verdicts_of(rows: list[dict[str, object]]) -> dict[object, object]:
+    """Say which verdict each audio got."""
+    return {row["audio"]: row["verdict"] for row in rows}
+
+
+def expected_of(samples: Samples, place: str) -> dict[object, object]:
+    """Say which verdict each audio must get, now that it lies below `place`."""
+    return {f"{place}/{one.audio.relative_to(samples[0]).as_posix()}": one.verdict for one in samples[1]}
+
+
+def tool_counts(world: World) -> list[Counter[str]]:
+    """Count outcomes as DuckDB and pandas see them, in a plain copy of the bucket."""
+    for key in world.bucket.keys("results/verdicts"):
+        path = world.folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(world.bucket.content(key))
+    parts = world.folder / "results/verdicts"
+    with duckdb.connect() as database:
+        counted = database.execute(
+            "SELECT outcome, count(*) FROM read_parquet(?) GROUP BY ALL", [f"{parts}/*/*.parquet"]
+        ).fetchall()
+    frame = pd.read_parquet(parts)
+    return [Counter(dict(counted)), Counter(dict(frame["outcome"].value_counts()))]

@@ -1,0 +1,245 @@
+"""Files of a catalog are read in the same way from a folder and from every kind of bucket."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from proofsweep.batch.reasons import Reason
+from proofsweep.errors import SourceError
+from proofsweep.storage.audio import AudioFile, open_audio
+from proofsweep.storage.catalogs import open_catalog
+from proofsweep.storage.files import Files
+
+from ..servers.buckets import Bucket, BucketServer, S3Server
+from .conftest import export
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+LARGE = WAVE + bytes(range(256)) * 20_000
+ODD_NAMES = [
+    "two words.wav",
+    " leading and trailing .wav",
+    "#1 100% 'q' \"Q\".wav",
+    "50%25 off + more.wav",
+    "a?b&c=d;e.wav",
+    "-rf.wav",
+    "$(x);|*[a].wav",
+    "Für Élise.wav",
+    "日本語.wav",
+    "Smile 😀.wav",
+    "~tilde.wav",
+]
+"""Azure takes a backslash in a name for a slash, so there is none here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A place for files, and how to put one there."""
+
+    location: str
+    put: Callable[[str, bytes], None]
+
+
+@pytest.fixture(params=["folder", "swift", "moto", "azurite"])
+def shelf(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """An empty place, in a folder or in a bucket that this process may reach."""
+    if request.param == "folder":
+        return Shelf(str(tmp_path), lambda name, content: _write(tmp_path / name, content))
+    server: BucketServer = request.getfixturevalue(request.param)
+    bucket = server.new_bucket()
+    export(monkeypatch, bucket)
+    return Shelf(f"{bucket.url}/deliveries", lambda name, content: bucket.put(f"deliveries/{name}", content))
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def test_every_name_leads_to_its_file(shelf: Shelf) -> None:
+    """Spaces, percent signs, quotes and letters of all kinds: what is listed can be asked for and opened."""
+    for number, name in enumerate(ODD_NAMES):
+        shelf.put(name, WAVE + b"%d" % number)
+    files = Files()
+
+    (folder,) = files.walk(shelf.location)
+
+    assert sorted(folder.files) == sorted(ODD_NAMES)
+    for number, name in enumerate(ODD_NAMES):
+        facts = files.facts(f"{shelf.location}/{name}")
+        with open_audio(f"{shelf.location}/{name}", files) as audio:
+            assert b"".join(audio.chunks()) == WAVE + b"%d" % number
+            assert audio.facts == facts == folder.known.get(name, facts)
+
+
+def test_bytes_are_read_at_any_offset(shelf: Shelf) -> None:
+    """Forwards, back, across every inner boundary, and not beyond the end."""
+    shelf.put("large.wav", LARGE)
+    opened = Files().open(f"{shelf.location}/large.wav")
+    assert opened is not None
+
+    with opened as file:
+        for offset in (0, 1, 1024 * 1024 - 1, 1024 * 1024, 3_000_000, 17, len(LARGE) - 1):
+            piece = file.read_at(offset, 4096)
+            assert piece
+            assert piece == LARGE[offset : offset + len(piece)]
+        assert file.read_at(len(LARGE), 10) == b""
+        assert file.read_at(len(LARGE) + 10, 10) == b""
+        assert file.facts().size_bytes == len(LARGE)
+
+
+def test_whole_file_is_given_again_for_another_attempt(shelf: Shelf) -> None:
+    """An upload that is tried again starts from the first byte, and the digest is of one pass."""
+    shelf.put("large.wav", LARGE)
+
+    with open_audio(f"{shelf.location}/large.wav", Files()) as audio:
+        for _ in range(2):
+            assert b"".join(audio.chunks()) == LARGE
+        digest = audio.sha256
+
+    with open_audio(f"{shelf.location}/large.wav", Files()) as again:
+        assert b"".join(again.chunks()) == LARGE
+        assert again.sha256 == digest
+
+
+def test_file_of_no_bytes_is_a_file(shelf: Shelf) -> None:
+    """It is there, it is empty, and it reads as that."""
+    shelf.put("empty.wav", b"")
+    files = Files()
+
+    facts, opened = files.facts(f"{shelf.location}/empty.wav"), files.open(f"{shelf.location}/empty.wav")
+
+    assert facts is not None
+    assert facts.size_bytes == 0
+    assert opened is not None
+    with opened as file:
+        assert (file.facts(), file.read_at(0, 10)) == (facts, b"")
+
+
+def test_what_is_missing_is_none(shelf: Shelf) -> None:
+    """No file, nor one below a file."""
+    shelf.put("a.wav", WAVE)
+    files = Files()
+
+    for name in ("b.wav", "a.wav/c.wav", "deep/er/a.wav"):
+        assert files.facts(f"{shelf.location}/{name}") is None
+        assert files.open(f"{shelf.location}/{name}") is None
+
+
+def test_walk_goes_from_folder_to_folder_in_order(shelf: Shelf) -> None:
+    """Each folder before those below it, its files by name; what begins with a dot is hidden."""
+    for name in (
+        "sub/a.wav",
+        "b.wav",
+        "a.wav",
+        "sub/deep/c.wav",
+        "sub2/d.wav",
+        "sub-1/e.wav",
+        ".trash/f.wav",
+        ".DS_Store",
+    ):
+        shelf.put(name, WAVE)
+
+    walked = [
+        (folder.location.removeprefix(shelf.location), folder.files, folder.hidden)
+        for folder in Files().walk(shelf.location)
+    ]
+
+    assert walked == [
+        ("", ["a.wav", "b.wav"], [".DS_Store", ".trash"]),
+        ("/sub", ["a.wav"], []),
+        ("/sub/deep", ["c.wav"], []),
+        ("/sub-1", ["e.wav"], []),
+        ("/sub2", ["d.wav"], []),
+    ]
+
+
+def test_neighbour_with_a_longer_name_is_not_walked(shelf: Shelf) -> None:
+    """A prefix is a folder, not the beginning of a name."""
+    shelf.put("label/a.wav", WAVE)
+    shelf.put("label-b/b.wav", WAVE)
+
+    walked = [folder.files for folder in Files().walk(f"{shelf.location}/label")]
+
+    assert walked == [["a.wav"]]
+
+
+@pytest.mark.parametrize("content", [LARGE, WAVE], ids=["large", "small"])
+def test_no_mixture_is_sent_of_a_file_that_is_replaced(shelf: Shelf, content: bytes) -> None:
+    """Either all bytes are of the file that was opened, or the row says that it changed."""
+    shelf.put("a.wav", content)
+
+    with open_audio(f"{shelf.location}/a.wav", Files()) as audio:
+        shelf.put("a.wav", bytes(reversed(content)))
+        sent, reason = sent_or_reason(audio)
+
+    assert (sent, reason) in [(content, None), (None, Reason.SOURCE_CHANGED)]
+
+
+def sent_or_reason(audio: AudioFile) -> tuple[bytes | None, str | None]:
+    """Read a file to its end: its bytes, or why it cannot be sent."""
+    try:
+        return b"".join(audio.chunks()), None
+    except SourceError as error:
+        return None, error.reason
+
+
+def test_large_object_that_is_replaced_is_told_by_its_reason(bucket: Bucket) -> None:
+    """Its first MiB is had at once; the rest is of that version or of none."""
+    bucket.put("a.wav", LARGE)
+
+    with open_audio(f"{bucket.url}/a.wav", Files()) as audio:
+        bucket.put("a.wav", bytes(reversed(LARGE)))
+
+        assert sent_or_reason(audio) == (None, Reason.SOURCE_CHANGED)
+
+
+@pytest.mark.parametrize("server", ["swift", "moto"])
+def test_objects_that_stand_for_folders_are_no_rows(
+    server: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Consoles leave an empty object under a folder's name: neither a row nor in the way of what lies below."""
+    s3: S3Server = request.getfixturevalue(server)
+    bucket = s3.new_bucket()
+    export(monkeypatch, bucket)
+    for key in ("deliveries/", "deliveries/sub/", "deliveries/without/"):
+        s3.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=key, Body=b"")
+    for key in ("deliveries/a.wav", "deliveries/sub/b.wav"):
+        bucket.put(key, WAVE)
+
+    rows = list(open_catalog(f"{bucket.url}/deliveries", sidecar_names=["{name}.sidecar"]).rows())
+
+    assert [row.named_audio for row in rows] == ["a.wav", "sub/b.wav"]
+
+
+def test_archived_object_is_told_by_its_reason(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there, listed and known, but its bytes must be restored first."""
+    bucket = moto.new_bucket()
+    export(monkeypatch, bucket)
+    name = bucket.url.removeprefix("s3://")
+    moto.client.put_object(Bucket=name, Key="a.wav", Body=WAVE, StorageClass="GLACIER")
+    files = Files()
+
+    assert files.facts(f"{bucket.url}/a.wav") is not None
+    with pytest.raises(SourceError) as told:
+        open_audio(f"{bucket.url}/a.wav", files)
+    assert told.value.reason == Reason.ARCHIVED
+
+
+def test_object_that_is_kept_from_us_is_told_by_its_reason(swift: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger reads what is public, and is refused the rest: forbidden is not missing."""
+    public, private = swift.new_bucket(), swift.new_bucket()
+    swift.client.put_bucket_acl(Bucket=public.url.removeprefix("s3://"), ACL="public-read")
+    for bucket in (public, private):
+        bucket.put("a.wav", WAVE)
+        export(monkeypatch, bucket)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests:stranger")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret+of/the-stranger")
+    files = Files()
+
+    with open_audio(f"{public.url}/a.wav", files) as audio:
+        assert b"".join(audio.chunks()) == WAVE
+    with pytest.raises(SourceError) as told:
+        open_audio(f"{private.url}/a.wav", files)
+    assert told.value.reason == Reason.SOURCE_FORBIDDEN

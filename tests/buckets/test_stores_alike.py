@@ -1,0 +1,135 @@
+"""A results store keeps the same promises in a folder and in every kind of bucket."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from proofsweep.errors import NameTaken
+from proofsweep.storage.stores import Store, open_store
+
+from ..servers.buckets import Bucket, BucketServer
+from .conftest import export
+
+NAME = "verdicts/run_date=2026-11-20/20261120T091500Z_8c1f04-00000-001.parquet"
+
+
+@pytest.fixture(params=["folder", "swift", "moto", "azurite"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bucket | Path:
+    """Where a store is to be: a folder, or a bucket that this process may reach."""
+    if request.param == "folder":
+        return tmp_path / "results"
+    server: BucketServer = request.getfixturevalue(request.param)
+    bucket = server.new_bucket()
+    export(monkeypatch, bucket)
+    return bucket
+
+
+@pytest.fixture
+def store(place: Bucket | Path) -> Store:
+    """A store that holds nothing yet, below a prefix where it is in a bucket."""
+    return open_store(f"{place.url}/some/where" if isinstance(place, Bucket) else str(place))
+
+
+def test_object_is_read_as_it_was_created(store: Store) -> None:
+    """Byte for byte, with no byte and with some millions of them."""
+    contents = {
+        NAME: b"PAR1 \x00\xff",
+        "_runs/r/empty": b"",
+        "_runs/r/shards/00000.parquet": bytes(range(256)) * 40_000,
+    }
+
+    for name, content in contents.items():
+        store.create(name, content)
+
+    assert {name: store.read(name) for name in contents} == contents
+
+
+def test_second_to_create_a_name_is_told_so(store: Store) -> None:
+    """And what the first wrote stays, be it the same or not."""
+    store.create(NAME, b"first")
+
+    for content in (b"second", b"first"):
+        with pytest.raises(NameTaken):
+            store.create(NAME, content)
+
+    assert store.read(NAME) == b"first"
+
+
+def test_of_racers_one_wins_and_what_stands_is_whole(store: Store, place: Bucket | Path) -> None:
+    """Sixteen create one name at once. Where the store's creates are not atomic, at least one wins and one stands."""
+    start = Barrier(16)
+
+    def create(number: int) -> bytes | None:
+        content = bytes([number]) * 200_000
+        start.wait(30.0)
+        try:
+            store.create(NAME, content)
+        except NameTaken:
+            return None
+        return content
+
+    with ThreadPoolExecutor(16) as racers:
+        won = [content for content in racers.map(create, range(16)) if content is not None]
+
+    assert store.read(NAME) in won
+    if not isinstance(place, Bucket) or place.creates_once:
+        assert len(won) == 1
+
+
+def test_reader_sees_an_object_whole_or_not_at_all(store: Store) -> None:
+    """While large objects are being created, whoever reads them gets nothing or everything."""
+    content = b"whole" * 500_000
+    names = [f"verdicts/part-{number}" for number in range(8)]
+
+    def seen(_: int) -> Iterator[bytes | None]:
+        return iter([store.read(name) for name in names])
+
+    with ThreadPoolExecutor(3) as workers:
+        writing = workers.submit(lambda: [store.create(name, content) for name in names])
+        read = [found for batch in workers.map(seen, range(6)) for found in batch]
+        writing.result()
+
+    assert {len(found) for found in read if found is not None} <= {len(content)}
+    assert [store.read(name) == content for name in names] == [True] * 8
+
+
+def test_names_are_sorted_and_full_and_of_one_folder(store: Store) -> None:
+    """Folders beside them are listed by themselves; what is hidden is nobody's; a longer name is another folder."""
+    for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/deep/d", "t2/e", "t/run_date=2026-11-20/f"):
+        store.create(name, b"content")
+
+    assert store.names("t") == ["t/a", "t/b"]
+    assert store.folders("t") == ["other", "run_date=2026-11-20", "sub"]
+
+
+def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:
+    """A new store has nothing in it; deleting twice is deleting once."""
+    store.create("t/a", b"1")
+    store.delete("t/a")
+    store.delete("t/a")
+
+    assert store.read("t/a") is None
+    assert (store.names("nowhere"), store.folders("nowhere")) == ([], [])
+    assert (store.read("t/a/b"), store.names("t/a")) == (None, [])
+
+
+def test_deleted_name_can_be_created_again(store: Store) -> None:
+    """Nothing is left of it."""
+    store.create("t/a", b"1")
+    store.delete("t/a")
+    store.create("t/a", b"2")
+
+    assert store.read("t/a") == b"2"
+
+
+def test_listing_ends_with_its_last_page(store: Store) -> None:
+    """S3 lists a thousand objects at a time, Swift is told to list fewer here: all are there, each once, in order."""
+    names = [f"_runs/r/journal/001/exchanges-{number:06}.arrow" for number in range(1_050)]
+    with ThreadPoolExecutor(16) as workers:
+        list(workers.map(lambda name: store.create(name, b"x"), names))
+
+    assert store.names("_runs/r/journal/001") == names
+    assert store.folders("_runs/r/journal") == ["001"]
