@@ -74,6 +74,40 @@ def test_redirects_are_not_followed(api: ScriptedServer, send: Send, answer: Wri
     assert storage.received == []
 
 
+def test_no_cookie_is_sent_back(api: ScriptedServer, transport: Transport, answer: Write) -> None:
+    """The contract has none, and what one thread was given says nothing to another."""
+    api.script = [answer(200, OK, set_cookie="lb=1; Path=/"), answer(200, OK)]
+
+    for attempt in (1, 2):
+        transport.send(Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health"), attempt=attempt, key=None)
+
+    assert ["cookie" in request.headers for request in api.received] == [False, False]
+
+
+def test_the_proxy_of_the_environment_is_used(
+    new_server: Callable[[], ScriptedServer],
+    tls: ssl.SSLContext,
+    answer: Write,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many batch machines see the world through one; NO_PROXY names what they see directly."""
+    proxy, direct = new_server(), new_server()
+    proxy.script, direct.script = [answer(200, OK)], [answer(200, OK)]
+    monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    transport = Transport(user_agent="test", timeouts=Timeouts(), tls=tls)
+
+    replies = [
+        transport.send(Request(call=Call.HEALTH, method="GET", url=url), attempt=1, key=None)
+        for url in ("http://partner.invalid/v1/health", f"{direct.url}/v1/health")
+    ]
+    transport.close()
+
+    assert [reply.exchange.status for reply in replies] == [200, 200]
+    assert proxy.targets() == ["GET http://partner.invalid/v1/health"]
+    assert direct.targets() == ["GET /v1/health"]
+
+
 def broken_answers(answer: Write) -> dict[str, bytes]:
     """Give what a 200 can look like without being one."""
     return {
