@@ -133,7 +133,7 @@ def _permitted(checks: list[Check], named: set[str], inputs: Inputs, environment
             raise ConfigError(f"{each.name} {each.risk}; it is made in beta or sandbox alone, {said}.")
         missing = inputs.missing(each.needs) if each.name in named else ()
         if missing:
-            raise ConfigError(f"{each.name} needs --{missing[0].replace('_', '-')}.")
+            raise ConfigError(f"{each.name} needs {inputs.option(missing[0])}.")
     for file in (inputs.one_file, inputs.local_seal, inputs.unregistered, *(inputs.pair or ())):
         if file is not None and not file.is_file():
             raise ConfigError(f"There is no file {file}.")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cli.exit_codes import ExitCode
 from cli.screen import console, counted, print_json
-from conformance import FAILED, NOT_TRIED, PASSED, Check, Result, Risk, Wire
+from conformance import FAILED, NOT_TRIED, PASSED, Check, Inputs, Result, Risk, Wire
 
 _CONTRACT = "2.4.2"
 _COLOURS = {PASSED: "green", FAILED: "bold red", NOT_TRIED: "yellow"}
@@ -23,7 +23,7 @@ def print_checks(checks: Iterable[Check], *, as_json: bool) -> int:
     for column in ("check", "calls", "needs", "sentence"):
         table.add_column(column, no_wrap=column != "sentence", justify="right" if column == "calls" else "left")
     for each in checks:
-        wants = [f"--{name.replace('_', '-')}" for name in each.needs]
+        wants = [Inputs.option(name) for name in each.needs]
         named = [] if each.risk is Risk.NONE else [f"to be named: {each.risk}"]
         table.add_row(each.name, str(each.calls), ", ".join(wants + named), each.sentence)
     console().print(table)

@@ -34,6 +34,11 @@ class Inputs:
     erase_proof: str | None = None
     slot_seconds: float | None = None
 
+    @staticmethod
+    def option(name: str) -> str:
+        """Name the command line's option that gives an input; a key is given in a file."""
+        return f"--{name.replace('_', '-')}{'-file' if name.endswith('_key') else ''}"
+
     def missing(self, needs: tuple[str, ...]) -> tuple[str, ...]:
         """Give those of the needed inputs that are not there."""
         return tuple(name for name in needs if getattr(self, name) is None)

@@ -77,7 +77,7 @@ def run(checks: Iterable[Check], subject: Subject) -> Iterator[Result]:
 def _made(each: Check, subject: Subject) -> Result:
     missing = subject.inputs.missing(each.needs)
     if missing:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in missing)
+        options = ", ".join(subject.inputs.option(name) for name in missing)
         return Result(check=each, result=NOT_TRIED, said=f"needs {options}")
     try:
         each.make(subject)

@@ -121,6 +121,7 @@ def test_what_spends_rotates_or_erases_is_refused_elsewhere(
         (["--only", "errors-9"], "There is no check 'errors-9'"),
         (["--only", "verdicts-accepted-pair-is-valid"], "needs --pair"),
         (["--only", "erase-erases"], "needs --erase-proof"),
+        (["--only", "endpoints-6-other-tenants-proof-is-404"], "needs --other-key-file"),
         (["--one-file", "nowhere.wav"], "There is no file nowhere.wav"),
         (["--other-key-file", "nowhere"], "key file nowhere cannot be read"),
         (["--only", "rotate-marks-the-replay", "--new-key-file", __file__], "is not overwritten"),

@@ -1,4 +1,8 @@
-"""Another partner than the sandbox: written from the contract alone, and contrary wherever the contract is silent."""
+"""Another partner than the sandbox: written from the contract alone, and contrary wherever the contract is silent.
+
+It serves what a run needs: health, usage, uploads, slots and verify. In a few places it even breaks the contract, to
+see that a run goes on; `test_foreign_contract.py` lists them.
+"""
 
 import hashlib
 import json
@@ -14,6 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 
 KEYED = frozenset({"usage", "uploads", "verify"})
 KEY = "zz-made-up-for-another-partner"
+_PARTS = 6
+"""Of a form that is in order: five fields and the file."""
 _RESET = b"\x01\0\0\0\0\0\0\0"
 
 
@@ -121,8 +127,10 @@ class Foreign:
         if call in KEYED:
             with self._lock:
                 self.charged += 1
-            if asker.headers.get("x-api-key") not in self.keys:
-                return Says(403, {"hint": "?", "code": "key_not_known_here", "error": "no"})
+        if call not in {"health", "slot"} and asker.headers.get("x-api-key") not in self.keys:
+            return Says(403, {"hint": "?", "code": "key_not_known_here", "error": "no"})
+        if call not in KEYED | {"health", "slot"}:
+            return Says(404, {"error": "no such thing", "code": "nothing_here"})
         usual: Says = getattr(self, f"_{call}")(asker)
         return self.twists.get(call, lambda _number, answer: answer)(self.number(call), usual)
 
@@ -130,7 +138,10 @@ class Foreign:
         return Says(document={"deployedAt": "2026-01-02T03:04:05Z", "uptime": [1], "ok": False, "commit": None})
 
     def _usage(self, asker: "_Desk") -> Says:
-        days = int(parse_qs(urlsplit(asker.path).query)["days"][0])
+        asked = parse_qs(urlsplit(asker.path).query).get("days", ["30"])[0]
+        days = int(asked) if asked.isdigit() else 0
+        if not 1 <= days <= 90:
+            return Says(400, {"error": "days?", "code": "bad_window"})
         return Says(document={"days": [{"date": 20260102, "used": "7"}] * days, "plan": {"quotaLimit": "many"}})
 
     def _uploads(self, asker: "_Desk") -> Says:
@@ -144,11 +155,13 @@ class Foreign:
             "z": "",
         }
         url = f"http://localhost:{self._port}/bucket/a%2Fb?where={upload}&sig=a%2Bb%3D%3D&x=%C3%A9"
-        return Says(201, {"fields": fields, "expiresIn": 9, "url": url, "uploadId": upload})
+        return Says(200, {"fields": fields, "expiresIn": 9, "url": url, "uploadId": upload})
 
     def _slot(self, asker: "_Desk") -> Says:
         self.keyed_at_storage += [name for name in asker.headers if "api" in name.lower()]
         parts = asker.form()
+        if len(parts) != _PARTS or 'name="file"' not in parts[-1][0]:
+            return Says(400, b"<not-in-order/>")
         upload = parse_qs(urlsplit(asker.path).query)["where"][0]
         with self._lock:
             self.forms.append(parts)
@@ -156,7 +169,12 @@ class Foreign:
         return Says(200, b"<stored/>")
 
     def _verify(self, asker: "_Desk") -> Says:
-        upload = json.loads(asker.body)["uploadId"]
+        try:
+            upload = json.loads(asker.body)["uploadId"]
+        except (ValueError, KeyError):
+            upload = None
+        if not isinstance(upload, str):
+            return Says(400, {"error": "which upload?", "code": "bad_body"})
         digest = self._stored.get(upload)
         if digest is None:
             return Says(404, {"error": "gone", "code": "no_such_upload"})
