@@ -12,6 +12,7 @@ from conformance import FAILED, NOT_TRIED, PASSED, Check, Inputs, Result, Risk, 
 
 _CONTRACT = "2.4.2"
 _COLOURS = {PASSED: "green", FAILED: "bold red", NOT_TRIED: "yellow"}
+_MOST_IDS = 4
 
 
 def print_checks(checks: Iterable[Check], *, as_json: bool) -> int:
@@ -19,13 +20,11 @@ def print_checks(checks: Iterable[Check], *, as_json: bool) -> int:
     if as_json:
         print_json({"contract": _CONTRACT, "checks": [_document_of(each) for each in checks]})
         return ExitCode.ACCEPTED
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("check", "calls", "needs", "sentence"):
-        table.add_column(column, no_wrap=column != "sentence", justify="right" if column == "calls" else "left")
+    table = _table_of("calls", "check")
     for each in checks:
         wants = [Inputs.option(name) for name in each.needs]
-        named = [] if each.risk is Risk.NONE else [f"to be named: {each.risk}"]
-        table.add_row(each.name, str(each.calls), ", ".join(wants + named), each.sentence)
+        named = [] if each.risk is Risk.NONE else [f"only when named: it {each.risk}"]
+        table.add_row(str(each.calls), _told(each, "dim", [f"needs {', '.join(wants)}"] if wants else [], named))
     console().print(table)
     return ExitCode.ACCEPTED
 
@@ -57,18 +56,29 @@ def print_results(results: list[Result], wire: Wire, environment: str, seconds: 
 
 
 def _table(results: list[Result]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("result", no_wrap=True)
-    table.add_column("check", no_wrap=True)
-    table.add_column("the contract's sentence, and what was seen")
+    table = _table_of("result", "check")
     for each in results:
-        said = Text(each.check.sentence)
-        if each.said:
-            said.append(f"\n{each.said}", style=_COLOURS[each.result])
-        for request_id in each.request_ids[:4]:
-            said.append(f"\nrequest ID {request_id}")
-        table.add_row(Text(each.result, style=_COLOURS[each.result]), each.check.name, said)
+        style = _COLOURS[each.result]
+        ids = [f"request ID {request_id}" for request_id in each.request_ids[:_MOST_IDS]]
+        table.add_row(Text(each.result, style=style), _told(each.check, style, [each.said] if each.said else [], ids))
     return table
+
+
+def _table_of(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=column != "check")
+    return table
+
+
+def _told(each: Check, style: str, said: list[str], more: list[str]) -> Text:
+    """Write a check's name, its sentence below, and below that what there is to say."""
+    text = Text(each.name, style="bold").append(f"\n{each.sentence}", style="not bold")
+    for line in said:
+        text.append(f"\n{line}", style=f"not bold {style.removeprefix('bold ')}")
+    for line in more:
+        text.append(f"\n{line}", style="not bold")
+    return text
 
 
 def _document_of(each: Check) -> dict[str, object]:

@@ -10,10 +10,10 @@ from conformance.subject import Subject
 class Risk(StrEnum):
     """What a check does that nobody wants done unasked; such checks run only when they are named."""
 
-    NONE = "none"
-    SPENDS = "spends"  # many calls, many bytes or much time
-    ROTATES = "rotates"  # the key is replaced
-    ERASES = "erases"  # a proof is gone for good
+    NONE = "does nothing that stays"
+    SPENDS = "spends much"  # calls, bytes or time
+    ROTATES = "rotates the key"
+    ERASES = "erases a proof"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
