@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-from conformance.replies import NotTried
+from conformance.replies import NoAnswer, NotTried
 
 
 class NewKeys:
@@ -31,15 +31,22 @@ class NewKeys:
         self._has_begun = True
 
     def keep(self, secret: str) -> None:
-        """Write a secret that was received, once."""
+        """Write a secret that was received, once.
+
+        Raises:
+            NoAnswer: it cannot be written; the Idempotency-Key stays, with which the service tells it again.
+        """
         if secret in self._kept:
             return
         self._kept.append(secret)
-        if len(self._kept) == 1:
-            self._file.write_text(f"{secret}\n")
-            self._beside.unlink()
-        else:
-            _write(self._file.with_name(f"{self._file.name}.{len(self._kept)}"), f"{secret}\n")
+        count = len(self._kept)
+        file = self._file if count == 1 else self._file.with_name(f"{self._file.name}.{count}")
+        try:
+            _write(file, f"{secret}\n", is_new=count > 1)
+            self._beside.unlink(missing_ok=True)
+        except OSError as error:
+            told = f"{file} cannot be written ({error.strerror}): ask again with the key in {self._beside}"
+            raise NoAnswer(told) from error
 
     def _make_files(self) -> None:
         _write(self._file, "")
@@ -50,8 +57,8 @@ class NewKeys:
         return self._file.with_name(f"{self._file.name}.idempotency-key")
 
 
-def _write(file: Path, text: str) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _write(file: Path, text: str, *, is_new: bool = True) -> None:
+    descriptor = os.open(file, os.O_WRONLY | (os.O_CREAT | os.O_EXCL if is_new else 0), 0o600)
     with os.fdopen(descriptor, "w") as stream:
         stream.write(text)
         stream.flush()

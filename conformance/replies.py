@@ -26,13 +26,24 @@ class Reply:
     @property
     def document(self) -> Mapping[str, object]:
         """The body as a JSON object; complain where it is none."""
-        try:
-            members = json.loads(self.body)
-        except (ValueError, RecursionError):
-            members = None
-        if not isinstance(members, dict):
+        decoded = self._decoded
+        if not isinstance(decoded, dict):
             raise Complaint(f"{self.operation} answered {self.status} with a body that is no JSON object", (self,))
-        return members
+        return decoded
+
+    @property
+    def members(self) -> Mapping[str, object]:
+        """The members of the body, none where it is no JSON object."""
+        decoded = self._decoded
+        return decoded if isinstance(decoded, dict) else {}
+
+    @property
+    def _decoded(self) -> object:
+        try:
+            value: object = json.loads(self.body)
+        except (ValueError, RecursionError):
+            value = None
+        return value
 
 
 class Headers:

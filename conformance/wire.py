@@ -136,6 +136,7 @@ class Wire:
             if is_last:
                 raise NoAnswer(f"{operation} is not answered ({type(error).__name__})") from None
             return None
+        self._api.cookies.clear()  # what a gateway sets is not to be sent back
         reply = Reply(
             operation=operation,
             status=response.status_code,

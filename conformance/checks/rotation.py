@@ -151,7 +151,7 @@ def _asked(service: Subject, idempotency_key: str | None, *, waits: bool = True)
     new_keys.begin()
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     reply = service.wire.ask(ROTATE, headers=headers, waits=waits)
-    if reply.status == ROTATE.success and isinstance(secret := reply.document.get("apiKey"), str):
+    if isinstance(secret := reply.members.get("apiKey"), str) and secret:
         new_keys.keep(secret)
     return reply
 

@@ -202,14 +202,15 @@ def test_the_new_key_of_a_rotation_is_in_the_users_hands(
     assert len(operator.rotations()) > 0
 
 
-def test_a_key_that_nobody_should_have_got_is_kept_too(
-    conformance: Command, operator: sandbox.Operator, tmp_path: Path
+@pytest.mark.parametrize("rule", ["rotate-needs-an-idempotency-key", "rotate-answers-201-with-a-new-key"])
+def test_a_key_that_came_in_a_wrong_way_is_kept_too(
+    conformance: Command, operator: sandbox.Operator, tmp_path: Path, rule: str
 ) -> None:
-    """A service that rotates without an Idempotency-Key has rotated all the same."""
-    operator.set_mutant("rotate-needs-an-idempotency-key")
+    """A service that rotates without an Idempotency-Key, or answers with 200, has rotated all the same."""
+    operator.set_mutant(rule)
     new = tmp_path / "new-key"
 
-    code, _, _ = conformance("--only", "rotate-needs-an-idempotency-key", "--new-key-file", str(new))
+    code, _, _ = conformance("--only", rule, "--new-key-file", str(new))
 
     assert code == 3
     assert new.read_text().startswith("sk_sandbox_")
