@@ -174,6 +174,21 @@ def test_the_configs_service_is_examined_where_none_is_named(
     assert json.loads(capsys.readouterr().out)["environment"] == "sandbox"
 
 
+def test_the_production_profile_permits_nothing_that_stays(
+    running: sandbox.Running, key_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A profile says by itself what it is, and the command line cannot say otherwise."""
+    monkeypatch.setenv("PROOFSWEEP_CONFIG", "production")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
+    erasing = ["conformance", "--include", "erase-unknown-proof-is-already-erased"]
+
+    codes = [run([*erasing, *more]) for more in ([], ["--environment", "beta"])]
+
+    assert codes == [2, 2]
+    assert "the environment is 'production'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("url", "code"), [("http://127.0.0.1:9/v1", 8), (None, 7)])
 def test_a_closed_door_is_told_at_once(
     url: str | None, code: int, running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]
