@@ -34,6 +34,11 @@ def sunset_of(started_at: int) -> str:
     return format_datetime(datetime.fromtimestamp(started_at + _NOTICE_SECONDS, UTC), usegmt=True)
 
 
+def iso_of(second: int) -> str:
+    """Return a timestamp as an earlier release wrote `deployedAt`."""
+    return datetime.fromtimestamp(second, UTC).isoformat().replace("+00:00", "Z")
+
+
 def evolved(answer: Answer) -> Answer:
     """Return the answer with a new member in each of its objects."""
     if answer.headers.get("content-type") != "application/json":
