@@ -74,7 +74,7 @@ def open_catalog(location: str, *, sidecar_names: Sequence[str], files: Files | 
 def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
     """Take the object of that name, else the prefix if something is below it, else a pattern."""
     try:
-        if not url.endswith("/") and files.facts(url) is not None:
+        if not url.endswith("/") and _is_object(url, files):
             return _manifests(url, posixpath.dirname(url), [url], files)
         if next(files.buckets.listed(url), None) is not None:
             return FolderScan(url.rstrip("/"), files, sidecar_names)
@@ -84,6 +84,14 @@ def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
     except SourceError as error:
         raise CatalogError(f"{one_line(url)}: {error.message}") from error
     raise CatalogError(f"{one_line(url)}: there is no such object, and none below it")
+
+
+def _is_object(url: str, files: Files) -> bool:
+    """Ask by reading: a store says what is wrong in a body, and the answer to a mere look has none."""
+    file = files.open(url)
+    if file is not None:
+        file.close()
+    return file is not None
 
 
 def _folder(path: str, files: Files, sidecar_names: SidecarNames) -> FolderScan:

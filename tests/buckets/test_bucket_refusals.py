@@ -1,0 +1,100 @@
+"""What is wrong with a bucket is said in one line, at once, before anything is planned."""
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from cli.app import run
+
+from ..servers.buckets import Bucket, S3Server
+from .worlds import World
+
+SECONDS = 40.0
+"""Well above what any of these takes on a busy machine, and well below what waiting for a cloud's timeouts would."""
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+GUESSED = "guessed+secret/of-somebody"
+TOKEN = "session+token/of-somebody"
+
+
+@pytest.fixture
+def world(make_world: Callable[[Bucket], World], swift: S3Server) -> World:
+    """A world with results in a bucket of Swift, in which a catalog lies."""
+    world = make_world(swift.new_bucket())
+    world.bucket.put("deliveries/a.wav", WAVE)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"AWS_SECRET_ACCESS_KEY": GUESSED}, "credentials were refused"),
+        ({"AWS_ACCESS_KEY_ID": "tests:nobody", "AWS_SESSION_TOKEN": TOKEN}, "credentials were refused"),
+        ({"AWS_REGION": "south-9"}, "another region"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "does not answer"),
+        ({"AWS_ALLOW_HTTP": "false"}, "plain http"),
+    ],
+    ids=["wrong secret", "unknown key", "wrong region", "dead endpoint", "plain http"],
+)
+@pytest.mark.parametrize("where", ["catalog", "results"])
+def test_bucket_that_cannot_be_reached_is_one_line(
+    world: World, capfd: pytest.CaptureFixture[str], where: str, variables: dict[str, str], words: str
+) -> None:
+    """Exit code 2, one line on stderr that says what to look at, no secret, and nothing written."""
+    catalog = f"{world.bucket.url}/deliveries" if where == "catalog" else str(world.folder)
+    results = world.results if where == "results" else str(world.folder / "results")
+    (world.folder / "a.wav").write_bytes(WAVE)
+    start = time.monotonic()
+
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in variables.items():
+            environment.setenv(name, value)
+        code = run(["verify", catalog, "--results", results])
+
+    out, err = capfd.readouterr()
+    assert (code, out) == (2, "")
+    assert re.fullmatch(rf"proofsweep: .*{words}.*\n", err), err
+    assert time.monotonic() - start < SECONDS
+    assert not any(secret in err for secret in (GUESSED, TOKEN, "secret+of/the-owner"))
+    assert world.bucket.keys("results") == []
+    assert not (world.folder / "results").exists()
+
+
+@pytest.mark.parametrize("place", ["no-such-bucket/deliveries", "{}/no-such-prefix", "{}/no-such-list.csv"])
+def test_place_at_which_nothing_is_is_named(world: World, capfd: pytest.CaptureFixture[str], place: str) -> None:
+    """Whether it is the bucket or what should lie in it."""
+    url = f"s3://{place.format(world.bucket.url.removeprefix('s3://'))}"
+
+    code = world.run("verify", url)
+
+    err = capfd.readouterr().err
+    assert code == 2
+    assert re.fullmatch(rf"proofsweep: {re.escape(url)}: .*[Tt]here is no such .*\n", err), err
+
+
+def test_results_bucket_that_is_missing_is_named(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    """Before any call is made."""
+    code = run(["verify", f"{world.bucket.url}/deliveries", "--results", "s3://no-such-bucket/results"])
+
+    err = capfd.readouterr().err
+    assert code == 2
+    assert re.fullmatch(r"proofsweep: .*s3://no-such-bucket/results.*there is no such bucket.*\n", err), err
+    assert world.charged == 0
+
+
+def test_absent_credentials_are_said_to_be_absent(
+    world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Within seconds, and with the page that says where they are looked for."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    start = time.monotonic()
+
+    code = world.run("verify", f"{world.bucket.url}/deliveries")
+
+    err = capfd.readouterr().err
+    assert code == 2
+    assert re.fullmatch(r"proofsweep: .*no credentials were found.*docs/buckets\.md.*\n", err), err
+    assert time.monotonic() - start < SECONDS
