@@ -9,12 +9,11 @@ from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve
 from cli.run_flow import Asked, report, verify_run
 from cli.screen import counted
 from proofsweep.bootstrap.engines import engine_for, utc_now
-from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog
+from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog, settle_dead_leg
 from proofsweep.errors import ResultsError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_unfinished
 from proofsweep.settings import load_settings
-from proofsweep.usecases.open_leg import settle_last_leg
 
 
 def add_to(app: typer.Typer) -> None:
@@ -76,7 +75,7 @@ def resume(
         config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
     )
     run_id = run_id or _newest_unfinished(asked)
-    settle_last_leg(asked.results, asked.results.plan(run_id), utc_now)
+    settle_dead_leg(settings, run_id, read_block)
     before = asked.run_seen(run_id)
     if before.remaining == 0:
         return report(run_id, asked)

@@ -83,6 +83,7 @@ class Claim:
 
     Attributes:
         process_started: the kernel's own start mark of the process, since numbers of processes are used again.
+        facts: cells of the `runs` row that only that process knew, for whoever must write it in its stead.
     """
 
     host: str
@@ -90,6 +91,7 @@ class Claim:
     pid: int
     process_started: str
     claimed_at: str
+    facts: dict[str, object] = field(default_factory=dict)
 
 
 def new_run_id(now: datetime, tail: str) -> str:

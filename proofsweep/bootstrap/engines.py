@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pydantic import SecretStr
 
 from proofsweep import __version__
-from proofsweep.batch.exchanges import Exchange
+from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.batch.preflight import SizeLimits
+from proofsweep.batch.unrecorded import Arrival, Figure
 from proofsweep.client.breaker import Breaker
 from proofsweep.client.conversation import Conversation, Line
 from proofsweep.client.gate import Gate
@@ -67,6 +68,22 @@ class Engine:
         """
         refuse_without_quota(self.seen(), reserve, utc_now())
         return self.seen()
+
+    def arrival(self) -> Arrival | None:
+        """Say how the quota was found by the first look at it; None if that was not told, or is written down already.
+
+        A figure that came with a refusal tells nothing: calls beyond the quota's end are not in it.
+        """
+        exchanges = list(self.aside)
+        for number, exchange in enumerate(exchanges):
+            seen = exchange.headers
+            if exchange.call is Call.USAGE and exchange.is_success and seen.rate_remaining is not None:
+                return Arrival(
+                    figure=Figure(remaining=seen.rate_remaining, limit=seen.rate_limit, reset=seen.rate_reset),
+                    calls=sum(each.is_charged for each in exchanges[: number + 1]),
+                    key_fingerprint=self.key_fingerprint,
+                )
+        return None
 
     def close(self) -> None:
         """Let the workers finish what is in hand, and close all connections."""

@@ -12,6 +12,7 @@ from tzlocal import get_localzone
 from proofsweep.batch.bounds import Bounds, closing_of
 from proofsweep.batch.runs import Plan
 from proofsweep.batch.storms import StormWatch
+from proofsweep.batch.unrecorded import Arrival
 from proofsweep.bootstrap.engines import (
     ReadBlock,
     close_engines,
@@ -19,7 +20,7 @@ from proofsweep.bootstrap.engines import (
     limits_for,
     utc_now,
 )
-from proofsweep.errors import CatalogError, ConfigError
+from proofsweep.errors import CatalogError, ConfigError, RunMustStop, UsageError
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.catalogs import Catalog, open_catalog
 from proofsweep.storage.journal import Journal
@@ -31,7 +32,7 @@ from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.allowance import Allowance
 from proofsweep.usecases.desk import Desk
-from proofsweep.usecases.open_leg import open_leg
+from proofsweep.usecases.open_leg import open_leg, settle_last_leg
 from proofsweep.usecases.plan_run import Asked, plan_run
 from proofsweep.usecases.repeats import Repeats
 from proofsweep.usecases.sitting import leg_facts, sitting
@@ -144,6 +145,26 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
         return True
 
 
+def settle_dead_leg(settings: Settings, run_id: str, read_block: ReadBlock | None = None) -> None:
+    """Settle the last leg of a run if its process is gone; the service is asked how the quota stands, if it answers.
+
+    Raises:
+        RunIsActive: the last leg is alive.
+        ResultsError: there is no such run.
+    """
+
+    def arrival() -> Arrival | None:
+        try:
+            engine = engine_for(settings, read_block)
+            engine.seen()
+        except (UsageError, RunMustStop):
+            return None
+        return engine.arrival()
+
+    results = results_for(settings)
+    settle_last_leg(results, results.plan(run_id), utc_now, arrival)
+
+
 @contextmanager
 def held_leg(
     run_id: str,
@@ -168,14 +189,15 @@ def held_leg(
     bounds = bounds or bounds_for(settings)
     canaries, seen = canaries_for(settings), engine.examined(bounds.reserve)
     bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
-    leg = open_leg(results, plan, utc_now)
+    facts = leg_facts(seen, engine.key_fingerprint, flow_run_id)
+    leg = open_leg(results, plan, utc_now, facts, engine.arrival())
     dedupe = settings.catalog.dedupe if dedupe is None else dedupe
     place = Place(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
     desk = desk_for(place, read_block)
     desk.allowance.was_told(seen.headroom, seen.quota_reset)
     try:
         with (
-            sitting(desk, engine.aside, leg_facts(seen, engine.key_fingerprint, flow_run_id)),
+            sitting(desk, engine.aside, facts),
             quota_watched(desk.allowance, settings.bounds.ask_seconds),
         ):
             send_ahead(desk, canaries)

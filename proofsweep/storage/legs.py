@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from proofsweep.batch import layout
+from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.runs import Claim, is_stale
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results import Results, json_bytes, sha256_hex
@@ -27,13 +28,13 @@ class Legs:
         """List the legs that were ever claimed."""
         return [int(name) for name in self.results.store.folders(layout.legs_folder(self.run_id)) if name.isdecimal()]
 
-    def claim(self, leg: int) -> None:
-        """Take a leg for this process.
+    def claim(self, leg: int, facts: Row | None = None) -> None:
+        """Take a leg for this process; `facts` are kept for whoever takes over should it be killed.
 
         Raises:
             NameTaken: another process was first, or, where the store let both through, last.
         """
-        claim = _own_claim(self.clock())
+        claim = _own_claim(self.clock(), facts or {})
         self.results.store.create(self._name(leg, "claim.json"), json_bytes(asdict(claim)))
         if self.holder(leg) != claim:
             raise NameTaken(f"Leg {leg} was claimed by another process at the same moment.")
@@ -86,7 +87,7 @@ class Legs:
         return f"{layout.leg_folder(self.run_id, leg)}/{name}"
 
 
-def _own_claim(now: datetime) -> Claim:
+def _own_claim(now: datetime, facts: Row) -> Claim:
     pid = os.getpid()
     return Claim(
         host=socket.gethostname(),
@@ -94,6 +95,7 @@ def _own_claim(now: datetime) -> Claim:
         pid=pid,
         process_started=_process_started(pid),
         claimed_at=now.isoformat(),
+        facts=facts,
     )
 
 

@@ -1,5 +1,8 @@
 """Count what a leg did, from the parts that stand in the store and from nothing else."""
 
+from collections.abc import Mapping
+from http import HTTPStatus
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -8,16 +11,23 @@ from proofsweep.batch import layout
 from proofsweep.batch.exchanges import Call
 from proofsweep.batch.rows import runs
 from proofsweep.batch.rows.columns import Row, empty_row
-from proofsweep.batch.runs import Plan
+from proofsweep.batch.runs import EndedBy, Plan
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.storage.results import Results
 
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
+_ANSWERED = (pc.field("call") == str(Call.VERIFY)) & (pc.field("status") == HTTPStatus.OK)
+
+CHARGED = pc.field("call").isin([str(call) for call in Call if call.is_keyed]) & pc.field("bytes_sent").is_valid()
+"""Picks the keyed requests that went out, whatever the answer; needs the columns `call` and `bytes_sent`."""
 
 
-def runs_row(results: Results, plan: Plan, leg: int) -> Row:
-    """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null."""
+def runs_row(results: Results, plan: Plan, leg: int, endings: Mapping[int, str]) -> Row:
+    """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null.
+
+    `endings` says how the legs before it ended.
+    """
     row: Row = empty_row(runs.COLUMNS)
     row |= {
         "run_id": plan.run_id,
@@ -31,7 +41,9 @@ def runs_row(results: Results, plan: Plan, leg: int) -> Row:
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }
-    return row | _outcomes_of(results, plan, leg) | _exchanges_of(results, plan, leg)
+    row |= _outcomes_of(results, plan, leg) | _exchanges_of(results, plan, leg)
+    row["calls_again"] = _calls_again(results, plan, leg, endings)
+    return row
 
 
 def finished_count(results: Results, plan: Plan) -> int:
@@ -49,19 +61,39 @@ def _outcomes_of(results: Results, plan: Plan, leg: int) -> Row:
 def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
     """Add the audit trail up; an exchange without `bytes_sent` never went out, and so was no call."""
     columns = ["call", "status", "bytes_sent", "started_at", "sunset"]
-    table = _of_leg(results, plan, leg, "exchanges", columns)
+    table = exchanges_of_leg(results, plan, leg, columns)
     grouped = table.group_by(["call", "status"])
     groups = grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist()
     sunsets = table["sunset"].drop_null()
     return {
         "bytes_sent": sum(group["bytes_sent_sum"] or 0 for group in groups),
         "calls": sum(group["bytes_sent_count"] for group in groups if Call(group["call"]).is_keyed),
-        "calls_again": 0,
         "throttled": sum(group["call_count"] for group in groups if group["status"] == _THROTTLED),
         "started_at": pc.min(table["started_at"]).as_py(),
         "finished_at": pc.max(table["started_at"]).as_py(),
         "sunset": sunsets[-1].as_py() if len(sunsets) else None,
     }
+
+
+def _calls_again(results: Results, plan: Plan, leg: int, endings: Mapping[int, str]) -> int:
+    """Count the calls of a leg for rows that an earlier one had in hand when it was killed, or had an answer for.
+
+    An answer without a row is what a storm leaves: its rows are held back and asked again.
+    """
+    columns = ["manifest_row", "call", "status", "bytes_sent"]
+    in_hand: list[int | None] = []
+    for number, ended_by in endings.items():
+        if ended_by in {EndedBy.KILLED, EndedBy.BREAKER}:
+            wanted = CHARGED if ended_by == EndedBy.KILLED else _ANSWERED
+            rows = exchanges_of_leg(results, plan, number, columns).filter(wanted)["manifest_row"]
+            in_hand += rows.unique().drop_null().to_pylist()
+    own = exchanges_of_leg(results, plan, leg, columns).filter(CHARGED) if in_hand else None
+    return 0 if own is None else own.filter(pc.field("manifest_row").isin(in_hand)).num_rows
+
+
+def exchanges_of_leg(results: Results, plan: Plan, leg: int, columns: list[str]) -> pa.Table:
+    """Read columns of the exchanges that a leg has published."""
+    return _of_leg(results, plan, leg, "exchanges", columns)
 
 
 def _of_leg(results: Results, plan: Plan, leg: int, table: str, columns: list[str]) -> pa.Table:

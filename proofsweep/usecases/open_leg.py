@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.runs import Claim, EndedBy, Plan
+from proofsweep.batch.unrecorded import Arrival
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.storage.legs import Legs
@@ -13,24 +15,33 @@ from proofsweep.usecases.settle_leg import LegEnd, settle_leg, write_runs_row
 Clock = Callable[[], datetime]
 
 
-def open_leg(results: Results, plan: Plan, clock: Clock) -> int:
+def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, arrival: Arrival | None) -> int:
     """Claim the next leg of a run for this process; give its number.
+
+    Args:
+        results: where the run is.
+        plan: of the run.
+        clock: gives the time in UTC.
+        facts: cells of the `runs` row that only this process knows.
+        arrival: how it found the quota; None if that was not told.
 
     Raises:
         RunIsActive: another leg is alive; the message names its holder.
     """
-    settle_last_leg(results, plan, clock)
+    settle_last_leg(results, plan, clock, lambda: arrival)
     legs = Legs(results, plan.run_id, clock)
     leg = max(legs.numbers(), default=0) + 1
     try:
-        legs.claim(leg)
+        legs.claim(leg, facts)
     except NameTaken as taken:
         raise _active(plan, leg, legs.holder(leg)) from taken
     return leg
 
 
-def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
+def settle_last_leg(results: Results, plan: Plan, clock: Clock, arrival: Callable[[], Arrival | None]) -> None:
     """See that the leg before is over: publish a dead one's journal, under its own part names.
+
+    Only for a dead one is `arrival` called, which finds out how the quota stands now.
 
     Raises:
         RunIsActive: it is alive.
@@ -44,7 +55,9 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
         return
     if legs.is_alive(last):
         raise _active(plan, last, legs.holder(last))
-    settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED), legs)
+    holder = legs.holder(last)
+    facts = {} if holder is None else holder.facts
+    settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED, facts=facts, arrival=arrival()), legs)
     log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=last)
 
 

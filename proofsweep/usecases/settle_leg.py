@@ -10,11 +10,13 @@ from proofsweep.batch import layout
 from proofsweep.batch.rows.columns import Row
 from proofsweep.batch.rows.runs import stored_row
 from proofsweep.batch.runs import EndedBy, Plan, shard_of
+from proofsweep.batch.unrecorded import Arrival
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.storage.journal import delete_journal, read_journal
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Part, Results
 from proofsweep.usecases.count_leg import runs_row
+from proofsweep.usecases.infer_unrecorded import infer_unrecorded
 
 _EXCHANGES_PER_PART = 100_000
 
@@ -26,12 +28,14 @@ class LegEnd:
     Attributes:
         why: one sentence for a person, where it ended early.
         facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
+        arrival: of a killed leg's successor: how it found the quota.
     """
 
     leg: int
     ended_by: EndedBy
     why: str | None = None
     facts: Row = field(default_factory=dict)
+    arrival: Arrival | None = None
 
 
 def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
@@ -46,7 +50,9 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     try:
         _publish_rows(results, plan, end)  # (1)
         _publish_exchanges(results, plan, end.leg)  # (2)
-        row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
+        row = runs_row(results, plan, end.leg, _endings(legs, end.leg)) | {"ended_by": str(end.ended_by)} | end.facts
+        if end.ended_by is EndedBy.KILLED:
+            row["calls_unrecorded"] = infer_unrecorded(results, plan, end.leg, end.facts, end.arrival)
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
             row["ended_by"] = str(EndedBy.COMPLETE)
         legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | {"why": end.why})  # (3)
@@ -55,6 +61,11 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     write_runs_row(results, plan, legs, end.leg)  # (4)
     delete_journal(results, plan.run_id, end.leg)  # (5)
     return row
+
+
+def _endings(legs: Legs, leg: int) -> dict[int, str]:
+    """Say how the legs before this one ended."""
+    return {number: str((legs.receipt(number) or {}).get("ended_by")) for number in legs.numbers() if number < leg}
 
 
 def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:

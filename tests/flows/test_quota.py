@@ -119,3 +119,46 @@ def test_the_headroom_is_looked_at_while_the_run_goes_on(
     assert len(looks) > 2
     assert {look["manifest_row"] for look in looks} == {None}
     assert all(look["rate_remaining"] is not None for look in looks)
+
+
+def kill_in_the_middle(world: World, catalog: str) -> None:
+    """Start a run and kill it outright once it has written something down."""
+    world.operator.set_latency("verify", 0.3)
+    process = world.start("verify", catalog)
+    world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
+    process.kill()
+    process.wait()
+    world.operator.clear_faults()
+
+
+def test_the_calls_of_a_killed_run_add_up_to_what_the_partner_counts(world: World, samples: Samples) -> None:
+    """What the journal lost is inferred; what the killed leg had in hand and is asked again is told."""
+    valid = [sample for sample in samples[1] if sample.verdict == "valid"]
+    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 400)))
+    spent_by_the_dead = used(world)
+
+    code = world.run("resume")
+
+    dead, successor = sorted(world.table("runs"), key=lambda leg: leg["leg"])
+    in_hand = {
+        each["manifest_row"] for each in world.table("exchanges") if each["leg"] == 1 and each["call"] != "usage"
+    }
+    in_hand -= {row["manifest_row"] for row in world.rows() if row["leg"] == 1} | {None}
+    assert code == 0
+    assert (dead["ended_by"], dead["quota_before"]) == ("killed", 999_999)
+    assert dead["calls"] + dead["calls_unrecorded"] == spent_by_the_dead
+    assert sum(leg["calls"] + (leg["calls_unrecorded"] or 0) for leg in (dead, successor)) == used(world)
+    assert len(in_hand) > 0
+    assert successor["calls_again"] == 2 * len(in_hand)
+
+
+def test_what_somebody_else_spent_is_not_put_to_a_killed_run(world: World, samples: Samples) -> None:
+    """Another run with the same key while it was dead: then it is not known."""
+    valid = [sample for sample in samples[1] if sample.verdict == "valid"]
+    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 400)))
+    dead = min(path.name for path in world.results.glob("_runs/*"))
+    world.run("verify", str(valid[0].audio.parent), "--max-calls", "5")
+
+    world.run("resume", dead)
+
+    assert [leg["calls_unrecorded"] for leg in world.table("runs") if leg["ended_by"] == "killed"] == [None]

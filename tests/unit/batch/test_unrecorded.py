@@ -1,0 +1,45 @@
+"""What a killed leg spent beyond its journal is told by the partner's figures, or by nothing."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from proofsweep.batch.unrecorded import Arrival, Figure, calls_unrecorded
+
+DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
+BEFORE = Figure(remaining=9_000, limit=10_000, reset=DECEMBER)
+
+
+def found(remaining: int, *, limit: int | None = 10_000, reset: datetime | None = DECEMBER) -> Arrival:
+    """Give what a successor found with its first call."""
+    figure = Figure(remaining=remaining, limit=limit, reset=reset)
+    return Arrival(figure=figure, calls=1, key_fingerprint="0" * 12)
+
+
+@pytest.mark.parametrize(
+    ("after", "recorded", "busiest", "expected"),
+    [
+        (found(8_489), 500, 50, 10),  # 511 are gone: 500 written down, one the successor's own
+        (found(8_499), 500, 50, 0),
+        (found(8_500), 500, 50, None),  # fewer than were made: not each is charged
+        (found(9_700), 500, 50, None),  # it rose
+        (found(8_399), 500, 50, 100),
+        (found(8_398), 500, 50, None),  # more than a leg leaves unwritten: somebody else
+        (found(8_398), 500, 101, 101),  # unless it was that fast
+        (found(8_489, limit=20_000), 500, 50, None),  # another plan
+        (found(8_489, reset=datetime(2027, 1, 1, tzinfo=UTC)), 500, 50, None),  # begun anew in between
+    ],
+)
+def test_what_is_missing_is_inferred_or_not_known(
+    after: Arrival, recorded: int, busiest: int, expected: int | None
+) -> None:
+    """A figure that somebody or something else has moved tells nothing."""
+    assert calls_unrecorded(BEFORE, after, recorded=recorded, busiest=busiest) == expected
+
+
+def test_without_a_reset_nobody_knows_whether_the_quota_began_anew() -> None:
+    """So nothing is inferred."""
+    after = found(8_489, reset=None)
+
+    assert calls_unrecorded(replace(BEFORE, reset=None), after, recorded=500, busiest=50) is None
