@@ -1,19 +1,20 @@
 """`proofsweep plan`: what a run would be, before anything is sent or written."""
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 
 import typer
 from rich.console import Console
 
+from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
-from cli.options import AsJson, Config, ResultsUrl
-from cli.screen import console, counted, duration_text, print_json, print_passed_over, size_text
-from proofsweep.batch.forecast import Forecast
+from cli.options import AsJson, Config, Reserve, ResultsUrl
+from cli.screen import console, counted, print_json, print_passed_over, size_text
+from proofsweep.batch.forecast import Need
 from proofsweep.batch.reasons import remedy_for
 from proofsweep.bootstrap.engines import engine_for, limits_for
-from proofsweep.bootstrap.runs import catalog_for, results_for
+from proofsweep.bootstrap.forecasts import forecast_for, sample_of
+from proofsweep.bootstrap.runs import catalog_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
-from proofsweep.reporting.history import forecast_for
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.files import Files
 from proofsweep.usecases.examine_service import ServiceSeen
@@ -29,29 +30,45 @@ def plan(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
     ),
+    *,
     deep: bool = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size."),
+    sample: int | None = typer.Option(
+        None,
+        "--sample",
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Send so many files, spread over the catalog, to measure the pace: two calls each; no answer is kept.",
+    ),
+    reserve: int | None = Reserve,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
     """Say what verifying a catalog would take: counts, reasons, bytes, calls, quota and time.
 
-    Sends no file and writes nothing; asks the service once for the quota that is left.
+    Writes nothing, and sends no file but those of `--sample`; asks the service once for the quota that is left.
     """
     settings = load_settings(config, results)
     listing = catalog_for(settings, catalog)
     survey = survey_catalog(listing, limits_for(settings), deep=Files() if deep else None)
     refuse_unnamed_pairs(survey, settings.service.sidecar_field)
+    need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
+    kept = settings.bounds.reserve if reserve is None else reserve
+    measured = None
+    if sample and need.eligible:
+        engine = engine_for(settings, read_block)
+        measured = sample_of(engine, catalog, need, count=min(sample, need.eligible), reserve=kept)
     seen, trouble = _seen(settings)
-    cost = forecast_for(results_for(settings), survey.eligible, seen.headroom, seen.quota_reset)
+    cost = forecast_for(settings, need, seen, kept, measured)
     if as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
-        print_json(counts | {"passed_over": passed_over(listing)} | asdict(cost) | {"rows_short": cost.rows_short})
+        print_json(counts | {"passed_over": passed_over(listing)} | forecast_json(cost))
         return 0
     out = console()
     _print_survey(out, survey, listing.location, limits_for(settings).one_file)
     print_passed_over(out, passed_over(listing))
-    _print_cost(out, cost, trouble)
+    print_forecast(out, cost, trouble, settings.service.key_expires_at)
     return 0
 
 
@@ -74,22 +91,3 @@ def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) 
     out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
         out.print(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
-
-
-def _print_cost(out: Console, cost: Forecast, trouble: str) -> None:
-    out.print(f"  calls: {cost.calls:,} keyed (two for each file that is sent), more where one must be tried again")
-    if cost.headroom is None:
-        out.print(f"  quota: not known{': ' + trouble if trouble else ''}", soft_wrap=True)
-    elif cost.rows_short:
-        out.print(
-            f"  quota: {cost.headroom:,} calls left, short by {counted(cost.rows_short, 'row')}; {_reset(cost)}",
-            style="red",
-        )
-    else:
-        out.print(f"  quota: {cost.headroom:,} calls left, it fits; {_reset(cost)}")
-    pace = "not known before a first run" if cost.seconds is None else f"about {duration_text(cost.seconds)}"
-    out.print(f"  time: {pace}")
-
-
-def _reset(cost: Forecast) -> str:
-    return "reset not told" if cost.quota_reset is None else f"resets {cost.quota_reset:%Y-%m-%d %H:%M} UTC"

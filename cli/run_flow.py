@@ -10,9 +10,11 @@ from rich.console import Console
 
 from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
+from cli.forecast_lines import forecast_json
 from cli.progress import watched
 from cli.screen import console, print_json, print_summary
 from proofsweep.batch.bounds import Bounds
+from proofsweep.batch.forecast import Forecast
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.reporting.describe_run import describe_run
@@ -31,6 +33,7 @@ class Asked:
     as_json: bool
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool | None = None
+    forecast: Forecast | None = None
 
     @property
     def out(self) -> Console:
@@ -74,7 +77,8 @@ def report(run_id: str, asked: Asked) -> int:
     run = asked.run_seen(run_id)
     results_url = asked.results.store.url
     if asked.as_json:
-        print_json(json_of(run, results_url))
+        told = {} if asked.forecast is None else {"forecast": forecast_json(asked.forecast)}
+        print_json(json_of(run, results_url) | told)
     else:
         print_summary(asked.out, run, results_url, asked.resume(run_id))
     return code_of_run(run)

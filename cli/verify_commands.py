@@ -1,19 +1,25 @@
 """`proofsweep verify` and `proofsweep resume`."""
 
+from dataclasses import replace
+
 import typer
 
 from cli.bounds import print_bounds
 from cli.embedded_server import prefect_api
+from cli.forecast_lines import print_forecast
 from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_flow import Asked, report, verify_run
 from cli.screen import counted
+from proofsweep.batch.forecast import Need
 from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.bootstrap.forecasts import forecast_for
 from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog, settle_dead_leg
 from proofsweep.errors import ResultsError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_unfinished
-from proofsweep.settings import load_settings
+from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.settings import Settings, load_settings
 
 
 def add_to(app: typer.Typer) -> None:
@@ -50,7 +56,8 @@ def verify(
     with prefect_api() as server:
         plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
         asked.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
-        return verify_run(plan.run_id, asked, server)
+        need = Need(eligible=plan.eligible, audio_bytes=plan.audio_bytes)
+        return verify_run(plan.run_id, _with_forecast(asked, settings, need), server)
 
 
 def resume(
@@ -85,7 +92,22 @@ def resume(
         engine_for(settings, read_block).examined(bounds.reserve)
         if catalog_has_changed(settings, before.plan):
             asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
-        return verify_run(run_id, asked, server)
+        return verify_run(run_id, _with_forecast(asked, settings, _need_of_rest(before)), server)
+
+
+def _with_forecast(asked: Asked, settings: Settings, need: Need) -> Asked:
+    """Say what the leg will take before it begins, and keep it for the summary's object."""
+    seen = engine_for(settings, read_block).seen()
+    cost = forecast_for(settings, need, seen, asked.bounds.reserve)
+    print_forecast(asked.out, cost, key_expires_at=settings.service.key_expires_at)
+    return replace(asked, forecast=cost)
+
+
+def _need_of_rest(run: RunSeen) -> Need:
+    """Estimate what is left to send of a run that was begun."""
+    sent = run.finished - run.rows("ineligible")
+    eligible = max(0, min(run.remaining, run.plan.eligible - sent))
+    return Need(eligible=eligible, audio_bytes=run.plan.audio_bytes * eligible // max(1, run.plan.eligible))
 
 
 def _newest_unfinished(asked: Asked) -> str:

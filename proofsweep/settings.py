@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from proofsweep.batch.bounds import duration_of, instant_of
@@ -24,20 +34,16 @@ Bytes = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 
 
-def _readable_closing(text: str) -> str:
+def _readable(text: str, info: ValidationInfo) -> str:
+    """Refuse a time or a span of time that cannot be read while somebody is there to be told."""
     try:
-        instant_of(text, datetime.now(UTC), UTC)
+        duration_of(text) if info.field_name == "max_duration" else instant_of(text, datetime.now(UTC), UTC)
     except UsageError as error:
         raise ValueError(error.message) from error
     return text
 
 
-def _readable_duration(text: str) -> str:
-    try:
-        duration_of(text)
-    except UsageError as error:
-        raise ValueError(error.message) from error
-    return text
+Readable = Annotated[str, AfterValidator(_readable)]
 
 
 class Section(BaseModel):
@@ -52,6 +58,7 @@ class ServiceSettings(Section):
     Attributes:
         base_url: ends in `/v1` (contract, preamble).
         environment: label stored in every row.
+        key_expires_at: when the key ends, once it was rotated (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
         sidecar_field: wire name of the sidecar; pairs are refused until it is set (contract, Naming note).
     """
 
@@ -61,6 +68,7 @@ class ServiceSettings(Section):
     api_key_env: str | None = None
     api_key_block: str | None = None
     sidecar_field: Annotated[str, Field(min_length=1)] | None = None
+    key_expires_at: AwareDatetime | None = None
     allow_plain_http: bool = False
 
     @field_validator("base_url")
@@ -114,16 +122,14 @@ class BoundsSettings(Section):
 
     Attributes:
         reserve: calls of the quota that are left to other users of the key.
-        max_calls: keyed calls of one leg.
-        until: when its window closes: `06:00`, `06:00 Europe/Berlin` or an ISO instant.
-        max_duration: how long it may last: `7h`, `90m`.
+        until, max_duration: when its window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
         ask_seconds: between two looks at the headroom; each costs a call (contract, Versioning 7: five minutes).
     """
 
     reserve: Annotated[int, Field(ge=0)] = 0
     max_calls: Annotated[int, Field(ge=1)] | None = None
-    until: Annotated[str, AfterValidator(_readable_closing)] | None = None
-    max_duration: Annotated[str, AfterValidator(_readable_duration)] | None = None
+    until: Readable | None = None
+    max_duration: Readable | None = None
     ask_seconds: Seconds = 300.0
 
 

@@ -1,42 +1,150 @@
-"""What a run will cost, before it starts: pure (contract, Limits)."""
+"""What a run will cost and when it will end, before it starts: pure (contract, Limits)."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
 
 from proofsweep.contract.limits import CALLS_PER_ITEM
+
+_LOOKS_OF_A_LEG = 2
+_ENOUGH_ROWS = 20
+"""On fewer rows, the looks at the quota would weigh as much as the files."""
+
+_BUSY_CPU = 0.8
+_UPLOADING = 0.5
+
+
+class Bind(StrEnum):
+    """What a run waits for most."""
+
+    LANE = "lane"
+    UPLINK = "uplink"
+    CPU = "cpu"
+    ANSWERS = "answers"
+    QUOTA = "quota"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What one leg, or a sample, took.
+
+    Attributes:
+        rows: that were sent.
+        calls: keyed ones, looks at the quota included.
+        sent_bytes: of all request bodies.
+        throttled: answers 429.
+        cpu_seconds: of this program; None where it was not kept.
+        upload_share: of the time in exchanges, the part in the slots' form posts; None where there were none.
+        quota_spent: by how much the headroom fell; None where it was not told, or rose.
+    """
+
+    rows: int
+    seconds: float
+    calls: int
+    sent_bytes: int = 0
+    throttled: int = 0
+    cpu_seconds: float | None = None
+    upload_share: float | None = None
+    quota_spent: int | None = None
+
+    @property
+    def binds(self) -> Bind:
+        """Say what the work waited for."""
+        if self.throttled:
+            return Bind.LANE
+        if self.cpu_seconds is not None and self.cpu_seconds >= _BUSY_CPU * self.seconds:
+            return Bind.CPU
+        return Bind.UPLINK if (self.upload_share or 0.0) >= _UPLOADING else Bind.ANSWERS
+
+    def seconds_for(self, need: "Need") -> float:
+        """Say how long it would take at this pace: by bytes if the uplink binds, else by rows."""
+        if self.binds is Bind.UPLINK and self.sent_bytes:
+            return need.audio_bytes * self.seconds / self.sent_bytes
+        return need.eligible * self.seconds / self.rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What is to be sent: so many items with so much audio."""
+
+    eligible: int
+    audio_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """What may be spent: calls left until `reset`, of which `reserve` are for others; None where it is not told."""
+
+    headroom: int | None = None
+    reset: datetime | None = None
+    reserve: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Calls and time of a run.
+    """Calls, quota and time of a run.
 
     Attributes:
-        calls: keyed calls if nothing has to be tried again.
-        headroom: keyed calls left in this quota window; None when the service could not be asked.
-        quota_reset: when the window ends.
-        seconds: how long it will take at the pace of the newest finished run here; None without one.
+        calls: keyed calls to expect: two for each item, tries again as they were needed before, looks at the quota.
+        cost_of_row: what a row took from the headroom in earlier legs; None until that was seen on enough rows.
+        rows_short: rows that are left over for want of quota; None when the quota is not told.
+        seconds: of the leg that begins now; None until a pace was measured.
+        measured_rows: on how many rows the pace was measured.
+        binds: what the leg waits for most, or what ends it.
     """
 
     calls: int
+    cost_of_row: float | None
     headroom: int | None
+    reserve: int
     quota_reset: datetime | None
+    rows_short: int | None
     seconds: float | None
-
-    @property
-    def rows_short(self) -> int:
-        """How many rows would be left over for want of quota; 0 when it fits or is not known."""
-        if self.headroom is None or self.headroom >= self.calls:
-            return 0
-        return -(-(self.calls - max(0, self.headroom)) // CALLS_PER_ITEM)
+    ends_at: datetime | None
+    measured_rows: int | None
+    binds: Bind | None
 
 
-def forecast(
-    eligible: int, *, headroom: int | None, quota_reset: datetime | None, rows_per_second: float | None
-) -> Forecast:
-    """Say what so many eligible items will cost."""
+def forecast(need: Need, quota: Quota, history: Sequence[Measured], now: datetime, ask_seconds: float) -> Forecast:
+    """Say what so much work will take; `history` is of earlier legs, the newest first."""
+    pace = history[0] if history else None
+    seconds = pace.seconds_for(need) if pace else None
+    cost = cost_of_row(history)
+    short = _rows_short(need, quota, cost or CALLS_PER_ITEM)
+    if seconds is not None and short:
+        seconds *= (need.eligible - short) / need.eligible
+    looks = _LOOKS_OF_A_LEG + int((seconds or 0.0) // ask_seconds)
     return Forecast(
-        calls=eligible * CALLS_PER_ITEM,
-        headroom=headroom,
-        quota_reset=quota_reset,
-        seconds=eligible / rows_per_second if rows_per_second else None,
+        calls=math.ceil(need.eligible * calls_of_row(history)) + (looks if need.eligible else 0),
+        cost_of_row=cost,
+        headroom=quota.headroom,
+        reserve=quota.reserve,
+        quota_reset=quota.reset if quota.reset and quota.reset > now else None,
+        rows_short=short,
+        seconds=seconds,
+        ends_at=None if seconds is None else now + timedelta(seconds=seconds),
+        measured_rows=pace.rows if pace else None,
+        binds=Bind.QUOTA if short else pace.binds if pace else None,
     )
+
+
+def calls_of_row(history: Sequence[Measured]) -> float:
+    """Say how many calls a row takes with its tries again; two where nothing better is known."""
+    rows, calls = sum(one.rows for one in history), sum(one.calls - _LOOKS_OF_A_LEG for one in history)
+    return max(float(CALLS_PER_ITEM), calls / rows) if rows >= _ENOUGH_ROWS else float(CALLS_PER_ITEM)
+
+
+def cost_of_row(history: Sequence[Measured]) -> float | None:
+    """Say by how much the headroom fell for each row; the contract does not state which calls are charged."""
+    told = [one for one in history if one.quota_spent is not None]
+    rows = sum(one.rows for one in told)
+    return sum(one.quota_spent or 0 for one in told) / rows if rows >= _ENOUGH_ROWS else None
+
+
+def _rows_short(need: Need, quota: Quota, cost: float) -> int | None:
+    if quota.headroom is None:
+        return None
+    free = max(0, quota.headroom - quota.reserve - 1)  # a leg's last look at the headroom is a call too
+    return max(0, need.eligible - int(free / cost))

@@ -64,7 +64,11 @@ def refuse_without_quota(seen: ServiceSeen, reserve: int, now: datetime) -> None
     """Raise RunMustStop if the quota, less a reserve, is known to leave no calls for a single item."""
     if seen.headroom is None or seen.headroom - reserve >= CALLS_PER_ITEM:
         return
-    left = "is used up" if not seen.headroom else f"has {seen.headroom:,} calls left, and {reserve:,} are reserved"
+    left = (
+        "is used up"
+        if not seen.headroom
+        else f"has {seen.headroom:,} calls left, and {reserve:,} of them are spoken for"
+    )
     when = reset_clause(seen.quota_reset, now)
     raise RunMustStop(f"The key's quota {left}; {when}.", ended_by="quota", quota_reset=seen.quota_reset)
 

@@ -17,11 +17,7 @@ from proofsweep.usecases.count_leg import CHARGED, exchanges_of_leg
 _COLUMNS = ["call", "status", "bytes_sent", "started_at", "rate_limit", "rate_remaining", "rate_reset"]
 _BUSY = timedelta(seconds=10)
 _WINDOW = timedelta(days=32)
-_TELLS = (
-    (pc.field("call") == str(Call.USAGE))
-    & (pc.field("status") == HTTPStatus.OK)
-    & pc.field("rate_remaining").is_valid()
-)
+_USAGE = (pc.field("call") == str(Call.USAGE)) & (pc.field("status") == HTTPStatus.OK)
 
 
 def infer_unrecorded(results: Results, plan: Plan, leg: int, facts: Row, after: Arrival | None) -> int | None:
@@ -37,11 +33,11 @@ def infer_unrecorded(results: Results, plan: Plan, leg: int, facts: Row, after: 
     if after is None or facts.get("key_fingerprint") != after.key_fingerprint:
         return None
     exchanges = exchanges_of_leg(results, plan, leg, _COLUMNS).sort_by("started_at")
-    told = next(iter(exchanges.filter(_TELLS).slice(0, 1).to_pylist()), None)
+    told = next(iter(exchanges.filter(_USAGE & pc.field("rate_remaining").is_valid()).slice(0, 1).to_pylist()), None)
     if told is None or _others_at_work(results, plan, after.key_fingerprint, told["started_at"]):
         return None
     before = Figure(remaining=told["rate_remaining"], limit=told["rate_limit"], reset=told["rate_reset"])
-    calls = exchanges.filter(CHARGED)["started_at"].to_pylist()
+    calls = [at for at in exchanges.filter(CHARGED)["started_at"].to_pylist() if at is not None]
     recorded = len(calls) - bisect_right(calls, told["started_at"])
     return calls_unrecorded(before, after, recorded=recorded, busiest=_busiest(calls))
 

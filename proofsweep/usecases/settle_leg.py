@@ -29,6 +29,7 @@ class LegEnd:
         why: one sentence for a person, where it ended early.
         facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
         arrival: of a killed leg's successor: how it found the quota.
+        cpu_seconds: that its process used while the leg lasted.
     """
 
     leg: int
@@ -36,6 +37,7 @@ class LegEnd:
     why: str | None = None
     facts: Row = field(default_factory=dict)
     arrival: Arrival | None = None
+    cpu_seconds: float | None = None
 
 
 def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
@@ -55,7 +57,8 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
             row["calls_unrecorded"] = infer_unrecorded(results, plan, end.leg, end.facts, end.arrival)
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
             row["ended_by"] = str(EndedBy.COMPLETE)
-        legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | {"why": end.why})  # (3)
+        told = {"why": end.why, "cpu_seconds": end.cpu_seconds}
+        legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | told)  # (3)
     except NameTaken as taken:
         raise RunIsActive(f"Leg {end.leg} of run {plan.run_id} was taken over by another process.") from taken
     write_runs_row(results, plan, legs, end.leg)  # (4)

@@ -1,5 +1,6 @@
 """Work on a claimed leg: kept alive while it lasts, settled however it ends."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,7 +28,7 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
         facts: cells of the `runs` row that only this process knows.
     """
     legs = Legs(desk.results, desk.plan.run_id, desk.clock)
-    started_at = desk.clock()
+    started_at, cpu_then = desk.clock(), time.process_time()
     log(Event.LEG_OPENED, run_id=desk.plan.run_id, leg=desk.leg, items=desk.plan.items)
     desk.note_aside(aside)
     try:
@@ -40,6 +41,7 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
         end = LegEnd(
             leg=desk.leg,
             ended_by=_ended_by(desk),
+            cpu_seconds=time.process_time() - cpu_then,
             why=desk.stop.reason.message if desk.stop.reason else None,
             facts=facts | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": desk.clock()},
         )

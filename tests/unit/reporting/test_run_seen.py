@@ -3,11 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.batch.forecast import Need
 from proofsweep.batch.runs import Plan
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.active_leg import active_leg
 from proofsweep.reporting.describe_run import describe_run, newest_unfinished
-from proofsweep.reporting.history import forecast_for
+from proofsweep.reporting.history import measured_legs
 from proofsweep.reporting.summary import json_of, label_of, markdown_of
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results
@@ -152,13 +153,14 @@ def test_a_leg_is_active_from_its_claim_to_its_receipt(results: Results) -> None
 
 def test_a_forecast_takes_the_pace_of_the_newest_leg(results: Results) -> None:
     """Two rows in two seconds make a hundred rows in a hundred seconds; without history there is no guess."""
-    before = forecast_for(results, 100, None, None)
+    before = measured_legs(results, "sandbox")
     leg = {"run_id": RUN, "leg": 1, "environment": "sandbox", "ended_by": "complete", "accepted": 2}
     times = {"started_at": datetime(2026, 11, 20, 10, 0, 0, tzinfo=UTC)} | {
         "finished_at": datetime(2026, 11, 20, 10, 0, 2, tzinfo=UTC)
     }
     results.create_part(f"runs/{DAY}/{RUN}-001.parquet", "runs", [leg | times])
 
-    after = forecast_for(results, 100, None, None)
+    (after,) = measured_legs(results, "sandbox")
 
-    assert (before.seconds, after.seconds) == (None, 100.0)
+    assert before == measured_legs(results, "production") == []
+    assert after.seconds_for(Need(eligible=100, audio_bytes=0)) == 100.0

@@ -1,0 +1,56 @@
+"""A forecast in words: calls, quota, and when it will end."""
+
+from dataclasses import asdict
+from datetime import datetime
+
+from rich.console import Console
+
+from cli.screen import counted, duration_text
+from proofsweep.batch.forecast import Bind, Forecast
+from proofsweep.contract.limits import CALLS_PER_ITEM
+
+_BINDS = {
+    Bind.LANE: "the service's lane",
+    Bind.UPLINK: "the uplink",
+    Bind.CPU: "this machine's CPU",
+    Bind.ANSWERS: "the service's answers",
+    Bind.QUOTA: "the quota",
+}
+
+
+def print_forecast(out: Console, cost: Forecast, trouble: str = "", key_expires_at: datetime | None = None) -> None:
+    """Print what a run will take; `trouble` is why the service did not tell its quota."""
+    learned = "" if cost.cost_of_row is None else f", {cost.cost_of_row:.2f} by the headroom of earlier legs"
+    out.print(
+        f"  calls: about {cost.calls:,} keyed; a file is {CALLS_PER_ITEM} by the contract{learned}", soft_wrap=True
+    )
+    out.print(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None, soft_wrap=True)
+    out.print(f"  end: {_end(cost)}", soft_wrap=True)
+    if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):
+        when = f"{key_expires_at:%Y-%m-%d %H:%M} UTC"
+        before = "before the run may end" if cost.ends_at is None else "before the run ends"
+        out.print(f"  key: it expires {when}, {before}; put the rotated one in its place", style="red", soft_wrap=True)
+
+
+def forecast_json(cost: Forecast) -> dict[str, object]:
+    """Give the same as members of a JSON object; instants are ISO text."""
+    instants = {name: at.isoformat() for name in ("quota_reset", "ends_at") if (at := getattr(cost, name)) is not None}
+    return asdict(cost) | instants
+
+
+def _quota(cost: Forecast, trouble: str) -> str:
+    if cost.headroom is None or cost.rows_short is None:
+        return f"not known{': ' + trouble if trouble else ''}"
+    left = f"{cost.headroom:,} calls left" + (f", {cost.reserve:,} of them reserved" if cost.reserve else "")
+    reset = "the reset is not told" if cost.quota_reset is None else f"resets {cost.quota_reset:%Y-%m-%d %H:%M} UTC"
+    if not cost.rows_short:
+        return f"{left}, it fits; {reset}"
+    rest = "" if cost.quota_reset is None else f", the rest after {cost.quota_reset:%Y-%m-%d %H:%M} UTC"
+    return f"{left}, short by {counted(cost.rows_short, 'row')}{rest or '; ' + reset}"
+
+
+def _end(cost: Forecast) -> str:
+    if cost.ends_at is None or cost.seconds is None or cost.binds is None:
+        return "unknown until a first run, or --sample N, has measured it"
+    when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}"
+    return f"{when}, bound by {_BINDS[cost.binds]}; by the pace of {counted(cost.measured_rows or 0, 'file')}"
