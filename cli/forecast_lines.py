@@ -7,7 +7,6 @@ from rich.console import Console
 
 from cli.screen import counted, duration_text
 from proofsweep.batch.forecast import Bind, Forecast
-from proofsweep.contract.limits import CALLS_PER_ITEM
 
 _BINDS = {
     Bind.LANE: "the service's lane",
@@ -20,10 +19,9 @@ _BINDS = {
 
 def print_forecast(out: Console, cost: Forecast, trouble: str = "", key_expires_at: datetime | None = None) -> None:
     """Print what a run will take; `trouble` is why the service did not tell its quota."""
-    learned = "" if cost.cost_of_row is None else f", {cost.cost_of_row:.2f} by the headroom of earlier legs"
-    out.print(
-        f"  calls: about {cost.calls:,} keyed; a file is {CALLS_PER_ITEM} by the contract{learned}", soft_wrap=True
-    )
+    learned = "" if cost.cost_of_row is None else f"; the quota fell by {cost.cost_of_row:.2f} for a file before"
+    expected = f"about {cost.calls_expected:,} with tries again and looks at the quota"
+    out.print(f"  calls: {cost.calls:,} keyed (two for each file), {expected}{learned}", soft_wrap=True)
     out.print(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None, soft_wrap=True)
     out.print(f"  end: {_end(cost)}", soft_wrap=True)
     if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):

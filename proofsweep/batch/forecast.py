@@ -10,7 +10,7 @@ from proofsweep.contract.limits import CALLS_PER_ITEM
 
 _LOOKS_OF_A_LEG = 2
 _ENOUGH_ROWS = 20
-"""On fewer rows, the looks at the quota would weigh as much as the files."""
+"""On fewer rows, beginning and looking at the quota would weigh as much as the files."""
 
 _BUSY_CPU = 0.8
 _UPLOADING = 0.5
@@ -87,7 +87,8 @@ class Forecast:
     """Calls, quota and time of a run.
 
     Attributes:
-        calls: keyed calls to expect: two for each item, tries again as they were needed before, looks at the quota.
+        calls: keyed calls if nothing has to be tried again.
+        calls_expected: with tries again as they were needed before, and with looks at the quota.
         cost_of_row: what a row took from the headroom in earlier legs; None until that was seen on enough rows.
         rows_short: rows that are left over for want of quota; None when the quota is not told.
         seconds: of the leg that begins now; None until a pace was measured.
@@ -96,6 +97,7 @@ class Forecast:
     """
 
     calls: int
+    calls_expected: int
     cost_of_row: float | None
     headroom: int | None
     reserve: int
@@ -109,7 +111,7 @@ class Forecast:
 
 def forecast(need: Need, quota: Quota, history: Sequence[Measured], now: datetime, ask_seconds: float) -> Forecast:
     """Say what so much work will take; `history` is of earlier legs, the newest first."""
-    pace = history[0] if history else None
+    pace = next((one for one in history if one.rows >= _ENOUGH_ROWS), history[0] if history else None)
     seconds = pace.seconds_for(need) if pace else None
     cost = cost_of_row(history)
     short = _rows_short(need, quota, cost or CALLS_PER_ITEM)
@@ -117,7 +119,8 @@ def forecast(need: Need, quota: Quota, history: Sequence[Measured], now: datetim
         seconds *= (need.eligible - short) / need.eligible
     looks = _LOOKS_OF_A_LEG + int((seconds or 0.0) // ask_seconds)
     return Forecast(
-        calls=math.ceil(need.eligible * calls_of_row(history)) + (looks if need.eligible else 0),
+        calls=need.eligible * CALLS_PER_ITEM,
+        calls_expected=math.ceil(need.eligible * calls_of_row(history)) + (looks if need.eligible else 0),
         cost_of_row=cost,
         headroom=quota.headroom,
         reserve=quota.reserve,

@@ -9,7 +9,7 @@ from proofsweep.batch.exchanges import Call, Exchange
 
 _CALLS_OF_AN_ITEM = frozenset({Call.UPLOADS, Call.VERIFY})
 _LAST_LOOK = 1
-"""A leg asks once more for its headroom when it ends."""
+"""A leg asks once more for its headroom when it ends; and before it ends for want of it, if that may be mistaken."""
 
 _CALLS_THAT_TELL = 50
 """So many calls between two looks at the headroom tell what a call costs."""
@@ -50,6 +50,11 @@ class Ledger:
         return len(self._owed)
 
     @property
+    def owed(self) -> int:
+        """How many calls the items in flight still need."""
+        return sum(map(len, self._owed.values()))
+
+    @property
     def left(self) -> int | None:
         """How many calls the quota should have left by now; None when it was never told."""
         return None if self._headroom is None else max(0, self._headroom - round(self._cost * self._since))
@@ -81,7 +86,15 @@ class Ledger:
 
     def shortage(self) -> Shortage | None:
         """Say what forbids another item to begin; None when it may."""
-        needed = sum(map(len, self._owed.values())) + len(_CALLS_OF_AN_ITEM) + _LAST_LOOK
+        return self._lacking(len(_CALLS_OF_AN_ITEM) + _LAST_LOOK + self.is_worth_asking)
+
+    @property
+    def can_look(self) -> bool:
+        """Say whether a look at the headroom is left, besides the last one and what items in flight still need."""
+        return self._lacking(1 + _LAST_LOOK) is None
+
+    def _lacking(self, calls: int) -> Shortage | None:
+        needed = self.owed + calls
         if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
             return Shortage.CALLS
         if self._headroom is None:

@@ -61,9 +61,10 @@ class Allowance:
             self._ledger.was_told(headroom, reset, self._ledger.spent)
 
     def ask(self) -> None:
-        """Ask the partner for the headroom; without an answer the ledger goes on by its own count."""
+        """Ask the partner for the headroom if a call is left for that; without an answer the count so far goes on."""
         with self._asking:
-            self._ask()
+            if self._ledger.can_look:
+                self._ask()
 
     def stop_at_closing(self) -> None:
         """Stop the leg if its window has closed."""
@@ -99,9 +100,9 @@ class Allowance:
                 self._stop.pull(self._ran_out)
 
     def _sentence(self, shortage: Shortage) -> str:
-        bounds = self._ledger.bounds
+        bounds, left = self._ledger.bounds, self._ledger.left or 0
         if shortage is Shortage.CALLS:
-            return f"The {bounds.max_calls:,} calls that it was given leave none for another file."
-        reserved = f", and {bounds.reserve:,} are reserved" if bounds.reserve else ""
+            return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another file."
+        left_in_the_end = max(0, left - self._ledger.owed)
         when = reset_clause(self._ledger.reset, self._clock())
-        return f"The key's quota has {self._ledger.left:,} calls left{reserved}; {when}."
+        return f"Calls left in the key's quota: {left_in_the_end:,}, reserved: {bounds.reserve:,}; {when}."

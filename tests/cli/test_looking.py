@@ -50,8 +50,30 @@ def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
 
     for told in (shallow, deep):
         assert told["eligible"] + sum(told["reasons"].values()) == told["items"] == 26
-        assert told["calls"] == 2 * told["eligible"]
+        assert (told["calls"], told["calls_expected"]) == (2 * told["eligible"], 2 * told["eligible"] + 2)
     assert deep["eligible"] < shallow["eligible"]
+
+
+def test_plan_measures_a_sample(proofsweep: Command, world: Path, catalog: Path) -> None:
+    """It sends so many files and says when a run would end; nothing is written, not even for the sample."""
+    without = json.loads(proofsweep("plan", catalog, "--json").stdout)
+    told = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
+
+    assert (without["seconds"], without["binds"]) == (None, None)
+    assert (told["measured_rows"], told["binds"]) == (4, "answers")
+    assert without["headroom"] - told["headroom"] == 1 + 2 * 4 + 1
+    assert list(world.iterdir()) == []
+
+
+def test_plan_says_what_the_quota_leaves(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is reserved is not there, and a key that ends first is told."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "1763000000")
+
+    done = proofsweep("plan", catalog, "--reserve", "999990")
+
+    assert "short by" in done.stdout
+    assert "the rest after" in done.stdout
+    assert "it expires 2025-11-13" in done.stdout
 
 
 def test_check_accepts_a_good_file(proofsweep: Command, world: Path, song: sandbox.Issued) -> None:

@@ -32,7 +32,7 @@ def verified(catalog: Path) -> None:
             verify_slice(desk, piece)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tables.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tables.md", "docs/quota.md"])
 def test_every_query_of_a_page_runs(page: str, world: Path, finished_run: str) -> None:
     """A reader may copy any of them, beside a results store."""
     assert (world / "results" / "_runs" / finished_run).is_dir()

@@ -17,7 +17,7 @@ def test_without_history_nothing_is_said_of_time() -> None:
     """But calls and quota are."""
     cost = forecast(NEED, Quota(headroom=2_001, reset=DECEMBER), [], NOW, 300.0)
 
-    assert (cost.calls, cost.rows_short, cost.cost_of_row) == (2_002, 0, None)
+    assert (cost.calls, cost.calls_expected, cost.rows_short, cost.cost_of_row) == (2_000, 2_002, 0, None)
     assert (cost.seconds, cost.ends_at, cost.binds, cost.measured_rows) == (None, None, None, None)
 
 
@@ -36,7 +36,7 @@ def test_what_a_row_costs_is_learned_from_the_headroom(spent: int, cost: float, 
     told = forecast(NEED, Quota(headroom=2_000), [replace(LEG, quota_spent=spent)], NOW, 300.0)
 
     assert (told.cost_of_row, told.rows_short) == (cost, short)
-    assert told.calls == 2_000 + 2 + 1
+    assert told.calls == 2_000
 
 
 def test_few_rows_teach_nothing_of_costs() -> None:
@@ -71,6 +71,21 @@ def test_a_run_that_the_quota_ends_stops_sooner() -> None:
 
     assert (cost.binds, cost.rows_short, cost.seconds) == (Bind.QUOTA, 500, 250.0)
     assert (cost.quota_reset, stale.quota_reset) == (DECEMBER, None)
+
+
+def test_tries_again_and_looks_are_expected_as_before() -> None:
+    """Two and a half calls a row, and a look at each end and every five minutes."""
+    cost = forecast(NEED, Quota(), [replace(LEG, calls=252)], NOW, 300.0)
+
+    assert (cost.calls, cost.calls_expected) == (2_000, 2_500 + 2 + 1)
+
+
+def test_a_leg_of_a_few_rows_gives_no_pace_where_another_does() -> None:
+    """Its start would weigh more than its work."""
+    few = replace(LEG, rows=1, seconds=9.0)
+
+    assert forecast(NEED, Quota(), [few, LEG], NOW, 300.0).seconds == 500.0
+    assert forecast(NEED, Quota(), [few], NOW, 300.0).measured_rows == 1
 
 
 def test_an_empty_need_costs_nothing() -> None:

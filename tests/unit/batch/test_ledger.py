@@ -108,6 +108,32 @@ def test_what_a_call_costs_is_learned_from_the_headroom(fell_by: int, left_after
     assert ledger.left == left_after_100_more
 
 
+@pytest.mark.parametrize("headroom", [200, 201, 202])
+def test_a_count_that_may_be_mistaken_leaves_a_call_to_ask_about_it(headroom: int) -> None:
+    """Fifty calls after the last look, another look is kept back; after it there is none to keep."""
+    ledger = Ledger(Bounds(reserve=10))
+    ledger.was_told(headroom, None, 0)
+    begun = verify_all(ledger, 1_000, at_once=16)
+
+    ledger.note(exchange(Call.USAGE), None)
+    ledger.was_told(headroom - 2 * begun - 1, None, ledger.spent)
+
+    assert ledger.is_worth_asking is False
+    assert ledger.left is not None
+    assert 11 <= ledger.left <= 14
+
+
+def test_a_look_is_not_made_with_a_call_that_is_needed() -> None:
+    """A budget that is spent holds one call for the last look, and none for another."""
+    ledger = Ledger(Bounds(max_calls=4))
+    could_look = ledger.can_look
+    ledger.begin(0)
+
+    assert (could_look, ledger.can_look) == (True, True)
+    ledger.note(exchange(Call.USAGE), None)
+    assert ledger.can_look is False
+
+
 def test_others_who_spend_bring_the_end_forward() -> None:
     """What they take is seen at the next look, and expected to go on."""
     ledger = Ledger()
