@@ -55,13 +55,14 @@ def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
 
 
 def test_plan_measures_a_sample(proofsweep: Command, world: Path, catalog: Path) -> None:
-    """It sends so many files and says when a run would end; nothing is written, not even for the sample."""
+    """It sends so many files, if they are what they seem, and says when a run would end; nothing is written, not even for the sample."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)
     told = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
 
     assert (without["seconds"], without["binds"]) == (None, None)
-    assert (told["measured_rows"], told["binds"]) == (4, "answers")
-    assert without["headroom"] - told["headroom"] == 1 + 2 * 4 + 1
+    assert 1 <= told["measured_rows"] <= 4
+    assert told["seconds"] > 0
+    assert without["headroom"] - told["headroom"] == 2 + 2 * told["measured_rows"]
     assert list(world.iterdir()) == []
 
 
