@@ -12,7 +12,7 @@ from proofsweep.settings import Settings
 from proofsweep.usecases.examine_service import ServiceSeen
 from proofsweep.usecases.measure_sample import measure_sample, spread
 from proofsweep.usecases.survey_catalog import items_of
-from proofsweep.usecases.verify_item import verify_item
+from proofsweep.usecases.verify_item import Means, verify_item
 
 
 def forecast_for(
@@ -39,8 +39,10 @@ def sample_of(engine: Engine, location: str, need: Need, *, count: int, reserve:
     seen = engine.examined(reserve + CALLS_PER_ITEM * (count - 1))
     items = list(spread(items_of(catalog_for(settings, location), limits_for(settings)), need.eligible, count))
 
+    means = Means(engine.partner, engine.limits, engine.sources)
+
     def verify(item: WorkItem) -> Finished | Deferred:
-        return verify_item(item, engine.partner, engine.limits, engine.files, clock=utc_now)
+        return verify_item(item, means, utc_now)
 
     def ask_headroom() -> int | None:
         try:

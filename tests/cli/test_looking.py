@@ -55,7 +55,7 @@ def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
 
 
 def test_plan_measures_a_sample(proofsweep: Command, world: Path, catalog: Path) -> None:
-    """It sends so many files, if they are what they seem, and says when a run would end; nothing is written, not even for the sample."""
+    """It sends so many files, if they are what they seem, and says when a run would end; nothing is written."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)
     told = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
 
