@@ -135,7 +135,7 @@ def kill_in_the_middle(world: World, catalog: str) -> None:
 def test_the_calls_of_a_killed_run_add_up_to_what_the_partner_counts(world: World, samples: Samples) -> None:
     """What the journal lost is inferred; what the killed leg had in hand and is asked again is told."""
     valid = [sample for sample in samples[1] if sample.verdict == "valid"]
-    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 400)))
+    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 250)))
     spent_by_the_dead = used(world)
 
     code = world.run("resume")
@@ -156,7 +156,7 @@ def test_the_calls_of_a_killed_run_add_up_to_what_the_partner_counts(world: Worl
 def test_what_somebody_else_spent_is_not_put_to_a_killed_run(world: World, samples: Samples) -> None:
     """Another run with the same key while it was dead: then it is not known."""
     valid = [sample for sample in samples[1] if sample.verdict == "valid"]
-    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 400)))
+    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 250)))
     dead = min(path.name for path in world.results.glob("_runs/*"))
     world.run("verify", str(valid[0].audio.parent), "--max-calls", "5")
 
