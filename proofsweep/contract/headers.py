@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from proofsweep.contract.lenient import instant_of
 
@@ -67,6 +68,7 @@ def _wait_seconds(value: str | None, now: datetime) -> float | None:
     return seconds if 0 <= seconds <= _MOST_SECONDS else None
 
 
+@lru_cache(maxsize=64)  # all answers of a second bear the same
 def _date(value: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(value or "")

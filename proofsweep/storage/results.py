@@ -85,14 +85,16 @@ class Results:
             if row is not None
         }
 
-    def create_part(self, name: str, table: str, rows: Sequence[Row]) -> Part:
+    def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
         """Write one part with its table's whole schema, and read it back.
 
         Raises:
             NameTaken: somebody else wrote it; then this process must stop working on it.
         """
-        content = parquet_of(pa.Table.from_pylist(list(rows), schema=SCHEMAS[table]))
-        self.store.create(name, content)
+        schema = SCHEMAS[table]
+        content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
+        whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
+        self.store.create(name, parquet_of(whole))
         return self.part(name)
 
     def part(self, name: str) -> Part:

@@ -101,17 +101,21 @@ def _rows_in(plan: Plan, shard: int) -> int:
 
 
 def _unpublished_rows(results: Results, plan: Plan, leg: int) -> dict[int, list[Row]]:
-    """Collect the journal's rows that are in no part, by shard, each row once."""
+    """Collect the journal's rows that are in no part, by shard, each row once; most are in one, and stay unread."""
     published: dict[int, set[int]] = {}
     rows: dict[int, dict[int, Row]] = {}
+
+    def is_waiting(number: int) -> bool:
+        shard = shard_of(plan, number)
+        if shard not in published:
+            published[shard] = results.finished_rows(plan, shard)
+        return number not in published[shard]
+
     for segment in read_journal(results, plan.run_id, leg, "verdicts"):
-        for row in segment.to_pylist():
+        waiting = [number is not None and is_waiting(number) for number in segment["manifest_row"].to_pylist()]
+        for row in segment.filter(pa.array(waiting, pa.bool_())).to_pylist():
             number = int(row["manifest_row"])
-            shard = shard_of(plan, number)
-            if shard not in published:
-                published[shard] = results.finished_rows(plan, shard)
-            if number not in published[shard]:
-                rows.setdefault(shard, {}).setdefault(number, row)
+            rows.setdefault(shard_of(plan, number), {}).setdefault(number, row)
     return {shard: [found[number] for number in sorted(found)] for shard, found in rows.items()}
 
 
@@ -119,8 +123,7 @@ def _publish_exchanges(results: Results, plan: Plan, leg: int) -> None:
     """Make parts of the whole audit trail of the leg; one that is there already has the same rows."""
     for seq, rows in enumerate(_in_portions(read_journal(results, plan.run_id, leg, "exchanges"))):
         with suppress(NameTaken):
-            name = layout.exchanges_name(plan.run_id, plan.run_date, seq, leg)
-            results.create_part(name, "exchanges", rows.to_pylist())
+            results.create_part(layout.exchanges_name(plan.run_id, plan.run_date, seq, leg), "exchanges", rows)
 
 
 def _in_portions(segments: Iterator[pa.Table]) -> Iterator[pa.Table]:
