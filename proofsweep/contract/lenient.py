@@ -2,11 +2,13 @@
 
 import json
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, NoReturn
 
 from pydantic import BeforeValidator
 
+_MOST_LEVELS = 100
 _LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 
@@ -54,11 +56,16 @@ def list_of_objects(value: object) -> list[dict[str, object]]:
 
 
 def json_of(body: bytes) -> object:
-    """Parse JSON as the standard has it; None for whatever is not (NaN, no UTF-8, numbers or depths beyond bounds)."""
+    """Parse JSON as the standard has it; None for whatever is not.
+
+    That is NaN, no UTF-8, a number or a depth beyond bounds, or an object that says a member twice.
+    """
     try:
-        return json.loads(body, parse_constant=_refuse, parse_float=_finite)
+        text = body.decode("utf-8-sig")
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         return None
+    return None if _is_too_deep(value) else value
 
 
 def canonical_json(value: object) -> str:
@@ -76,6 +83,27 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("a number beyond all bounds")
     return number
+
+
+def _object(members: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuse two values for one name: readers differ in which they take, and one may say what the other denies."""
+    read = dict(members)
+    if len(read) < len(members):
+        raise ValueError("a member is there twice")
+    return read
+
+
+def _is_too_deep(value: object) -> bool:
+    """Say whether whoever writes it again, from deeper in the stack than here, might not come to its end."""
+    layer, level = [value], 0
+    while layer and level <= _MOST_LEVELS:
+        layer = [inner for outer in layer if isinstance(outer, dict | list) for inner in _members_of(outer)]
+        level += 1
+    return level > _MOST_LEVELS
+
+
+def _members_of(value: dict[str, object] | list[object]) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value
 
 
 Text = Annotated[str | None, BeforeValidator(text_of)]

@@ -105,13 +105,25 @@ def test_canonical_json_can_always_be_stored(text: str) -> None:
         b'{"a": 1e999}',
         b'{"a": ' + b"9" * 5_000 + b"}",
         b'{"a": "\xff"}',
+        b'"\xed\xa0\x80"',
+        '{"a": 1}'.encode("utf-16"),
+        b"[" * 101 + b"]" * 101,
+        b'{"a":' * 500 + b"1" + b"}" * 500,
+        b'{"good": false, "good": true}',
+        b'{"grade": {"a": 1, "\\u0061": 2}}',
         b"[" * 100_000,
     ],
     ids=lambda body: repr(body[:16]),
 )
 def test_what_is_no_json_is_none(body: bytes) -> None:
-    """A body that is cut off, too deep or beyond the standard is no answer, and no exception either."""
+    """A body that is cut off, too deep, in two minds or beyond the standard is no answer, and no exception either."""
     assert json_of(body) is None
+
+
+@pytest.mark.parametrize("body", [b"\xef\xbb\xbf{}", b'{"a":' * 99 + b"{}" + b"}" * 99])
+def test_what_some_servers_do_is_json(body: bytes) -> None:
+    """A byte order mark may be passed over (RFC 8259, 8.1), and a hundred levels are more than anybody needs."""
+    assert json_of(body) == json.loads(body.decode("utf-8-sig"))
 
 
 @given(st.binary())
