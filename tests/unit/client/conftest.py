@@ -5,6 +5,7 @@ import socketserver
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -44,19 +45,23 @@ class ScriptedServer:
     """Answers each request with the next of its scripted bytes, and remembers what it was asked.
 
     Attributes:
-        script: what is sent, answer by answer; the connection is closed after each. When it has run out, none comes.
+        script: what is sent, answer by answer, whole or in pieces; when it has run out, none comes.
+        keeps_open: whether a connection is for many requests, and not closed after each answer.
         reads_bodies: whether a body is read before the answer goes out.
         resets: whether the connection is torn down, instead of closed, after the answer.
         stalls: whether nothing is answered until the asker hangs up.
+        sent_bytes: of answers, as far as the asker's side took them.
         before_answering: told of each request before its answer goes out.
     """
 
     url: str
-    script: list[bytes] = field(default_factory=list)
+    script: list[bytes | Iterator[bytes]] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     reads_bodies: bool = True
     resets: bool = False
     stalls: bool = False
+    keeps_open: bool = False
+    sent_bytes: int = 0
     before_answering: Callable[["Received"], object] = lambda _request: None
 
     def targets(self) -> list[str]:
@@ -70,9 +75,15 @@ class ScriptedServer:
         self.before_answering(request)
         if self.stalls:
             file.read()
-        connection.sendall(self.script.pop(0) if self.script else b"")
+        self._send(connection, self.script.pop(0) if self.script else b"")
         if self.resets:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+
+    def _send(self, connection: socket.socket, answer: bytes | Iterator[bytes]) -> None:
+        with suppress(OSError):  # the asker may have had enough
+            for piece in (answer,) if isinstance(answer, bytes) else answer:
+                connection.sendall(piece)
+                self.sent_bytes += len(piece)
 
 
 def _read_request(file: BinaryIO, *, reads_body: bool) -> Received:
@@ -94,6 +105,9 @@ def new_server() -> Iterator[Callable[[], ScriptedServer]]:
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 script.serve(self.connection, self.rfile)
+                with suppress(ConnectionResetError):
+                    while script.keeps_open and self.rfile.peek(1):
+                        script.serve(self.connection, self.rfile)
 
         server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True

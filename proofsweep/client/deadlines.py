@@ -1,0 +1,88 @@
+"""What an answer may not do: take for ever, be it for its headers, or come before its question."""
+
+import time
+from collections.abc import Iterable
+from ssl import SSLContext
+
+import httpcore
+import httpx
+
+Options = Iterable[httpcore.SOCKET_OPTION]
+
+
+def refuse_unasked(answer: httpx.Response) -> None:
+    """Raise for an answer that was here before its question was sent: behind the answer to the one before it.
+
+    Believed, it would give one item the verdict of another. A change to another protocol, which nobody asks for, is
+    none either.
+    """
+    stream = answer.extensions["network_stream"]
+    if not (isinstance(stream, PunctualStream) and stream.has_read):
+        answer.close()
+        raise httpx.RemoteProtocolError("an answer to no question")
+
+
+class PunctualBackend(httpcore.SyncBackend):
+    """Opens httpcore's own connections, on which an answer may take `answer_seconds` in all."""
+
+    def __init__(self, answer_seconds: float) -> None:
+        self._answer_seconds = answer_seconds
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Options | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connect as usual."""
+        stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
+        return PunctualStream(stream, self._answer_seconds)
+
+
+class PunctualStream(httpcore.NetworkStream):
+    """Counts from the last byte sent to the end of the answer; sending takes as long as it takes.
+
+    httpcore's own limit is for one read, which a byte now and then, or one more interim answer, begins anew.
+
+    Attributes:
+        has_read: whether anything was read since the last write.
+    """
+
+    def __init__(self, stream: httpcore.NetworkStream, answer_seconds: float) -> None:
+        self._stream = stream
+        self._answer_seconds = answer_seconds
+        self._due_at = time.monotonic() + answer_seconds
+        self.has_read = False
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read, within the limit of one read and what is left for the answer."""
+        left = self._due_at - time.monotonic()
+        if left <= 0:
+            raise httpcore.ReadTimeout("the answer took too long")
+        self.has_read = True
+        return self._stream.read(max_bytes, left if timeout is None else min(timeout, left))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write, and give the answer its whole time from now on; a refused write may have one too."""
+        self.has_read = False
+        try:
+            self._stream.write(buffer, timeout)
+        finally:
+            self._due_at = time.monotonic() + self._answer_seconds
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        """Go on under TLS, with the same limit; Python bounds a handshake as a whole."""
+        stream = self._stream.start_tls(ssl_context, server_hostname, timeout)
+        return PunctualStream(stream, self._answer_seconds)
+
+    def get_extra_info(self, info: str) -> object:
+        """Tell of the connection beneath."""
+        return self._stream.get_extra_info(info)

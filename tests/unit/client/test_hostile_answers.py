@@ -1,0 +1,223 @@
+"""An answer may be anything: it is over in its time, takes bounded space, and is believed only if it is whole."""
+
+from __future__ import annotations
+
+import gzip
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proofsweep.batch.exchanges import Call
+from proofsweep.client.messages import Reply, Request
+from proofsweep.client.transport import Timeouts, Transport
+
+if TYPE_CHECKING:
+    from .conftest import ScriptedServer
+
+Send = Callable[[], Reply]
+ANSWER_SECONDS = 0.3
+MOST_TAKEN_BYTES = 24 * 1024 * 1024
+"""What we read at most, and what a loopback socket's buffers hold besides."""
+
+OPENING = b"HTTP/1.1 200 OK\r\nx-request-id: rid-1\r\n"
+CHUNKED = OPENING + b"transfer-encoding: chunked\r\n\r\n"
+VALID = b'{"good": true, "verdict": "valid"}'
+WHOLE = OPENING + b"content-length: 34\r\n\r\n" + VALID
+
+
+@pytest.fixture
+def impatient(tls: ssl.SSLContext) -> Iterator[Transport]:
+    """Give a transport that would wait long for any one byte, and not for all of them."""
+    timeouts = Timeouts(read_seconds=30.0, total_seconds=ANSWER_SECONDS)
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=timeouts, tls=tls)
+    yield transport
+    transport.close()
+
+
+def request_for(server: ScriptedServer) -> Request:
+    """Ask for a verdict."""
+    return Request(call=Call.VERIFY, method="POST", url=f"{server.url}/v1/verify")
+
+
+@pytest.fixture
+def send(api: ScriptedServer, transport: Transport) -> Send:
+    """Ask for one verdict, with patience; give the reply."""
+    return lambda: transport.send(request_for(api), attempt=1, key=None)
+
+
+def dripping(begun: bytes, drop: bytes) -> Iterator[bytes]:
+    """Send a beginning, and then for ever something small, soon enough for a limit on each read."""
+    yield begun
+    while True:
+        time.sleep(ANSWER_SECONDS / 20)
+        yield drop
+
+
+ENDLESS = {
+    "a status line": (b"HTTP/1.1 200 ", b"O"),
+    "a header": (OPENING + b"x-more: ", b"y"),
+    "continuations": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "early hints": (b"", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"),
+    "a body": (OPENING + b"content-length: 100000\r\n\r\n", b" "),
+    "a body without a length": (OPENING + b"\r\n", b" "),
+    "a chunk's size": (CHUNKED + b"5;", b"x"),
+    "trailers": (CHUNKED + b"22\r\n" + VALID + b"\r\n0\r\nx-more: ", b"y"),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_an_answer_that_trickles_is_given_up(api: ScriptedServer, impatient: Transport, kind: str) -> None:
+    """Its whole time is bounded, headers and interim answers included; each byte in time makes no answer."""
+    api.script = [dripping(*ENDLESS[kind])]
+
+    reply = impatient.send(request_for(api), attempt=1, key=None)
+
+    assert (reply.exchange.failure, reply.document) == ("timeout", None)
+    assert reply.exchange.elapsed_ms >= ANSWER_SECONDS * 1000
+
+
+def test_a_flood_of_interim_answers_is_given_up(api: ScriptedServer, impatient: Transport) -> None:
+    """They say that an answer will come, as often as anybody likes."""
+    api.script = [repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)]
+
+    assert impatient.send(request_for(api), attempt=1, key=None).exchange.failure == "timeout"
+
+
+def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, impatient: Transport) -> None:
+    """A large body on a slow line takes its time."""
+
+    def slowly() -> Iterator[bytes]:
+        for _ in range(4):
+            time.sleep(ANSWER_SECONDS / 2)
+            yield b"0123456789"
+
+    api.script = [WHOLE]
+    request = Request(call=Call.VERIFY, method="POST", url=f"{api.url}/v1/verify", content=slowly(), content_bytes=40)
+
+    reply = impatient.send(request, attempt=1, key=None)
+
+    assert reply.document == {"good": True, "verdict": "valid"}
+    assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
+
+
+def test_the_next_answer_has_its_own_time(api: ScriptedServer, impatient: Transport) -> None:
+    """A connection is used again and again, for as long as anybody likes."""
+    api.script, api.keeps_open = [WHOLE, WHOLE], True
+
+    for _ in range(2):
+        assert impatient.send(request_for(api), attempt=1, key=None).exchange.is_success
+        time.sleep(ANSWER_SECONDS)
+
+
+MEBIBYTE = b" " * 1024 * 1024
+FLOODS = {
+    "one header": (lambda: chain([OPENING + b"x: "], repeat(b"y" * 65_536, 1600)), "connection"),
+    "many headers": (lambda: chain([OPENING], repeat(b"x: y\r\n" * 10_000, 1600)), "connection"),
+    "a body as long as it says": (
+        lambda: chain([OPENING + b"content-length: 104857634\r\n\r\n"], repeat(MEBIBYTE, 100), [VALID]),
+        "bad_answer",
+    ),
+    "a body of unsaid length": (lambda: chain([OPENING + b"\r\n"], repeat(MEBIBYTE, 100), [VALID]), "bad_answer"),
+    "chunks": (lambda: chain([CHUNKED], repeat(b"100000\r\n" + MEBIBYTE + b"\r\n", 100)), "bad_answer"),
+    "a chunk without end": (lambda: chain([CHUNKED + b"ffffffffffff\r\n"], repeat(MEBIBYTE, 100)), "bad_answer"),
+}
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+def test_a_flood_is_not_read_to_its_end(api: ScriptedServer, send: Send, kind: str) -> None:
+    """A hundred mebibytes are sent, and few are taken."""
+    flood, failure = FLOODS[kind]
+    api.script = [flood()]
+
+    reply = send()
+
+    assert (reply.exchange.failure, reply.document) == (failure, None)
+    assert api.sent_bytes < MOST_TAKEN_BYTES
+
+
+BROKEN = {
+    "a chunk size that is none": (CHUNKED + b"zz\r\n" + VALID, "bad_answer"),
+    "a chunk of negative size": (CHUNKED + b"-22\r\n" + VALID, "bad_answer"),
+    "chunks without an end": (CHUNKED + b"22\r\n" + VALID + b"\r\n", "bad_answer"),
+    "two lengths": (OPENING + b"content-length: 34\r\ncontent-length: 35\r\n\r\n" + VALID, "connection"),
+    "a length that is none": (OPENING + b"content-length: +34\r\n\r\n" + VALID, "connection"),
+    "a negative length": (OPENING + b"content-length: -1\r\n\r\n" + VALID, "connection"),
+    "a length beyond all bounds": (OPENING + b"content-length: " + b"9" * 40 + b"\r\n\r\n" + VALID, "connection"),
+    "an unknown transfer": (OPENING + b"transfer-encoding: zip\r\n\r\n" + VALID, "connection"),
+    "NUL in a header": (OPENING + b"x: a\x00b\r\n\r\n" + VALID, "connection"),
+    "NUL in a header's name": (OPENING + b"a\x00b: x\r\n\r\n" + VALID, "connection"),
+    "a line that is no header": (OPENING + b"no header\r\n\r\n" + VALID, "connection"),
+    "a status of two digits": (b"HTTP/1.1 20 OK\r\n\r\n" + VALID, "connection"),
+    "a status below all": (b"HTTP/1.1 020 OK\r\n\r\n" + VALID, "connection"),
+    "another protocol": (b"HTTP/1.1 101 OK\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n" + VALID, "connection"),
+    "a body where none may be": (b"HTTP/1.1 204 No\r\ncontent-length: 34\r\n\r\n" + VALID, "bad_answer"),
+    "compressed and said so": (OPENING + b"content-encoding: gzip\r\n\r\n" + gzip.compress(VALID), "bad_answer"),
+    "compressed twice": (OPENING + b"content-encoding: gzip, gzip\r\n\r\n" + gzip.compress(VALID), "bad_answer"),
+    "compressed in secret": (OPENING + b"\r\n" + gzip.compress(MEBIBYTE * 32), "bad_answer"),
+    "no UTF-8": (OPENING + b"\r\n" + VALID.replace(b"valid", b"va\xfflid"), "bad_answer"),
+    "UTF-16": (OPENING + b"\r\n" + VALID.decode().encode("utf-16"), "bad_answer"),
+    "infinity": (OPENING + b"\r\n" + VALID.replace(b"true", b"Infinity"), "bad_answer"),
+    "a number of a million digits": (OPENING + b"\r\n" + VALID.replace(b"true", b"9" * 1_000_000), "bad_answer"),
+    "two minds": (OPENING + b"\r\n" + VALID.replace(b"{", b'{"good": false, '), "bad_answer"),
+    "too deep": (OPENING + b"\r\n" + VALID.replace(b"true", b"[" * 900 + b"]" * 900), "bad_answer"),
+    "far too deep": (OPENING + b"\r\n" + b"[" * 1_000_000, "bad_answer"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_breaks_the_rules_is_no_answer(api: ScriptedServer, send: Send, kind: str) -> None:
+    """A reply tells of it, and nothing is read out of it."""
+    broken, failure = BROKEN[kind]
+    api.script = [broken]
+
+    reply = send()
+
+    assert (reply.exchange.failure, reply.document) == (failure, None)
+    assert not reply.exchange.is_success
+
+
+@pytest.mark.parametrize("status", [300, 304, 401, 418, 599, 999])
+def test_a_status_of_no_success_is_kept(api: ScriptedServer, send: Send, status: int) -> None:
+    """Whatever its body says, and a redirect leads nowhere."""
+    api.script = [b"HTTP/1.1 %d Whatever\r\nlocation: /v1/verify\r\n\r\n" % status + VALID]
+
+    reply = send()
+
+    assert (reply.exchange.status, reply.exchange.is_success) == (status, False)
+    assert len(api.received) == 1
+
+
+def test_junk_in_headers_is_as_good_as_absent(api: ScriptedServer, send: Send) -> None:
+    """They are read one by one; a folded line belongs to the one before it, and bytes of any alphabet are text."""
+    junk = {
+        "x-request-id": "\xff\xfe" * 500,
+        "retry-after": "9" * 5_000,
+        "x-ratelimit-remaining": "-1",
+        "x-ratelimit-reset": "9" * 17,
+        "date": "Fri, 99 Nov 0000\r\n folded: 99:99",
+    }
+    lines = "".join(f"{name}: {text}\r\n" for name, text in junk.items())
+    api.script = [f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode("latin-1") + VALID]
+
+    exchange = send().exchange
+
+    assert exchange.is_success
+    assert exchange.request_id == "\xff\xfe" * 100
+    assert (
+        exchange.headers.retry_after_seconds is exchange.headers.rate_remaining is exchange.headers.rate_reset is None
+    )
+
+
+def test_an_answer_that_came_before_its_question_is_not_believed(api: ScriptedServer, send: Send) -> None:
+    """A gateway that sends an answer twice would give each later item the verdict of the one before it."""
+    api.script, api.keeps_open = [WHOLE + WHOLE, b"", WHOLE], True
+
+    first, second, third = send(), send(), send()
+
+    assert first.exchange.is_success
+    assert (second.exchange.failure, second.exchange.request_id, second.document) == ("connection", None, None)
+    assert third.exchange.is_success
