@@ -1,11 +1,24 @@
 """The retry rule as one table: what follows which exchange, and why."""
 
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from proofsweep.batch.exchanges import Call, Exchange, Failure
-from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide, is_transient
+from proofsweep.client.retry import (
+    Decision,
+    FreshSlot,
+    GiveUp,
+    PauseAll,
+    RenewKey,
+    Retry,
+    RetryPolicy,
+    decide,
+    is_transient,
+)
 from proofsweep.contract.headers import AnswerHeaders
 
 POLICY = RetryPolicy(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
@@ -127,3 +140,39 @@ def test_backoff_doubles_within_bounds(attempt: int) -> None:
 def test_outages_are_told_from_answers(healed_by_waiting: bool, which: Exchange) -> None:
     """Only an outage counts for the breaker; a refusal or a throttle shows that somebody is there."""
     assert is_transient(which) is healed_by_waiting
+
+
+ANY_EXCHANGE = st.builds(
+    exchange,
+    st.sampled_from(Call),
+    st.none() | st.integers(100, 999),
+    st.none() | st.sampled_from(Failure),
+    retry_after=st.none() | st.floats(0, 315_360_000),
+    attempt=st.integers(1, 10_000),
+)
+
+
+@settings(deadline=None)
+@given(ANY_EXCHANGE, st.integers(0, 100), st.integers(0, 100), st.floats(0, 1))
+def test_something_follows_every_exchange(failed: Exchange, failures: int, fresh_slots: int, jitter: float) -> None:
+    """No wait is negative or without end, and none but a throttle or a closed service makes anybody wait long."""
+    decision = decide(failed, POLICY, failures=failures, fresh_slots=fresh_slots, jitter=jitter)
+
+    assert isinstance(decision, get_args(Decision))
+    if isinstance(decision, PauseAll):
+        assert 0 <= decision.wait_seconds <= max(failed.headers.retry_after_seconds or 0, POLICY.longest_wait_seconds)
+        assert failed.call.is_keyed
+    if isinstance(decision, Retry | FreshSlot):
+        is_lane_of_its_own = failed.call is Call.ROTATE and failed.status == 429
+        assert decision.wait_seconds >= 0
+        assert decision.wait_seconds <= POLICY.longest_wait_seconds or is_lane_of_its_own
+
+
+@settings(deadline=None)
+@given(ANY_EXCHANGE)
+def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
+    """Where the attempts are spent, only a throttle or another key leads on."""
+    decision = decide(failed, POLICY, failures=POLICY.attempts, fresh_slots=POLICY.attempts, jitter=0.5)
+
+    patient = failed.is_throttled and (failed.call is not Call.ROTATE or failed.attempt < POLICY.attempts)
+    assert isinstance(decision, PauseAll | Retry if patient else RenewKey | GiveUp)

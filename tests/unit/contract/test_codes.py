@@ -1,6 +1,8 @@
 """An error is read by its code if that is known, else by the class of its status."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proofsweep.contract.codes import ErrorCode, meaning_of
 
@@ -26,3 +28,9 @@ from proofsweep.contract.codes import ErrorCode, meaning_of
 def test_an_unrecognised_code_means_its_status_class(status: int, code: str | None, meaning: ErrorCode) -> None:
     """Endpoints have codes that the contract does not show; 429 is the only status that is paired with one."""
     assert meaning_of(status, code) is meaning
+
+
+@given(st.integers(), st.none() | st.text() | st.sampled_from([str(code) for code in ErrorCode]))
+def test_every_error_has_a_meaning(status: int, code: str | None) -> None:
+    """Whatever the status and whatever the code."""
+    assert meaning_of(status, code) in ErrorCode
