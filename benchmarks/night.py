@@ -1,0 +1,135 @@
+"""A night in small: a rate-limited lane, one fault in a hundred, a quota that ends in the middle, and one kill -9.
+
+Run from the checkout: `python -m benchmarks.night [--rows 20000] [--rate 200]`. A run over a manifest is killed a
+quarter of the way, resumed until its quota ends, and resumed again with more quota. What is printed comes from the
+results store and from the sandbox's own books: every row must be there once and right, and the calls must add up.
+"""
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+import duckdb
+
+import sandbox
+
+FILES = 200
+PATIENCE_SECONDS = 3_600.0
+FAULTS = (("uploads", "status", 500), ("slot", "status", 403), ("verify", "status", 503))
+ENOUGH = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One catalog, one key, and where the results go."""
+
+    folder: Path
+    operator: sandbox.Operator
+    tenant: str
+    samples: list[sandbox.Sample]
+    rows: int
+
+    @property
+    def results(self) -> Path:
+        """The results store."""
+        return self.folder / "results"
+
+    def start(self, *command: str) -> "subprocess.Popen[bytes]":
+        """Begin a command as a person would."""
+        with (self.folder / "log.txt").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "cli", *command, "--results", str(self.results)], stdout=log, stderr=log
+            )
+
+    def used(self) -> int:
+        """Give the calls that the sandbox has charged."""
+        return sum(int(key["limit"]) - int(key["remaining"]) for key in self.operator.usage(self.tenant))
+
+    def ask(self, query: str) -> list[tuple[object, ...]]:
+        """Query a table of the results, named as `{verdicts}` and the like."""
+        tables = {name: f"'{self.results}/{name}/*/*.parquet'" for name in ("verdicts", "exchanges", "runs")}
+        return duckdb.sql(query.format(**tables)).fetchall()
+
+
+def main() -> None:
+    """Live through the night, and print the morning's books."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rate", type=float, default=200.0, help="calls a second that the lane lets through")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sandbox.launch(Path(folder) / "sandbox") as running:
+        night = settle_in(Path(folder), running, chosen.rows)
+        night.operator.set_lane(chosen.rate, chosen.rate / 2)
+        began = time.monotonic()
+        codes = live_through(night)
+        print_books(night, codes, time.monotonic() - began)
+
+
+def settle_in(folder: Path, running: sandbox.Running, rows: int) -> Night:
+    """Write the catalog, and export where everything is."""
+    samples = sandbox.write_catalog(folder / "catalog", running.operator, files=FILES)
+    tenant = running.operator.add_tenant("label", quota=round(rows * 1.2))
+    (folder / "key").write_text(tenant.api_key)
+    with (folder / "catalog.csv").open("w", newline="") as file:
+        manifest = csv.writer(file)
+        manifest.writerow(["audio", "sidecar"])
+        manifest.writerows((each.audio, each.sidecar or "") for each in islice(cycle(samples), rows))
+    os.environ |= {
+        "PROOFSWEEP_SERVICE__BASE_URL": running.base_url,
+        "PROOFSWEEP_SERVICE__API_KEY_FILE": str(folder / "key"),
+        "PROOFSWEEP_CATALOG__DEDUPE": "false",
+        "PROOFSWEEP_RETRY__STORM_FAILURES": "0",
+    }
+    for call, kind, status in FAULTS:
+        running.operator.add_fault(call, kind, status=status, share=0.01)
+    return Night(folder, running.operator, tenant.tenant, samples, rows)
+
+
+def live_through(night: Night) -> list[int]:
+    """Verify, be killed, resume until the quota ends, and resume with more; give the exit codes."""
+    first = night.start("verify", str(night.folder / "catalog.csv"))
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while night.used() < night.rows // 2 and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    first.kill()
+    codes = [first.wait(), night.start("resume").wait()]
+    night.operator.set_quota(ENOUGH, tenant=night.tenant)
+    return [*codes, night.start("resume").wait()]
+
+
+def print_books(night: Night, codes: list[int], seconds: float) -> None:
+    """Print what the tables and the sandbox say, side by side."""
+    wanted = {row: each.verdict for row, each in enumerate(islice(cycle(night.samples), night.rows))}
+    found = night.ask("SELECT manifest_row, verdict FROM {verdicts}")
+    calls, again, unrecorded, throttled = night.ask(
+        "SELECT sum(calls), sum(calls_again), sum(calls_unrecorded), sum(throttled) FROM {runs}"
+    )[0]
+    refused = night.ask("SELECT count(*) FROM {exchanges} WHERE status = 429 AND rate_remaining = 0")[0][0]
+    lines = {
+        "exit codes": ", ".join(map(str, codes)),
+        "rows": len(found),
+        "rows lost": len(wanted.keys() - {row for row, _ in found}),
+        "rows doubled": sum(times - 1 for times in Counter(row for row, _ in found).values()),
+        "rows wrong": sum(wanted[int(str(row))] != verdict for row, verdict in found),
+        "calls in `runs`": calls,
+        "calls unrecorded in `runs`": unrecorded,
+        "of these refused for want of quota, and not charged": refused,
+        "calls that the sandbox charged": night.used(),
+        "calls made again": again,
+        "calls throttled": throttled,
+        "seconds": round(seconds),
+    }
+    print("| what | count |\n|---|---|")
+    print("\n".join(f"| {name} | {figure} |" for name, figure in lines.items()))
+
+
+if __name__ == "__main__":
+    main()
