@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from .servers.buckets import AzureServer, S3Server
 
-KEPT = {"PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_KILLS"}
+KEPT = {"PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_KILLS", "PROOFSWEEP_SOAK_LEGS"}
 """The only variables of ours that a test run may inherit: whoever runs it has settings of their own."""
 
 

@@ -2,6 +2,8 @@
 
 python bare_runner.py plan CATALOG                 prints the run's id
 python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1
+
+A leg exits with 0 when its run is complete, with 3 while rows remain; 1 is an error that nobody foresaw.
 """
 
 import os
@@ -23,6 +25,7 @@ from proofsweep.storage import stores
 from proofsweep.usecases.verify_shard import verify_slice
 
 SHARDS_AT_ONCE = 2
+ROWS_REMAIN = 3
 
 
 @dataclass
@@ -67,7 +70,7 @@ def plan(catalog: str) -> int:
 
 
 def work(run_id: str, write: str, when: str) -> int:
-    """Work on one leg, perhaps until a write; 0 when the run is complete."""
+    """Work on one leg, perhaps until a write."""
     numbers = count(1)
     reaper = Reaper(int(write), when, lambda: next(numbers))
     stores.FolderStore.create = reaper.attend(stores.FolderStore.create)  # type: ignore[method-assign]
@@ -75,7 +78,7 @@ def work(run_id: str, write: str, when: str) -> int:
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
     with suppress(RunMustStop), leg as (_, desk), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
         list(pool.map(lambda piece: verify_slice(desk, piece), desk.remaining_slices()))
-    return int(describe_run(results_for(load_settings()), run_id).remaining > 0)
+    return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0
 
 
 def serve() -> None:

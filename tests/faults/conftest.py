@@ -20,6 +20,8 @@ from cli.app import run
 from .foreign_service import KEY, Foreign
 
 PATIENCE_SECONDS = 60.0
+RUNNER = str(Path(__file__).with_name("bare_runner.py"))
+NewRunner = Callable[[], "Runner"]
 
 
 @dataclass(slots=True)
@@ -94,6 +96,47 @@ def _write_wav(path: Path, seed: int) -> None:
         file.writeframes(seed.to_bytes(4, "big") * 400)
 
 
+@dataclass(slots=True)
+class Runner:
+    """The program that works on runs without an orchestrator, a process for each job."""
+
+    process: "subprocess.Popen[str]"
+
+    def begin(self, job: str) -> int:
+        """Give it a job; give the number of the job's process."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{job}\n")
+        self.process.stdin.flush()
+        return self.exit_code()
+
+    def exit_code(self) -> int:
+        """Wait for the end of the job that was begun, and say how it ended."""
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+    def do(self, job: str) -> int:
+        """Do a job; say how it ended."""
+        self.begin(job)
+        return self.exit_code()
+
+
+@pytest.fixture
+def new_runner() -> Iterator[NewRunner]:
+    """Start such a program, under the settings as they are then."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start() -> Runner:
+        pipe, silent = subprocess.PIPE, subprocess.DEVNULL
+        command = [sys.executable, RUNNER]
+        running.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=silent, text=True))
+        return Runner(running[-1])
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
 @pytest.fixture
 def service() -> Iterator[Foreign]:
     """One such service for each test."""
@@ -104,8 +147,8 @@ def service() -> Iterator[Foreign]:
 
 
 @pytest.fixture
-def world(service: Foreign, prefect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Everything that a test needs to run commands, which retry and give up within moments."""
+def bare_world(service: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Everything that a test needs to work on runs, which retry and give up within moments."""
     key_file = tmp_path / "key"
     key_file.write_text(f"{KEY}\n")
     settings = {
@@ -119,6 +162,12 @@ def world(service: Foreign, prefect_url: str, tmp_path: Path, monkeypatch: pytes
     }
     for name, value in settings.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
-    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     return World(tmp_path, service, key_file)
+
+
+@pytest.fixture
+def world(bare_world: World, prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Such a world with a Prefect server, to run commands in."""
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+    return bare_world

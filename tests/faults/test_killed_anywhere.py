@@ -6,11 +6,9 @@ Thirty kills here; `make soak` draws three hundred, and prints the report that t
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, cycle
@@ -21,19 +19,19 @@ import pyarrow.parquet as pq
 import pytest
 
 World = Any
+Runner = Any
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "30"))
 ROWS = 60
 WORKERS = 8
 VERDICTS = ("valid", "tampered", "valid", "local_seal")
-RUNNER = str(Path(__file__).with_name("bare_runner.py"))
 MOMENTS = {
     "before": "before a write",
     "half": "in the middle of a write",
     "after": "after a write",
     "moment": "at a moment drawn by lot",
 }
-NewRunner = Callable[[], "subprocess.Popen[str]"]
+NewRunner = Callable[[], Runner]
 
 
 @dataclass
@@ -43,7 +41,7 @@ class Soak:
     world: World
     chance: random.Random
     catalog: str
-    runner: "subprocess.Popen[str]"
+    runner: Runner
     kills: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -53,20 +51,19 @@ class Soak:
 
     def plan(self) -> str:
         """Plan one more run."""
-        self.ask(f"plan {self.catalog}")
-        assert self.answer() == 0
+        assert self.runner.do(f"plan {self.catalog}") == 0
         return self.runs[-1]
 
     def end_one_leg(self, run_id: str, cut: tuple[int, str]) -> bool:
         """Work on a run until the leg is cut off, or over; say whether the run is complete."""
         write, when = cut
-        process = self.ask(f"leg {run_id} {write} {when}")
+        process = self.runner.begin(f"leg {run_id} {write} {when}")
         if when == "moment":
             time.sleep(self.chance.uniform(0.05, 1.5))
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        code = self.answer()
-        assert code in {0, 1, -signal.SIGKILL}, f"the leg ended with {code}"
+        code = self.runner.exit_code()
+        assert code in {0, 3, -signal.SIGKILL}, f"the leg ended with {code}"
         self.kills[when] += code == -signal.SIGKILL
         return code == 0
 
@@ -75,36 +72,6 @@ class Soak:
         cuts = [(write, when) for write in range(1, 25) for when in ("before", "half", "after", "moment")]
         self.chance.shuffle(cuts)
         return cuts
-
-    def ask(self, job: str) -> int:
-        """Give the runner a job; give the number of its process."""
-        assert self.runner.stdin is not None
-        self.runner.stdin.write(f"{job}\n")
-        self.runner.stdin.flush()
-        return self.answer()
-
-    def answer(self) -> int:
-        """Read what the runner says next."""
-        assert self.runner.stdout is not None
-        return int(self.runner.stdout.readline())
-
-
-@pytest.fixture
-def new_runner() -> Iterator[NewRunner]:
-    """Start the program that works on runs, under the settings as they are then."""
-    running: list[subprocess.Popen[str]] = []
-
-    def start() -> "subprocess.Popen[str]":
-        command = [sys.executable, RUNNER]
-        silent = subprocess.DEVNULL
-        pipe = subprocess.PIPE
-        running.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=silent, text=True))
-        return running[-1]
-
-    yield start
-    for process in running:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.timeout(1_800)
