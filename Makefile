@@ -39,8 +39,8 @@ lock: $(READY) ## renew requirements.lock from pyproject.toml
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements.lock pyproject.toml
 
-bench: $(READY) ## run every benchmark
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+bench: $(READY) ## measure what docs/performance.md shows; some ten minutes
+	@$(BIN)/python -m benchmarks
 
 up: ## start everything in containers: server, worker, store, sandbox (docs/deployment.md)
 	@deploy/make-secrets

@@ -5,14 +5,12 @@ measured is Prefect's own: CPU of this process, and of its server until the serv
 """
 
 import argparse
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 
+from benchmarks.null_service import cpu_seconds_of
 from cli.embedded_server import EmbeddedServer, prefect_api
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 _SETTLED_SECONDS = 2.0
 
 
@@ -55,7 +53,7 @@ def _mapped_run() -> Callable[[list[int]], None]:
 
 
 def _cpu_seconds(server: EmbeddedServer, work: Callable[[], None]) -> float:
-    began = time.process_time() + _used_by(server.pid)
+    began = time.process_time() + cpu_seconds_of(server.pid)
     work()
     return time.process_time() + _settled(server.pid) - began
 
@@ -63,15 +61,10 @@ def _cpu_seconds(server: EmbeddedServer, work: Callable[[], None]) -> float:
 def _settled(pid: int) -> float:
     """Wait until the server has been idle for a moment; give the CPU seconds it has used."""
     used = -1.0
-    while (now := _used_by(pid)) - used > _SETTLED_SECONDS / 4:
+    while (now := cpu_seconds_of(pid)) - used > _SETTLED_SECONDS / 4:
         used = now
         time.sleep(_SETTLED_SECONDS)
     return now
-
-
-def _used_by(pid: int) -> float:
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / _TICKS
 
 
 if __name__ == "__main__":

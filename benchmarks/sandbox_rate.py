@@ -6,7 +6,6 @@ time of a round says more than the rounds per second.
 """
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from pathlib import Path
 import httpx
 
 import sandbox
+from benchmarks.null_service import cpu_seconds_of
 
 Ask = Callable[[httpx.Client], None]
 
@@ -60,10 +60,10 @@ def fill_and_verify(client: httpx.Client, audio: bytes) -> None:
 
 def measure(name: str, running: sandbox.Running, ask: Ask, seconds: float, threads: int) -> None:
     """Ask as often as goes for some seconds; print the rate and the sandbox's CPU time per round."""
-    cpu, began = cpu_seconds(running.pid), time.perf_counter()
+    cpu, began = cpu_seconds_of(running.pid), time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
         counts = list(pool.map(lambda _: rounds(running, ask, began + seconds), range(threads)))
-    wall, cpu = time.perf_counter() - began, cpu_seconds(running.pid) - cpu
+    wall, cpu = time.perf_counter() - began, cpu_seconds_of(running.pid) - cpu
     total = sum(counts)
     print(f"{name:<24} {total / wall:8.0f} rounds/s   CPU {cpu / wall:4.0%}   {1000 * cpu / total:6.2f} ms each")
 
@@ -80,18 +80,12 @@ def rounds(running: sandbox.Running, ask: Ask, until: float) -> int:
 
 def upload(running: sandbox.Running, megabytes: int) -> None:
     """Take one large file through; print the sandbox's CPU time and its greatest memory."""
-    cpu, began = cpu_seconds(running.pid), time.perf_counter()
+    cpu, began = cpu_seconds_of(running.pid), time.perf_counter()
     with httpx.Client(base_url=running.base_url, headers={"x-api-key": running.api_key}, timeout=60) as client:
         fill_and_verify(client, bytes(megabytes * 1024 * 1024))
-    wall, cpu = time.perf_counter() - began, cpu_seconds(running.pid) - cpu
+    wall, cpu = time.perf_counter() - began, cpu_seconds_of(running.pid) - cpu
     peak = peak_mebibytes(running.pid)
     print(f"one file of {megabytes} MiB         {wall:6.2f} s          CPU {cpu:.2f} s   peak {peak} MiB")
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process has used (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_mebibytes(pid: int) -> int:

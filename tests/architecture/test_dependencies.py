@@ -32,7 +32,7 @@ def imported_by(folders: Iterable[str]) -> set[str]:
                 case ast.ImportFrom(module=str(name), level=0):
                     packages.add(name.partition(".")[0])
     known = packages_distributions()
-    foreign = packages - sys.stdlib_module_names - {*PACKAGES, "tests"}
+    foreign = packages - sys.stdlib_module_names - {*PACKAGES, "tests", "benchmarks"}
     return {known[package][0].lower().replace("_", "-") if package in known else package for package in foreign}
 
 

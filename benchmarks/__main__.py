@@ -1,0 +1,32 @@
+"""Run every benchmark and print what docs/performance.md shows: `python -m benchmarks [--quick]`."""
+
+import argparse
+import subprocess
+import sys
+
+_ALL = {
+    "cpu_per_file": "--kibibytes 4 --at-once 2 --files 420 --few 1 --plain",
+    "memory": "--rows 300",
+    "planning": "--rows 2000",
+    "first_byte": "--runs 1 --rows 300",
+    "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
+    "prefect_tasks": "--files 20",
+    "sandbox_rate": "--seconds 1 --megabytes 1",
+}
+"""Each script with what makes it quick, though worth nothing as a figure."""
+
+
+def main() -> None:
+    """Run them one after another; the first that fails ends it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of them run")
+    parser.add_argument("names", nargs="*", default=list(_ALL), help="which; all by default")
+    chosen = parser.parse_args()
+    for name in chosen.names:
+        print(f"\n== {name}", flush=True)
+        options = _ALL[name].split() if chosen.quick else []
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *options], check=True)
+
+
+if __name__ == "__main__":
+    main()

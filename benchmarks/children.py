@@ -1,0 +1,119 @@
+"""Programs run as children, above all `proofsweep verify`, and what each used by the kernel's own accounting."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.null_service import Running
+
+_AS_USERS_DO = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Some keep Python from keeping what it has compiled; then each start compiles everything again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What one process used.
+
+    Attributes:
+        cpu_seconds: user and system, with that of the children that it waited for.
+        cpu_before_seconds: of these, until the first byte of its first form; 0 where it sent none.
+        first_byte_seconds: until then by the clock.
+        peak_mebibytes: its greatest resident memory; never less than that of the process that started it.
+    """
+
+    cpu_seconds: float
+    peak_mebibytes: float
+    cpu_before_seconds: float = 0.0
+    first_byte_seconds: float = 0.0
+
+
+def measure(command: list[str], service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:
+    """Run a Python module against a null service, to its end."""
+    began = time.monotonic()
+    used = run(command, _settings(service, at_once, dedupe=dedupe), service.watch)
+    seen = service.seen()
+    return replace(used, cpu_before_seconds=seen["cpu_then"], first_byte_seconds=max(0.0, seen["first_slot"] - began))
+
+
+def run(
+    command: list[str], environment: Mapping[str, str], started: Callable[[int], object] = lambda _pid: None
+) -> Used:
+    """Run a Python module to its end; `started` is told its process."""
+    with tempfile.TemporaryFile() as said:
+        whole = {**os.environ, **_AS_USERS_DO, **environment}
+        process = subprocess.Popen([sys.executable, "-m", *command], env=whole, stdout=said, stderr=subprocess.STDOUT)
+        started(process.pid)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{said.read().decode()}")
+    return Used(cpu_seconds=used.ru_utime + used.ru_stime, peak_mebibytes=used.ru_maxrss / 1024)
+
+
+def verify(catalog: Path, service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:
+    """Run `proofsweep verify` on a catalog, all of whose rows must be sent and accepted; its tables are thrown away.
+
+    Where PREFECT_API_URL is set, the Prefect server is not among what was used. Without `dedupe` the rows may name one
+    file again and again, which then lies in memory for whoever reads it.
+    """
+    with tempfile.TemporaryDirectory(prefix="results-", dir=catalog.parent) as results:
+        command = ["cli", "verify", str(catalog), "--results", results]
+        used = measure(command, service, at_once=at_once, dedupe=dedupe)
+    rows = sum(1 for _ in catalog.open()) - 1
+    if service.seen()["/v1/verify"] != rows:
+        raise SystemExit(f"not every row of {catalog.name} was sent: are two of its files alike?")
+    return used
+
+
+def _settings(service: Running, at_once: int, *, dedupe: bool) -> dict[str, str]:
+    return service.environment | {
+        "PROOFSWEEP_CONFIG": "sandbox",
+        "PROOFSWEEP_SERVICE__BASE_URL": service.base_url,
+        "PROOFSWEEP_SERVICE__ENVIRONMENT": "null",
+        "PROOFSWEEP_SERVICE__API_KEY_FILE": "",
+        "PROOFSWEEP_SERVICE__API_KEY_ENV": "NULL_KEY",
+        "NULL_KEY": "none",
+        "PROOFSWEEP_PACE__WORKERS": str(at_once),
+        "PROOFSWEEP_CATALOG__DEDUPE": str(dedupe),
+    }
+
+
+def waves(folder: Path, size_bytes: int, count: int) -> list[Path]:
+    """Make files that begin as a WAV does and differ in their first bytes; the rest are holes, so they fill no disk."""
+    paths = [folder / f"{size_bytes}-{number}.wav" for number in range(count)]
+    for number, path in enumerate(paths):
+        if not path.exists():
+            with path.open("wb") as file:
+                file.write(b"RIFF" + (size_bytes - 8).to_bytes(4, "little") + b"WAVEfmt " + b"%016d" % number)
+                file.truncate(size_bytes)
+    return paths
+
+
+def manifest(folder: Path, audio: Sequence[Path], rows: int) -> Path:
+    """Write a manifest that names these files in turn, with two tags that differ from row to row."""
+    path = folder / f"{audio[0].stem}-{rows}.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("audio,isrc,title\n")
+        file.writelines(f"{audio[row % len(audio)]},QZNUL{row:07},Song {row}\n" for row in range(rows))
+    return path
+
+
+@contextmanager
+def prefect_server() -> Iterator[int]:
+    """Serve Prefect for several runs, with a home of its own; give the server's process."""
+    from cli.embedded_server import prefect_api  # noqa: PLC0415 - whoever needs none is to stay small
+
+    with tempfile.TemporaryDirectory(prefix="prefect-home-") as home:
+        os.environ["PREFECT_HOME"] = home
+        with prefect_api() as server:
+            if server is None:
+                raise SystemExit("unset PREFECT_API_URL: this measures with a Prefect server of its own")
+            server.wait_until_up()
+            yield server.pid

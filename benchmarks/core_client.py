@@ -1,0 +1,35 @@
+"""The pipeline's HTTP client alone: one file verified again and again, and no row, journal or Prefect around it.
+
+A child of `cpu_per_file`; by hand: `python -m benchmarks.core_client AUDIO FILES AT_ONCE`, with the settings of a
+service in the environment.
+"""
+
+import sys
+from pathlib import Path
+
+from proofsweep.batch.items import WorkItem
+from proofsweep.batch.outcomes import Accepted, Finished
+from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.settings import load_settings
+from proofsweep.usecases.verify_item import Means, verify_item
+
+
+def main() -> None:
+    """Verify one file so often, so many at once."""
+    audio, files, at_once = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    engine = engine_for(load_settings())
+    means = Means(engine.partner, engine.limits, engine.sources)
+    item = WorkItem(manifest_row=0, item_id="", audio=str(audio))
+
+    def verify(times: int) -> None:
+        for _ in range(times):
+            done = verify_item(item, means, utc_now)
+            if not (isinstance(done, Finished) and isinstance(done.outcome, Accepted)):
+                raise SystemExit("the null service accepts everything")
+
+    list(engine.workers.map(verify, [files // at_once + (worker < files % at_once) for worker in range(at_once)]))
+    engine.close()
+
+
+if __name__ == "__main__":
+    main()

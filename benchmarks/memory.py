@@ -1,0 +1,35 @@
+"""Whether the memory of `proofsweep verify` stays the same, however long the catalog is.
+
+Run from the checkout: `python -m benchmarks.memory [--rows 1000 20000] [--at-once 16]`. Of 200,000 rows it tells most,
+and takes some ten minutes. Files are 4 KiB, and none comes again within what the run remembers of earlier ones.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from benchmarks.children import manifest, prefect_server, verify, waves
+from benchmarks.null_service import launched
+
+_FILES = 12_000
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 20_000])
+    parser.add_argument("--at-once", type=int, default=16)
+    chosen = parser.parse_args()
+    print("| rows | peak MB | to the shortest |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as place, launched(Path(place)) as service, prefect_server():
+        audio = waves(Path(place), 4096, min(_FILES, max(chosen.rows)))
+        shortest = 0.0
+        for rows in chosen.rows:
+            catalog = manifest(Path(place), audio, rows)
+            peak = verify(catalog, service, at_once=chosen.at_once, dedupe=True).peak_mebibytes
+            shortest = shortest or peak
+            print(f"| {rows:,} | {peak:.0f} | {peak / shortest:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""What planning a long manifest costs: reading it, looking at each file that it names, and writing the shards.
+
+Run from the checkout: `python -m benchmarks.planning [--rows 100000 1000000]`. The rows name 1,000 files in turn, so
+that a look at one costs no disk. Each plan is made by a process of its own.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from benchmarks.children import manifest, run, waves
+
+
+def main() -> None:
+    """Measure and print; with `--only`, be the process that is measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--only", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.only is not None:
+        _plan(chosen.only)
+        return
+    print("| rows | CPU s | µs each | peak MB |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as place:
+        audio = waves(Path(place), 4096, 1_000)
+        for rows in chosen.rows:
+            catalog = manifest(Path(place), audio, rows)
+            used = run(["benchmarks.planning", "--only", str(catalog)], {})
+            each = 1e6 * used.cpu_seconds / rows
+            print(f"| {rows:,} | {used.cpu_seconds:.1f} | {each:.0f} | {used.peak_mebibytes:.0f} |", flush=True)
+
+
+def _plan(catalog: Path) -> None:
+    from proofsweep.batch.preflight import SizeLimits  # noqa: PLC0415 - the measuring process is to stay small
+    from proofsweep.bootstrap.engines import utc_now  # noqa: PLC0415
+    from proofsweep.storage.catalogs import open_catalog  # noqa: PLC0415
+    from proofsweep.storage.results import Results  # noqa: PLC0415
+    from proofsweep.storage.stores import open_store  # noqa: PLC0415
+    from proofsweep.usecases.plan_run import Asked, plan_run  # noqa: PLC0415
+
+    asked = Asked(
+        catalog=open_catalog(str(catalog), sidecar_names=()),
+        limits=SizeLimits(),
+        environment="null",
+        base_url="http://127.0.0.1/v1",
+        before_writing=lambda _survey: None,
+    )
+    with tempfile.TemporaryDirectory(dir=catalog.parent) as results:
+        plan_run(asked, Results(open_store(results)), utc_now())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Figures are for people to measure; that each script still runs, and says something, is for a test."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAYS = {
+    "cpu_per_file": "| 4 KiB | 2 |",
+    "memory": "| 300 |",
+    "planning": "| 2,000 |",
+    "first_byte": "Prefect's home warm",
+    "bucket_copy": "times a copy",
+    "prefect_tasks": "a task for each shard",
+    "sandbox_rate": "one file of 1 MiB",
+}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_each_benchmark_runs_at_a_tiny_size(name: str) -> None:
+    """What they print is in docs/performance.md, and nobody else would notice that they broke."""
+    environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--quick", name],
+        cwd=ROOT,
+        check=False,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert SAYS[name] in ended.stdout
+
+
+def test_every_benchmark_is_among_them() -> None:
+    """A script is a benchmark if it can be asked what it measures, and no child of another."""
+    scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+
+    assert scripts - {"__main__", "children", "core_client", "curl_client", "null_service"} == set(SAYS)
