@@ -10,7 +10,7 @@ from proofsweep.batch.source_streaks import Blame, SourceStreak
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop, SourceError
 from proofsweep.storage.files import Files
-from proofsweep.storage.locations import root_and_key
+from proofsweep.storage.locations import is_bucket, root_and_key
 
 _LONGEST_PAUSE_SECONDS = 2.0
 _DOUBTFUL = frozenset({Reason.SOURCE_FORBIDDEN, Reason.SOURCE_UNAVAILABLE})
@@ -33,7 +33,9 @@ class SourceWatch:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def was_read(self, location: str) -> None:
-        """Take note of a file that could be read."""
+        """Take note of a file that could be read; those of this machine have no bucket to answer for."""
+        if not is_bucket(location):
+            return
         root, _ = root_and_key(location)
         with self._lock:
             self._witnesses[root] = location

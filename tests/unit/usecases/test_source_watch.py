@@ -120,3 +120,14 @@ def test_each_bucket_is_watched_by_itself(watch: SourceWatch) -> None:
         watch.is_worth_another_try(f"s3://other/{number}", FORBIDDEN)
     with pytest.raises(RunMustStop, match="s3://other"):
         watch.is_worth_another_try("s3://other/3", FORBIDDEN)
+
+
+def test_files_of_this_machine_are_not_remembered() -> None:
+    """A catalog may hold a million; only a bucket needs a witness, and one is enough."""
+    watch = SourceWatch(Files(), StopSwitch(), threshold=2, patience_seconds=1.0)
+
+    for number in range(3):
+        watch.was_read(f"/audio/{number}.wav")
+        watch.was_read(f"s3://drops/{number}.wav")
+
+    assert watch._witnesses == {"s3://drops": "s3://drops/2.wav"}
