@@ -52,8 +52,8 @@ class Transport:
     """Sends requests from worker threads, each with one keyed and one keyless connection of its own.
 
     They are httpx's transports, without its client around them: that follows no redirect (the key would travel with
-    it), keeps no cookie and logs no URL, and costs a quarter less. The keyless connection has never seen the key: slot and asset
-    URLs lead elsewhere.
+    it), keeps no cookie and logs no URL, and costs a quarter less. The keyless connection has never seen the key: slot
+    and asset URLs lead elsewhere.
     """
 
     def __init__(self, *, user_agent: str, timeouts: Timeouts, tls: ssl.SSLContext | None = None) -> None:
