@@ -16,6 +16,8 @@ from proofsweep.storage.results import SCHEMAS, Results
 
 FLUSH_SECONDS = 1.0
 MERGED_SEGMENTS = 60
+MERGED_ROWS = 5_000
+"""Whichever comes first: what waits to be merged is in memory."""
 
 
 @dataclass(slots=True)
@@ -63,8 +65,12 @@ class Journal:
             with self._lock:
                 del self._waiting[table][: len(rows)]
             self._small[table].append(small)
-            if len(self._small[table]) >= MERGED_SEGMENTS:
+            if self._is_enough(self._small[table]):
                 self._merge(table)
+
+    def _is_enough(self, smalls: Sequence["_Segment"]) -> bool:
+        many_rows = sum(small.rows.num_rows for small in smalls) >= MERGED_ROWS
+        return len(smalls) >= MERGED_SEGMENTS or (many_rows and len(smalls) > 1)
 
     def _merge(self, table: str) -> None:
         """Put the small segments into one; broken off in between, a reader passes over those that are left."""

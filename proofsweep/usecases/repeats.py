@@ -10,7 +10,7 @@ from proofsweep.batch.outcomes import Accepted, Deferred, Finished, Rejected
 from proofsweep.client.stop import StopSwitch
 from proofsweep.storage.audio import AudioFile
 
-MOST_KEPT = 5_000
+MOST_KEPT = 2_000
 _LOOK_SECONDS = 0.2
 
 

@@ -18,7 +18,7 @@ from proofsweep.storage.results import Part, Results
 from proofsweep.usecases.count_leg import runs_row
 from proofsweep.usecases.infer_unrecorded import infer_unrecorded
 
-_EXCHANGES_PER_PART = 100_000
+_EXCHANGES_PER_PART = 25_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,7 +122,7 @@ def test_throttling_without_end_ends_the_run_as_what_it_is(
     resumed = heal(world)
 
     assert (stopped, resumed) == (code, 0)
-    assert set(then) == {("accepted", None)}
+    assert set(then) <= {("accepted", None)}
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
     assert sum(leg["calls"] for leg in world.legs()) == world.service.charged
 

@@ -145,6 +145,19 @@ def test_a_minute_of_segments_becomes_one(results: Results) -> None:
     assert len(results.store.names(layout.journal_folder("r", 1))) == 6
 
 
+def test_many_rows_are_merged_sooner(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits to be merged is in memory, so that a quick run must not wait for a minute."""
+    monkeypatch.setattr("proofsweep.storage.journal.MERGED_ROWS", 4)
+    journal = Journal(results, "r", 1, "w")
+    for number in range(7):
+        journal.add(verdict(2 * number), [])
+        journal.add(verdict(2 * number + 1), [])
+        journal.flush()
+
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == list(range(14))
+    assert [segment.num_rows for segment in read_journal(results, "r", 1, "verdicts")] == [4, 4, 4, 2]
+
+
 def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the merged segment was written, the small ones are still there, and are passed over."""
     monkeypatch.setattr(FullStore, "delete", lambda _store, _name: None)
