@@ -1,37 +1,191 @@
-"""When the next call may go: pure, the time is an argument (contract, Limits: on 429 a client waits and retries)."""
+"""How fast to send: learned from counts and 429s, without a clock or chance of its own (contract, Limits).
 
-from dataclasses import dataclass, field
+A lane is taken for a bucket of tokens. A 429 says that it is empty; then all pause, as told, and the bucket gains some
+credit. From there to the next 429 calls are counted, and a few such cycles tell its rate and its size (`bucket.py`).
 
-from proofsweep.batch.exchanges import Call
+Between two 429s the pace follows one course: at first a little fast, until half of the credit is spent; then about the
+rate, rising by so little that the rest lasts through a quiet time; and if the 429 that is then due does not come, the
+lane has widened, and the pace grows until it does.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
+
+from proofsweep.client.bucket import Bucket, Cycle, fit
+
+FIRST_RATE = 6.0
+_DOUBLING_SECONDS = 1.5
+_SLACK_SECONDS = 0.02
+_CATCHING_UP = 0.1
+_FIRST_QUIET_SECONDS = 4.0
+_QUIET_SECONDS = 45.0
+_MOST_QUIET_SECONDS = 240.0
+_QUIET_CALLS = 400
+_QUIET_PAUSES = 25
+_CYCLES = 5
+_MOST_MARKS = 96
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A call that has gone: when, in seconds of a monotonic clock, and as which one since the last 429."""
+
+    at: float
+    number: int
+
+
 class Pacer:
-    """One pause shared by all senders.
+    """Paces the calls of one lane; times are seconds of one monotonic clock.
 
-    The lane's rate is not learned here: all send freely until a 429, then nobody does until its `Retry-After` has
-    passed. That one call is let through says nothing of another, which may have a lane of its own. Times are seconds
-    of one monotonic clock.
+    Attributes:
+        pace: calls per second that may go now.
+        bucket: what the lane seems to be.
+        is_searching: no 429 has come yet, so that nothing is known of the lane.
     """
 
-    longest_pause_seconds: float = 120.0
-    _open_at: float = 0.0
-    _throttled_since: dict[Call, float] = field(default_factory=dict)
+    def __init__(self, known_rate: float | None = None) -> None:
+        """Begin with the rate that the lane had last time, a little below it; without one, search for it."""
+        self.is_searching = known_rate is None
+        self.pace = FIRST_RATE if known_rate is None else 0.95 * known_rate
+        self.bucket = Bucket(self.pace, max(1.0, self.pace))
+        self._cycles: deque[Cycle] = deque(maxlen=_CYCLES)
+        self._settled = 0 if known_rate is None else 3
+        self._widest = 0.0
+        self._caution = 0.0
+        self._pause_seconds = 1.0
+        self._stopped_at = self._opens_at = self._next_at = -math.inf
+        self._begin(None)
 
-    def wait_seconds(self, now: float) -> float:
-        """Say how long a call must wait before it may go."""
-        return max(0.0, self._open_at - now)
+    @property
+    def rate(self) -> float:
+        """Calls per second that the lane is thought to let through."""
+        return self.pace if self.is_searching else self.bucket.rate
 
-    def was_throttled(self, call: Call, now: float, wait_seconds: float) -> None:
-        """Take note of a 429; of a volley of them, the longest wait counts."""
-        self._open_at = max(self._open_at, now + wait_seconds)
-        self._throttled_since.setdefault(call, now)
+    @property
+    def next_at(self) -> float:
+        """The time from which the next call may go."""
+        return max(self._opens_at, self._next_at)
 
-    def was_admitted(self, call: Call) -> None:
-        """Take note that a call was let through."""
-        self._throttled_since.pop(call, None)
+    def send(self, now: float) -> Sent:
+        """Take note that a call goes now; it must not go before `next_at`."""
+        was_held_back = now - self.next_at < _SLACK_SECONDS
+        last = self._last or Sent(now, 0)
+        self._level = min(self.bucket.burst, self._level + self.bucket.rate * (now - last.at)) - 1.0
+        if was_held_back:  # a call that came late says nothing of a faster pace
+            self._held_seconds += min(1.0, now - last.at)
+            self.pace = self._course(min(1.0, now - last.at))
+        self._mark(last, now, was_held_back)
+        self._next_at = max(self._next_at, now - _SLACK_SECONDS) + 1.0 / self.pace
+        self._last = Sent(now, last.number + 1)
+        return self._last
 
-    def is_hopeless(self, call: Call, now: float) -> bool:
-        """Say whether the service has let no such call through for longer than a run should wait."""
-        waited = now - self._throttled_since.get(call, now)
-        return max(waited, self._open_at - now) > self.longest_pause_seconds
+    def pause(self, now: float, pause_seconds: float) -> None:
+        """Hold everybody back for so long, and learn nothing of it."""
+        self._opens_at = max(self._opens_at, now + pause_seconds)
+
+    def throttled(self, sent: Sent, now: float, pause_seconds: float) -> bool:
+        """Take note of a 429 to a call, and pause; give whether it taught anything.
+
+        Calls that were on their way already when the first 429 came are of the same volley: only the pause heeds them.
+        """
+        self.pause(now, pause_seconds)
+        if sent.at <= self._stopped_at:
+            return False
+        self._learn(sent)
+        self._stopped_at = now
+        self._pause_seconds = now + pause_seconds - sent.at
+        self.pace = self.bucket.rate
+        self._begin(sent)
+        return True
+
+    def _begin(self, emptied: Sent | None) -> None:
+        """Begin a cycle: with the call that found the bucket empty, or with a bucket that is full."""
+        self._begins_full = emptied is None
+        self._last = None if emptied is None else Sent(emptied.at, 0)
+        self._marks: list[Sent] = []
+        self._marked_pace = 0.0
+        self._held_seconds = 0.0
+        gained = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
+        self._credit = self.bucket.burst if emptied is None else gained
+        self._level = self._credit if emptied is None else 0.0
+
+    def _course(self, elapsed: float) -> float:
+        """Give the pace for now; `elapsed` seconds have passed since it was last asked for."""
+        if self.is_searching:
+            return self.pace * 2.0 ** (elapsed / _DOUBLING_SECONDS)
+        rate, quiet = self.bucket.rate, self._quiet_seconds()
+        overdue = self._held_seconds - quiet
+        if overdue > 0:
+            doublings = min(30.0, overdue / max(_DOUBLING_SECONDS, 10 / rate))
+            return self._spending() * (1 + 0.02 * 2.0**doublings)
+        if self._level > self._credit / 2 + 1:
+            return rate * (1 + _CATCHING_UP - self._caution)
+        careful = rate * (1 - self._caution)
+        return careful + (self._spending() - careful) * self._held_seconds / quiet
+
+    def _spending(self) -> float:
+        """The pace at which half of the credit is spent in the quiet time."""
+        return self.bucket.rate + min(_CATCHING_UP * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
+
+    def _quiet_seconds(self) -> float:
+        """How long to go without provoking a 429: short while the lane is new, and while it is narrower than it was."""
+        rate = self.bucket.rate
+        full = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / rate))
+        if rate < 0.7 * self._widest:
+            full = max(10.0, full / 3)
+        return min(full, _FIRST_QUIET_SECONDS * 2.0 ** min(self._settled, 10))
+
+    def _mark(self, last: Sent, now: float, was_held_back: bool) -> None:
+        """Keep where the pace changed, so that a cycle can be told in a few stretches."""
+        if not self._marked_pace or not was_held_back:
+            self._marks += [last, Sent(now, last.number)]
+        elif abs(self.pace / self._marked_pace - 1) > 0.04:  # noqa: PLR2004 - finer tells no more
+            self._marks.append(last)
+        else:
+            return
+        self._marked_pace = self.pace
+        if len(self._marks) > _MOST_MARKS:
+            self._marks[2:] = self._marks[2::2]
+
+    def _learn(self, refused: Sent) -> None:
+        """See what the cycle tells that this 429 ends, and whether the lane is still the one that it was."""
+        cycle, before = self._cycle_until(refused), self.bucket
+        was_early = self._held_seconds < self._quiet_seconds() / 2
+        is_narrower = not self.is_searching and self._level > 0.3 * cycle.calls + 2
+        is_wider = False
+        if cycle.calls:
+            is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.doubt
+            if is_narrower or is_wider:
+                self._cycles.clear()
+            self._cycles.append(cycle)
+            self.bucket = fit(self._cycles, self._likely_burst(was_early and cycle.calls > _CYCLES))
+        elif is_narrower:
+            self.bucket = Bucket(before.rate / 2, before.burst)
+        self._settle(is_new=is_narrower or self.is_searching, is_wider=is_wider, was_early=was_early)
+        self._widest = max(0.98 * self._widest, self.bucket.rate)
+        self.is_searching = False
+
+    def _settle(self, *, is_new: bool, is_wider: bool, was_early: bool) -> None:
+        """Grow calm while cycles go as they should, and cautious where they end early: others may use the lane too."""
+        self._settled = 0 if is_new else min(self._settled, 2) if is_wider else self._settled + 1
+        if not was_early:
+            self._caution *= 0.7
+        elif self._settled > 2:  # noqa: PLR2004 - until then the quiet time itself is short
+            self._caution = min(0.5, self._caution + 0.04 * (1 - 2 * self._held_seconds / self._quiet_seconds()))
+
+    def _likely_burst(self, was_early: bool) -> float:
+        """Guess a size for the bucket: what it seemed, but smaller if it had more to give, and larger if less."""
+        burst, rate = self.bucket.burst, self.bucket.rate
+        if self.is_searching:
+            return self.pace / 4
+        if self.pace > 1.07 * self._spending():
+            return min(burst, max(0.85 * burst, 0.3 * rate))
+        return max(burst, min(1.15 * burst, 1.5 * rate)) if was_early else burst
+
+    def _cycle_until(self, refused: Sent) -> Cycle:
+        marks = [mark for mark in self._marks if mark.at < refused.at]
+        marks.append(Sent(refused.at, max(0, refused.number - 1)))
+        stretches = [(after.at - before.at, after.number - before.number) for before, after in pairwise(marks)]
+        return Cycle(stretches=[each for each in stretches if any(each)], begins_full=self._begins_full)

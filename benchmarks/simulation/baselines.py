@@ -1,0 +1,113 @@
+"""What others do about 429s, for comparison: fixed crowds that wait, and the adaptive retry mode of AWS's clients."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+
+from benchmarks.simulation.partner import Partner
+from benchmarks.simulation.world import World
+
+Wait = Callable[[int, float, Random], float]
+"""Seconds to wait after so many refusals in a row, with the last one's `Retry-After`."""
+
+_names = count()
+
+
+def as_told(_refusals: int, retry_after: float, _chance: Random) -> float:
+    """Wait for what `Retry-After` says."""
+    return retry_after
+
+
+def backoff(refusals: int, _retry_after: float, chance: Random) -> float:
+    """Wait for a random part of a time that doubles, up to 30 s."""
+    return min(30.0, 0.5 * 2.0 ** min(refusals, 10)) * chance.random()
+
+
+@dataclass(slots=True)
+class Unpaced:
+    """Lets every call go at once."""
+
+    def reserve(self, now: float) -> float:
+        """Give the time at which a call may go."""
+        return now
+
+    def learn(self, now: float, *, is_refused: bool) -> None:
+        """Take note of an answer: nothing follows."""
+
+
+@dataclass(slots=True)
+class Adaptive:
+    """The cubic rate limiter of AWS's adaptive retry mode: none until the first 429, then a token bucket."""
+
+    rate: float = 0.5
+    is_on: bool = False
+    _measured: float = 0.0
+    _bin: float = 0.0
+    _answers: int = 0
+    _widest: float = 0.0
+    _refused_at: float = 0.0
+    _free_at: float = 0.0
+
+    def reserve(self, now: float) -> float:
+        """Give the time at which a call may go; one second's calls may have gathered."""
+        if not self.is_on:
+            return now
+        self._free_at = max(self._free_at, now - 1.0) + 1.0 / self.rate
+        return max(now, self._free_at)
+
+    def learn(self, now: float, *, is_refused: bool) -> None:
+        """Cut the rate to 0.7 of what went through at a 429; else grow along a cubic curve, up to twice that."""
+        self._measure(now)
+        if is_refused:
+            self._widest = min(self._measured, self.rate) if self.is_on else self._measured
+            self._refused_at, self.is_on = now, True
+            wanted = 0.7 * self._widest
+        else:
+            turn = (self._widest * 0.3 / 0.4) ** (1 / 3)
+            wanted = 0.4 * (now - self._refused_at - turn) ** 3 + self._widest
+        self.rate = max(0.5, min(wanted, 2 * self._measured))
+
+    def _measure(self, now: float) -> None:
+        self._answers += 1
+        half = int(now * 2) / 2
+        if half > self._bin:
+            self._measured = 0.8 * self._answers / (half - self._bin) + 0.2 * self._measured
+            self._bin, self._answers = half, 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Crowd:
+    """So many workers at once, each with an item at a time."""
+
+    world: World
+    partner: Partner
+    chance: Random
+    workers: int
+    wait: Wait
+    pace: Unpaced | Adaptive = field(default_factory=Unpaced)
+
+    def work(self) -> None:
+        """Let every worker begin."""
+        for _ in range(self.workers):
+            self._ask(next(_names), is_verify=False, refusals=0)
+
+    def _ask(self, item: int, *, is_verify: bool, refusals: int) -> None:
+        def answered(status: int, retry_after: float | None) -> None:
+            now = self.world.now
+            self.pace.learn(now, is_refused=status == 429)  # noqa: PLR2004 - a status
+            if status == 200:  # noqa: PLR2004 - a status
+                self._go_on(item, is_verify=is_verify)
+                return
+            wait = self.wait(refusals, retry_after or 0.0, self.chance)
+            self.world.at(now + wait, lambda: self._ask(item, is_verify=is_verify, refusals=refusals + 1))
+
+        go = lambda: self.partner.call(item, is_verify=is_verify, answered=answered)  # noqa: E731 - said once
+        self.world.at(self.pace.reserve(self.world.now), go)
+
+    def _go_on(self, item: int, *, is_verify: bool) -> None:
+        if is_verify:
+            self._ask(next(_names), is_verify=False, refusals=0)
+        else:
+            done = self.world.now + self.partner.upload_seconds()
+            self.world.at(done, lambda: self._ask(item, is_verify=True, refusals=0))

@@ -1,0 +1,79 @@
+"""proofsweep's own lane at work in simulated time."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+
+from benchmarks.simulation.partner import Partner
+from benchmarks.simulation.world import World
+from proofsweep.client.cap import Cap
+from proofsweep.client.lane import Lane, Ticket, Turn
+from proofsweep.client.pacer import Pacer
+
+_names = count()
+
+
+@dataclass(slots=True, kw_only=True)
+class Sweep:
+    """One process with an endless catalog and at most `workers` items in flight."""
+
+    world: World
+    partner: Partner
+    chance: Random
+    workers: int = 1024
+    lane: Lane = field(default_factory=lambda: Lane(Pacer(), Cap()))
+    _busy: int = 0
+    _wake_at: float = math.inf
+
+    def work(self) -> None:
+        """Let every call go that may, and come back when the next one may."""
+        now = self.world.now
+        if now >= self._wake_at:
+            self._wake_at = math.inf
+        while (ticket := self._next_turn(now)) is not None:
+            self._send(ticket)
+        at = max(now, self.lane.wake_at(now))
+        if at < self._wake_at:
+            self._wake_at = at
+            self.world.at(at, self.work)
+
+    def _next_turn(self, now: float) -> Ticket | None:
+        if self._busy < self.workers and not self.lane.waiting(Turn.NEW_SLOT):
+            self._busy += 1
+            self.lane.enter(Turn.NEW_SLOT, next(_names))
+        return self.lane.next_turn(now)
+
+    def _send(self, ticket: Ticket) -> None:
+        def answered(status: int, retry_after: float | None) -> None:
+            self._answered(ticket, status, retry_after)
+            self.work()
+
+        self.partner.call(ticket.holder, is_verify=ticket.turn is Turn.ANY, answered=answered)
+
+    def _answered(self, ticket: Ticket, status: int, retry_after: float | None) -> None:
+        now = self.world.now
+        if status == 429:  # noqa: PLR2004 - a status
+            wait = max(0.5, 1.0 if retry_after is None else retry_after)
+            self.lane.was_throttled(ticket, now, wait * (1 + 0.1 * self.chance.random()))
+            self._queue_again(ticket)
+            return
+        self.lane.was_answered(ticket)
+        if status == 500:  # noqa: PLR2004 - a status
+            self.world.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
+        elif ticket.turn is Turn.ANY:
+            self._busy -= 1
+        else:
+            self.world.at(now + self.partner.upload_seconds(), lambda: self._verify(ticket.holder))
+
+    def _try_again(self, ticket: Ticket) -> None:
+        self._queue_again(ticket)
+        self.work()
+
+    def _queue_again(self, ticket: Ticket) -> None:
+        self.lane.enter(Turn.ANY if ticket.turn is Turn.ANY else Turn.RETRIED_SLOT, ticket.holder)
+
+    def _verify(self, item: Hashable) -> None:
+        self.lane.enter(Turn.ANY, item)
+        self.work()

@@ -1,0 +1,130 @@
+"""Whose turn it is to call: pure, the time is an argument.
+
+A verify call goes before a retried slot, and that before a new one: what is begun is finished first, since slots are
+short-lived. So that they are not asked for faster than they can be used, slots in flight are bounded.
+"""
+
+import math
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from proofsweep.client.cap import Cap
+from proofsweep.client.pacer import Pacer, Sent
+
+_SPARE_SLOTS = 8
+_SLOTS_PER_CALL = 0.75
+_LOST_SECONDS = 900.0
+
+
+class Turn(IntEnum):
+    """What a call is for, the most urgent first."""
+
+    ANY = 0
+    RETRIED_SLOT = 1
+    NEW_SLOT = 2
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A call in the queue, and then on its way.
+
+    Attributes:
+        holder: the item that it is for; a slot belongs to the item that asked for it.
+        sent: None while it waits.
+        in_flight: calls on their way when it went, itself included.
+    """
+
+    turn: Turn
+    holder: Hashable
+    sent: Sent | None = None
+    in_flight: int = 0
+
+
+class Lane:
+    """The queue before one lane of the service; times are seconds of one monotonic clock.
+
+    Attributes:
+        cap: None where a cap on calls at once is not looked for.
+        in_flight: calls on their way.
+    """
+
+    def __init__(self, pacer: Pacer, cap: Cap | None = None) -> None:
+        self.pacer = pacer
+        self.cap = cap
+        self.in_flight = 0
+        self._queues: tuple[deque[Ticket], ...] = (deque(), deque(), deque())
+        self._slots: dict[Hashable, float] = {}
+        self._slot_seconds = 1.0
+
+    def enter(self, turn: Turn, holder: Hashable) -> Ticket:
+        """Queue a call."""
+        ticket = Ticket(turn, holder)
+        self._queues[turn].append(ticket)
+        return ticket
+
+    def leave(self, ticket: Ticket) -> None:
+        """Take a call out of the queue that will not be made."""
+        self._queues[ticket.turn].remove(ticket)
+
+    def waiting(self, turn: Turn) -> int:
+        """Count the queue of one kind."""
+        return len(self._queues[turn])
+
+    def head(self, now: float) -> Ticket | None:
+        """Give the call that goes next; None when there is none, or when it waits for others to end."""
+        if self.cap is not None and self.in_flight >= self.cap.limit(now):
+            return None
+        ticket = next((queue[0] for queue in self._queues if queue), None)
+        if ticket is not None and ticket.turn is Turn.NEW_SLOT and self._slots_are_enough(now):
+            return None
+        return ticket
+
+    def wake_at(self, now: float) -> float:
+        """Give the time at which the next call may go; infinite when only the end of another can bring it."""
+        return math.inf if self.head(now) is None else self.pacer.next_at
+
+    def next_turn(self, now: float) -> Ticket | None:
+        """Let the next call go, if it may by now."""
+        ticket = None if now < self.pacer.next_at else self.head(now)
+        if ticket is None:
+            return None
+        self._queues[ticket.turn].popleft()
+        ticket.sent = self.pacer.send(now)
+        self.in_flight += 1
+        ticket.in_flight = self.in_flight
+        if ticket.turn is not Turn.ANY:
+            self._slots[ticket.holder] = now
+        elif ticket.holder in self._slots:
+            self._slot_seconds += 0.02 * (now - self._slots.pop(ticket.holder) - self._slot_seconds)
+        return ticket
+
+    def drop_slot(self, holder: Hashable) -> None:
+        """Take note that an item's slot, if it has one, will not be used."""
+        self._slots.pop(holder, None)
+
+    def was_answered(self, ticket: Ticket) -> None:
+        """Take note that a call is over, and was not throttled."""
+        self.in_flight -= 1
+        if self.cap is not None:
+            self.cap.was_admitted(ticket.in_flight)
+
+    def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> bool:
+        """Take note of a 429: everybody pauses for so long; give whether the rate was learned anew."""
+        self.in_flight -= 1
+        if ticket.turn is not Turn.ANY:
+            self.drop_slot(ticket.holder)
+        if ticket.sent is None or (self.cap is not None and self.cap.was_refused(ticket.in_flight, now)):
+            self.pacer.pause(now, pause_seconds)
+            return False
+        return self.pacer.throttled(ticket.sent, now, pause_seconds)
+
+    def _slots_are_enough(self, now: float) -> bool:
+        enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
+        if len(self._slots) < enough:
+            return False
+        oldest = next(iter(self._slots))
+        if now - self._slots[oldest] > _LOST_SECONDS:  # whoever held it is gone without a word
+            del self._slots[oldest]
+        return True
