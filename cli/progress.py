@@ -11,6 +11,7 @@ from rich.table import Column
 
 from cli.screen import COLOURS, size_text
 from proofsweep.bootstrap.runs import desks
+from proofsweep.client.gate import LaneSeen
 from proofsweep.usecases.desk import Desk
 
 _LIVE_SECONDS = 0.25
@@ -61,7 +62,9 @@ def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: fl
         return
     done = desk.tally.rows.total()
     stopping = "stopping · " if desk.stop.reason is not None else ""
-    pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.tally.audio_bytes)}"
+    pace = (
+        f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.tally.audio_bytes)}{lane_text(desk.partner.lane)}"
+    )
     progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(desk))
 
 
@@ -88,7 +91,14 @@ def _plain_line(desk: Desk, items: int, finished_before: int, seconds: float) ->
     left = items - finished_before - done
     counts = ", ".join(f"{count:,} {word}" for word, count in _counts(desk))
     remaining = f", about {left / rate:,.0f} s left" if rate else ""
-    return f"{finished_before + done:,} of {items:,} rows ({counts}), {rate:,.1f} files/s{remaining}"
+    pace = f"{rate:,.1f} files/s{remaining}{lane_text(desk.partner.lane)}"
+    return f"{finished_before + done:,} of {items:,} rows ({counts}), {pace}"
+
+
+def lane_text(lane: LaneSeen) -> str:
+    """Say what holds the work back, once that is known."""
+    rate = "" if lane.rate is None else f" · lane {lane.rate:,.1f} calls/s"
+    return rate if lane.most is None else f" · at most {lane.most:,} calls at once"
 
 
 def _desk() -> Desk | None:

@@ -105,4 +105,6 @@ def _print_legs(out: Console, run: RunSeen) -> None:
         began = str(leg.counts.get("started_at") or "")[:19]
         rows = sum(count for word in COLOURS if isinstance(count := leg.counts.get(word), int))
         ended = f" {counted(rows, 'row')}, ended by {leg.ended_by}" if leg.ended_by else "not ended"
-        out.print(f"  leg {leg.leg}: {began}{ended}")
+        rate = leg.counts.get("rate_learned")
+        lane = f", the service lets {rate:,.1f} calls/s through" if isinstance(rate, float) else ""
+        out.print(f"  leg {leg.leg}: {began}{ended}{lane}", soft_wrap=True)

@@ -15,6 +15,7 @@ class Event(StrEnum):
     LEG_CLOSED = "leg_closed"
     LEG_TAKEN_OVER = "leg_taken_over"
     SHARD_PUBLISHED = "shard_published"
+    LANE_LEARNED = "lane_learned"
     STOP_ASKED = "stop_asked"
 
 

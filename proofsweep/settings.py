@@ -111,9 +111,12 @@ class ResultsSettings(Section):
 
 
 class PaceSettings(Section):
-    """How hard to work: `workers` is the most items in flight."""
+    """How hard to work: most items in flight, and how the service's rate is learned (docs/rate-control.md)."""
 
-    workers: Annotated[int, Field(ge=1, le=512)] = 16
+    workers: Annotated[int, Field(ge=1, le=512)] = 128
+    first_rate: Annotated[float, Field(gt=0)] = 6.0
+    remember_days: Annotated[float, Field(ge=0)] = 7.0
+    detect_cap: bool = True
     longest_pause_seconds: Seconds = 120.0
 
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pydantic import SecretStr
 
@@ -13,20 +13,26 @@ from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.batch.preflight import SizeLimits
 from proofsweep.batch.unrecorded import Arrival, Figure
 from proofsweep.client.breaker import Breaker
+from proofsweep.client.cap import Cap
 from proofsweep.client.conversation import Conversation, Line
 from proofsweep.client.gate import Gate
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
+from proofsweep.client.lane import Lane
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.partner import Partner
+from proofsweep.client.patience import Patience
 from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.errors import ConfigError
+from proofsweep.logs import Event, log
 from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.storage.files import Files
 from proofsweep.storage.key_bindings import check_key
+from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.examine_service import ServiceSeen, examine_service, refuse_without_quota
+from proofsweep.usecases.last_rate import last_rate
 from proofsweep.usecases.source_watch import SourceWatch
 
 ReadBlock = Callable[[str], str]
@@ -90,6 +96,13 @@ class Engine:
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.partner.talk.line.transport.close()
 
+    def remember_rate(self, results: Results) -> None:
+        """Begin with the rate that the lane had in an earlier leg, if that is not too long ago."""
+        since = utc_now() - timedelta(days=self.settings.pace.remember_days)
+        rate = last_rate(results, self.settings.service.base_url, self.key_fingerprint, since)
+        if rate is not None:
+            self.partner.talk.line.gate.remember(rate)
+
     @property
     def key_fingerprint(self) -> str:
         """Tell the key in use from others."""
@@ -139,9 +152,7 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     line = Line(
         base_url=settings.service.base_url,
         transport=Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump())),
-        gate=Gate(
-            Pacer(settings.pace.longest_pause_seconds), Breaker(retry.breaker_failures, retry.breaker_seconds), stop
-        ),
+        gate=_gate(settings, stop),
         key=CurrentKey(_own_key(settings, read_block)),
         policy=RetryPolicy(
             attempts=retry.attempts,
@@ -158,6 +169,17 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
         sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),
         workers=ThreadPoolExecutor(settings.pace.workers, thread_name_prefix="verify"),
         aside=aside,
+    )
+
+
+def _gate(settings: Settings, stop: StopSwitch) -> Gate:
+    pace, retry = settings.pace, settings.retry
+    return Gate(
+        Lane(Pacer(first_rate=pace.first_rate), Cap() if pace.detect_cap else None),
+        Breaker(retry.breaker_failures, retry.breaker_seconds),
+        stop,
+        Patience(pace.longest_pause_seconds),
+        tell=lambda seen: log(Event.LANE_LEARNED, rate=seen.rate, most_at_once=seen.most, why=seen.why),
     )
 
 

@@ -189,6 +189,7 @@ def held_leg(
     bounds = bounds or bounds_for(settings)
     canaries, seen = canaries_for(settings), engine.examined(bounds.reserve)
     bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
+    engine.remember_rate(results)
     facts = leg_facts(seen, engine.key_fingerprint, flow_run_id)
     leg = open_leg(results, plan, utc_now, facts, engine.arrival())
     dedupe = settings.catalog.dedupe if dedupe is None else dedupe

@@ -13,6 +13,7 @@ from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.batch.ledger import reset_clause
 from proofsweep.client.gate import Gate
 from proofsweep.client.keys import CurrentKey
+from proofsweep.client.lane import Ticket
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
 from proofsweep.client.transport import Transport
@@ -50,6 +51,8 @@ class Conversation:
     _attempts: Counter[Call] = field(default_factory=Counter)
     _failures: Counter[Call] = field(default_factory=Counter)
     _fresh_slots: Counter[Call] = field(default_factory=Counter)
+    _holder: object = field(default_factory=object)
+    _ticket: Ticket | None = None
 
     def ask(self, request: Request) -> Reply:
         """Make a call until it is answered with a 2xx that can be read.
@@ -59,22 +62,31 @@ class Conversation:
             SlotSpent: only a fresh slot can help.
             RunMustStop: nothing more can be asked in this leg.
         """
-        while True:
-            if request.call.is_keyed:
-                self.line.gate.wait_turn()
-            key = self.line.key.get()
-            reply = self._exchange(request, key)
-            if reply.exchange.is_success:
-                self._failures[request.call] = 0
-                return reply
-            self._obey(reply.exchange, key)
+        try:
+            while True:
+                self._ticket = self._take_turn(request.call)
+                key = self.line.key.get()
+                reply = self._exchange(request, key)
+                if reply.exchange.is_success:
+                    self._failures[request.call] = 0
+                    return reply
+                self._obey(reply.exchange, key)
+        except BaseException:
+            self.line.gate.drop(self._holder, self._ticket)
+            raise
+
+    def _take_turn(self, call: Call) -> Ticket | None:
+        """Wait for a turn in the lane that keyed calls share; rotation has one of its own (contract, Endpoints 3)."""
+        if not call.is_keyed or call is Call.ROTATE:
+            return None
+        return self.line.gate.wait_turn(call, self._holder, is_retry=self._attempts[call] > 0)
 
     def _exchange(self, request: Request, key: SecretStr) -> Reply:
         self._attempts[request.call] += 1
         sent_key = key if request.call.is_keyed else None
         reply = self.line.transport.send(request, attempt=self._attempts[request.call], key=sent_key)
         self.record(reply.exchange)
-        self.line.gate.learn(reply.exchange)
+        self.line.gate.learn(reply.exchange, self._ticket)
         return reply
 
     def _obey(self, exchange: Exchange, key: SecretStr) -> None:
@@ -106,7 +118,7 @@ class Conversation:
         is_long = wait_seconds > _LONG_PAUSE_SECONDS
         if exchange.is_throttled and (is_long or exchange.headers.rate_remaining == 0):
             self._stop_if_exhausted(exchange, exchange.ended_at - (timedelta() if is_long else _ANSWER_HOLDS))
-        self.line.gate.pause_all(exchange.call, wait_seconds)
+        self.line.gate.pause_all(exchange, self._ticket, wait_seconds)
         self.line.gate.stop.rest(wait_seconds)
 
     def _stop_if_exhausted(self, exchange: Exchange, since: datetime) -> None:

@@ -1,20 +1,46 @@
 """The door that every call goes through: it makes callers wait, and it ends the leg when waiting is in vain."""
 
+import math
+import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.breaker import Breaker
-from proofsweep.client.pacer import Pacer
+from proofsweep.client.lane import Lane, Ticket, Turn
+from proofsweep.client.pacer import Lesson
+from proofsweep.client.patience import Patience
 from proofsweep.client.question import Question
 from proofsweep.client.retry import is_spent_slot, is_transient
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop
 
+_SEATS = 8
+_LOOK_SECONDS = 0.5
+_DRAIN_SECONDS = 2.0
+_JITTER = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSeen:
+    """What is known of the lane.
+
+    Attributes:
+        rate: calls per second that it lets through; None until it has throttled.
+        most: the most calls at once; None where no such cap was seen.
+        why: what the last 429 taught.
+    """
+
+    rate: float | None
+    most: int | None
+    why: Lesson | None
+
 
 class Gate:
-    """Thread-safe front of pacer and breaker; `clock` gives monotonic seconds.
+    """Thread-safe front of lane, breaker and patience; `clock` gives monotonic seconds.
 
     Attributes:
         stop: the leg's switch.
@@ -22,58 +48,170 @@ class Gate:
     """
 
     def __init__(
-        self, pacer: Pacer, breaker: Breaker, stop: StopSwitch, clock: Callable[[], float] = time.monotonic
+        self,
+        lane: Lane,
+        breaker: Breaker,
+        stop: StopSwitch,
+        patience: Patience | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        tell: Callable[[LaneSeen], None] = lambda _seen: None,
     ) -> None:
+        """Take what it fronts; `tell` is told when the lane turns out to be another than was thought."""
         self.stop = stop
-        self._pacer = pacer
-        self._breaker = breaker
-        self._clock = clock
-        self._lock = threading.Lock()
         self.question = Question()
+        self._lane = lane
+        self._breaker = breaker
+        self._patience = patience or Patience()
+        self._clock = clock
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._waiting: dict[Ticket, threading.Condition] = {}
+        self._seats = threading.Semaphore(_SEATS)
+        self._own = threading.local()
 
-    def wait_turn(self) -> None:
-        """Come back when a call may go; a call that need not wait goes also while the leg ends, to finish work in hand.
+    @contextmanager
+    def seat(self) -> Iterator[None]:
+        """Hold back all but a few of those who will ask for a new slot, so that items begin only as they are needed.
+
+        The seat is left with the slot's turn, or with the work inside.
+        """
+        self._seats.acquire()
+        self._own.has_seat = True
+        try:
+            yield
+        finally:
+            self._leave_seat()
+
+    def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False) -> Ticket:
+        """Come back when the call may go.
+
+        While the leg ends, no slot is asked for; other calls go if they need not wait for a pause to end, to finish
+        work in hand.
 
         Raises:
-            RunMustStop: the leg ends, and the call would have had to wait.
+            RunMustStop: the leg ends, and the call is not made.
         """
-        while (wait := self._wait_seconds()) > 0:
-            self.stop.rest(wait)
-
-    def pause_all(self, call: Call, wait_seconds: float) -> None:
-        """Hold everybody back for so long; ends the leg when no such call was let through for too long."""
         with self._lock:
-            now = self._clock()
-            self._pacer.was_throttled(call, now, wait_seconds)
-            hopeless = self._pacer.is_hopeless(call, now)
-        if hopeless:
+            ticket = self._lane.enter(_turn_of(call, is_retry=is_retry), holder)
+            turn_came = self._waiting[ticket] = threading.Condition(self._lock)
+            try:
+                while not self._has_turn(ticket):
+                    self._check_stop(ticket)
+                    turn_came.wait(self._nap_seconds(ticket))
+            finally:
+                del self._waiting[ticket]
+                if ticket.sent is None:
+                    self._lane.leave(ticket)
+                self._serve()
+        if ticket.turn is Turn.NEW_SLOT:
+            self._leave_seat()
+        return ticket
+
+    def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
+        """Hold everybody back for so long; ends the leg when no such call was let through for too long.
+
+        Only a throttle of the lane that all share teaches its rate: not an outage, and not the question for the
+        headroom, which may have a lane of its own.
+        """
+        teaches = exchange.is_throttled and exchange.call is not Call.USAGE
+        with self._lock:
+            now, before = self._clock(), self._seen()
+            pause_seconds = wait_seconds * (1 + _JITTER * random.random())  # noqa: S311 - spreads, guards nothing
+            if ticket is not None and teaches:
+                self._lane.was_throttled(ticket, now, pause_seconds)
+            else:
+                self._lane.pacer.pause(now, pause_seconds)
+            seen, is_hopeless = self._seen(), self._patience.is_spent(exchange.call, now, wait_seconds)
+        if seen.most != before.most or (seen.rate != before.rate and seen.why is not Lesson.THE_SAME):
+            self._tell(seen)
+        if is_hopeless:
             self.stop.pull(
                 RunMustStop("The service asks for a longer wait than a run should make.", ended_by="breaker")
             )
 
-    def learn(self, exchange: Exchange) -> None:
-        """Take note of an exchange; ends the leg when its call fails for everyone."""
+    def learn(self, exchange: Exchange, ticket: Ticket | None = None) -> None:
+        """Take note of an exchange; ends the leg when its call fails for everyone. What throttles is told later."""
         with self._lock:
+            if ticket is not None and not exchange.is_throttled:
+                self._lane.was_answered(ticket)
             tripped = self._note(exchange)
+            self._serve()
         if tripped:
             self.stop.pull(RunMustStop(_storm(exchange), ended_by="breaker"))
+
+    def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
+        """Take note that a call came to nothing, and that the slot, if there is one, will not be used."""
+        with self._lock:
+            self._lane.drop(holder, ticket)
+            self._serve()
 
     def others_fail_too(self, exchange: Exchange, own_failures: int) -> bool:
         """Say whether this failure is everybody's, so that the item must not be blamed for it."""
         with self._lock:
             return self._breaker.others_fail_too(exchange.call, own_failures)
 
+    def remember(self, rate: float) -> None:
+        """Begin with a rate that the lane had before, unless it is known better by now."""
+        with self._lock:
+            self._lane.remember(rate)
+
+    def seen(self) -> LaneSeen:
+        """Say what is known of the lane."""
+        with self._lock:
+            return self._seen()
+
+    def _seen(self) -> LaneSeen:
+        pacer, most = self._lane.pacer, self._lane.most_at_once
+        return LaneSeen(pacer.learned_rate, int(most) if most < math.inf else None, pacer.lesson)
+
     def _note(self, exchange: Exchange) -> bool:
         if is_transient(exchange) or is_spent_slot(exchange):
             return self._breaker.failed(exchange.call, self._clock())
         self._breaker.succeeded(exchange.call)
         if exchange.call.is_keyed and not exchange.is_throttled:
-            self._pacer.was_admitted(exchange.call)
+            self._patience.renew(exchange.call)
         return False
 
-    def _wait_seconds(self) -> float:
-        with self._lock:
-            return self._pacer.wait_seconds(self._clock())
+    def _has_turn(self, ticket: Ticket) -> bool:
+        self._serve()
+        return ticket.sent is not None
+
+    def _serve(self) -> None:
+        """Let go who may, and wake whoever is next, to wait for the very moment."""
+        now = self._clock()
+        while (ticket := self._lane.next_turn(now)) is not None:
+            self._wake(ticket)
+        first = self._lane.first()
+        if first is not None:
+            self._wake(first)
+
+    def _wake(self, ticket: Ticket) -> None:
+        if ticket in self._waiting:
+            self._waiting[ticket].notify()
+
+    def _nap_seconds(self, ticket: Ticket) -> float | None:
+        """Only the first in the queue looks at the clock and at the switch; it wakes the next when it goes."""
+        if ticket is not self._lane.first():
+            return None
+        now = self._clock()
+        return min(_LOOK_SECONDS, max(0.0, self._lane.wake_at(now) - now))
+
+    def _check_stop(self, ticket: Ticket) -> None:
+        wait_seconds = self._lane.pacer.next_at - self._clock()
+        if ticket.turn is not Turn.ANY or wait_seconds > _DRAIN_SECONDS:
+            self.stop.check()
+
+    def _leave_seat(self) -> None:
+        if getattr(self._own, "has_seat", False):
+            self._own.has_seat = False
+            self._seats.release()
+
+
+def _turn_of(call: Call, *, is_retry: bool) -> Turn:
+    if call is not Call.UPLOADS:
+        return Turn.ANY
+    return Turn.RETRIED_SLOT if is_retry else Turn.NEW_SLOT
 
 
 def _storm(exchange: Exchange) -> str:

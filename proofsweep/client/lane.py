@@ -34,12 +34,14 @@ class Ticket:
         holder: the item that it is for; a slot belongs to the item that asked for it.
         sent: None while it waits.
         in_flight: calls on their way when it went, itself included.
+        is_over: what became of it is known.
     """
 
     turn: Turn
     holder: Hashable
     sent: Sent | None = None
     in_flight: int = 0
+    is_over: bool = False
 
 
 class Lane:
@@ -72,11 +74,20 @@ class Lane:
         """Count the queue of one kind."""
         return len(self._queues[turn])
 
+    @property
+    def most_at_once(self) -> float:
+        """The most calls that the lane takes at once; infinite where no such cap was seen."""
+        return math.inf if self.cap is None else self.cap.most
+
+    def first(self) -> Ticket | None:
+        """Give the most urgent call of the queue, whether it may go or not."""
+        return next((queue[0] for queue in self._queues if queue), None)
+
     def head(self, now: float) -> Ticket | None:
         """Give the call that goes next; None when there is none, or when it waits for others to end."""
         if self.cap is not None and self.in_flight >= self.cap.limit(now):
             return None
-        ticket = next((queue[0] for queue in self._queues if queue), None)
+        ticket = self.first()
         if ticket is not None and ticket.turn is Turn.NEW_SLOT and self._slots_are_enough(now):
             return None
         return ticket
@@ -100,25 +111,34 @@ class Lane:
             self._slot_seconds += 0.02 * (now - self._slots.pop(ticket.holder) - self._slot_seconds)
         return ticket
 
-    def drop_slot(self, holder: Hashable) -> None:
-        """Take note that an item's slot, if it has one, will not be used."""
-        self._slots.pop(holder, None)
-
     def was_answered(self, ticket: Ticket) -> None:
         """Take note that a call is over, and was not throttled."""
-        self.in_flight -= 1
+        self._close(ticket)
         if self.cap is not None:
             self.cap.was_admitted(ticket.in_flight)
 
-    def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> bool:
-        """Take note of a 429: everybody pauses for so long; give whether the rate was learned anew."""
-        self.in_flight -= 1
-        if ticket.turn is not Turn.ANY:
-            self.drop_slot(ticket.holder)
+    def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
+        """Take note of a 429, and let everybody pause for so long."""
+        self.drop(ticket.holder if ticket.turn is not Turn.ANY else None, ticket)
         if ticket.sent is None or (self.cap is not None and self.cap.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
-            return False
-        return self.pacer.throttled(ticket.sent, now, pause_seconds)
+        else:
+            self.pacer.throttled(ticket.sent, now, pause_seconds)
+
+    def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
+        """Take note that a call is over, whatever came of it, and that the holder has no slot, or will not use it."""
+        self._slots.pop(holder, None)
+        if ticket is not None:
+            self._close(ticket)
+
+    def remember(self, rate: float) -> None:
+        """Begin with a rate that the lane had before, unless it is known better by now."""
+        if self.pacer.learned_rate is None:
+            self.pacer = Pacer(rate)
+
+    def _close(self, ticket: Ticket) -> None:
+        self.in_flight -= not ticket.is_over
+        ticket.is_over = True
 
     def _slots_are_enough(self, now: float) -> bool:
         enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds

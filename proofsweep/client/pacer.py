@@ -11,6 +11,7 @@ lane has widened, and the pace grows until it does.
 import math
 from collections import deque
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 
 from proofsweep.client.bucket import Bucket, Cycle, fit
@@ -28,6 +29,15 @@ _CYCLES = 5
 _MOST_MARKS = 96
 
 
+class Lesson(StrEnum):
+    """What a 429 taught of the lane."""
+
+    FOUND = "found"
+    THE_SAME = "the same"
+    NARROWER = "narrower"
+    WIDER = "wider"
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
     """A call that has gone: when, in seconds of a monotonic clock, and as which one since the last 429."""
@@ -42,13 +52,15 @@ class Pacer:
     Attributes:
         pace: calls per second that may go now.
         bucket: what the lane seems to be.
-        is_searching: no 429 has come yet, so that nothing is known of the lane.
+        learned_rate: calls per second that the lane was seen to let through, now or last time; None until a 429 came.
+        lesson: what the last 429 taught.
     """
 
-    def __init__(self, known_rate: float | None = None) -> None:
-        """Begin with the rate that the lane had last time, a little below it; without one, search for it."""
-        self.is_searching = known_rate is None
-        self.pace = FIRST_RATE if known_rate is None else 0.95 * known_rate
+    def __init__(self, known_rate: float | None = None, first_rate: float = FIRST_RATE) -> None:
+        """Begin a little below the rate that the lane had last time; without one, search for it from the first rate."""
+        self.learned_rate = known_rate
+        self.lesson: Lesson | None = None
+        self.pace = first_rate if known_rate is None else 0.95 * known_rate
         self.bucket = Bucket(self.pace, max(1.0, self.pace))
         self._cycles: deque[Cycle] = deque(maxlen=_CYCLES)
         self._settled = 0 if known_rate is None else 3
@@ -56,12 +68,10 @@ class Pacer:
         self._caution = 0.0
         self._pause_seconds = 1.0
         self._stopped_at = self._opens_at = self._next_at = -math.inf
-        self._begin(None)
-
-    @property
-    def rate(self) -> float:
-        """Calls per second that the lane is thought to let through."""
-        return self.pace if self.is_searching else self.bucket.rate
+        self._last: Sent | None = None
+        self._marks: list[Sent] = []
+        self._marked_pace = self._held_seconds = 0.0
+        self._credit = self._level = self.bucket.burst
 
     @property
     def next_at(self) -> float:
@@ -85,41 +95,40 @@ class Pacer:
         """Hold everybody back for so long, and learn nothing of it."""
         self._opens_at = max(self._opens_at, now + pause_seconds)
 
-    def throttled(self, sent: Sent, now: float, pause_seconds: float) -> bool:
-        """Take note of a 429 to a call, and pause; give whether it taught anything.
+    def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
+        """Take note of a 429 to a call, and pause.
 
         Calls that were on their way already when the first 429 came are of the same volley: only the pause heeds them.
         """
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
-            return False
+            return
         self._learn(sent)
         self._stopped_at = now
         self._pause_seconds = now + pause_seconds - sent.at
         self.pace = self.bucket.rate
         self._begin(sent)
-        return True
 
-    def _begin(self, emptied: Sent | None) -> None:
-        """Begin a cycle: with the call that found the bucket empty, or with a bucket that is full."""
-        self._begins_full = emptied is None
-        self._last = None if emptied is None else Sent(emptied.at, 0)
-        self._marks: list[Sent] = []
-        self._marked_pace = 0.0
-        self._held_seconds = 0.0
-        gained = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
-        self._credit = self.bucket.burst if emptied is None else gained
-        self._level = self._credit if emptied is None else 0.0
+    @property
+    def _is_searching(self) -> bool:
+        return self.learned_rate is None
+
+    def _begin(self, emptied: Sent) -> None:
+        """Begin a cycle with the call that found the bucket empty."""
+        self._last = Sent(emptied.at, 0)
+        self._marks = []
+        self._marked_pace = self._held_seconds = self._level = 0.0
+        self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
 
     def _course(self, elapsed: float) -> float:
         """Give the pace for now; `elapsed` seconds have passed since it was last asked for."""
-        if self.is_searching:
-            return self.pace * 2.0 ** (elapsed / _DOUBLING_SECONDS)
+        if self._is_searching:
+            return self.pace * math.exp2(elapsed / _DOUBLING_SECONDS)
         rate, quiet = self.bucket.rate, self._quiet_seconds()
         overdue = self._held_seconds - quiet
         if overdue > 0:
             doublings = min(30.0, overdue / max(_DOUBLING_SECONDS, 10 / rate))
-            return self._spending() * (1 + 0.02 * 2.0**doublings)
+            return self._spending() * (1 + 0.02 * math.exp2(doublings))
         if self._level > self._credit / 2 + 1:
             return rate * (1 + _CATCHING_UP - self._caution)
         careful = rate * (1 - self._caution)
@@ -135,7 +144,7 @@ class Pacer:
         full = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / rate))
         if rate < 0.7 * self._widest:
             full = max(10.0, full / 3)
-        return min(full, _FIRST_QUIET_SECONDS * 2.0 ** min(self._settled, 10))
+        return min(full, _FIRST_QUIET_SECONDS * math.exp2(min(self._settled, 10)))
 
     def _mark(self, last: Sent, now: float, was_held_back: bool) -> None:
         """Keep where the pace changed, so that a cycle can be told in a few stretches."""
@@ -153,7 +162,7 @@ class Pacer:
         """See what the cycle tells that this 429 ends, and whether the lane is still the one that it was."""
         cycle, before = self._cycle_until(refused), self.bucket
         was_early = self._held_seconds < self._quiet_seconds() / 2
-        is_narrower = not self.is_searching and self._level > 0.3 * cycle.calls + 2
+        is_narrower = not self._is_searching and self._level > 0.3 * cycle.calls + 2
         is_wider = False
         if cycle.calls:
             is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.doubt
@@ -163,9 +172,10 @@ class Pacer:
             self.bucket = fit(self._cycles, self._likely_burst(was_early and cycle.calls > _CYCLES))
         elif is_narrower:
             self.bucket = Bucket(before.rate / 2, before.burst)
-        self._settle(is_new=is_narrower or self.is_searching, is_wider=is_wider, was_early=was_early)
+        self._settle(is_new=is_narrower or self._is_searching, is_wider=is_wider, was_early=was_early)
         self._widest = max(0.98 * self._widest, self.bucket.rate)
-        self.is_searching = False
+        self.lesson = _lesson(is_first=self._is_searching, is_narrower=is_narrower, is_wider=is_wider)
+        self.learned_rate = self.bucket.rate
 
     def _settle(self, *, is_new: bool, is_wider: bool, was_early: bool) -> None:
         """Grow calm while cycles go as they should, and cautious where they end early: others may use the lane too."""
@@ -178,7 +188,7 @@ class Pacer:
     def _likely_burst(self, was_early: bool) -> float:
         """Guess a size for the bucket: what it seemed, but smaller if it had more to give, and larger if less."""
         burst, rate = self.bucket.burst, self.bucket.rate
-        if self.is_searching:
+        if self._is_searching:
             return self.pace / 4
         if self.pace > 1.07 * self._spending():
             return min(burst, max(0.85 * burst, 0.3 * rate))
@@ -188,4 +198,10 @@ class Pacer:
         marks = [mark for mark in self._marks if mark.at < refused.at]
         marks.append(Sent(refused.at, max(0, refused.number - 1)))
         stretches = [(after.at - before.at, after.number - before.number) for before, after in pairwise(marks)]
-        return Cycle(stretches=[each for each in stretches if any(each)], begins_full=self._begins_full)
+        return Cycle(stretches=[each for each in stretches if any(each)], begins_full=self._stopped_at == -math.inf)
+
+
+def _lesson(*, is_first: bool, is_narrower: bool, is_wider: bool) -> Lesson:
+    if is_first:
+        return Lesson.FOUND
+    return Lesson.NARROWER if is_narrower else Lesson.WIDER if is_wider else Lesson.THE_SAME

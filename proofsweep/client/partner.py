@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import BinaryIO, TypeVar
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.batch.outcomes import Answer
 from proofsweep.client.conversation import Conversation, usage_request
+from proofsweep.client.gate import LaneSeen
 from proofsweep.client.messages import Destination, Reply, Request
 from proofsweep.client.slots import AudioBody, slot_request
 from proofsweep.contract.headers import AnswerHeaders
@@ -53,6 +55,15 @@ class Partner:
     def in_new_conversation(self, record: Callable[[Exchange], None]) -> "Partner":
         """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
         return Partner(sidecar_field=self.sidecar_field, talk=Conversation(self.talk.line, record))
+
+    def seat(self) -> AbstractContextManager[None]:
+        """Hold back all but a few of those who will ask for a new slot."""
+        return self.talk.line.gate.seat()
+
+    @property
+    def lane(self) -> LaneSeen:
+        """What is known of the lane that all calls share."""
+        return self.talk.line.gate.seen()
 
     def with_attempts(self, attempts: int) -> "Partner":
         """Give the same partner with another patience; its exchanges go where they went."""

@@ -18,6 +18,7 @@ from proofsweep.client.breaker import Breaker
 from proofsweep.client.conversation import Conversation, Line
 from proofsweep.client.gate import Gate
 from proofsweep.client.keys import CurrentKey, key_file
+from proofsweep.client.lane import Lane
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.partner import Partner
 from proofsweep.client.retry import RetryPolicy
@@ -190,7 +191,7 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
         line = Line(
             base_url=base_url or f"{api.url}/v1",
             transport=transport,
-            gate=Gate(Pacer(), breaker or Breaker(), stop),
+            gate=Gate(Lane(Pacer(first_rate=1e4)), breaker or Breaker(), stop),
             key=CurrentKey(key_file(key_path)),
             policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),
             record_aside=aside.append,

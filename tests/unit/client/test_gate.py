@@ -1,48 +1,57 @@
 """Every keyed call goes through one door, which ends the leg when waiting is in vain."""
 
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
 
 from proofsweep.batch.exchanges import Call, Exchange, Failure
 from proofsweep.client.breaker import Breaker
-from proofsweep.client.gate import Gate
-from proofsweep.client.pacer import Pacer
+from proofsweep.client.gate import Gate, LaneSeen
+from proofsweep.client.lane import Lane, Ticket
+from proofsweep.client.pacer import Lesson, Pacer
+from proofsweep.client.patience import Patience
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.errors import RunMustStop
 
 
-class Rests(StopSwitch):
-    """A switch that passes the time instead of waiting."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = 0.0
-        self.rests: list[float] = []
-
-    def rest(self, seconds: float) -> None:
-        """Take note of a wait, and let it pass at once."""
-        self.check()
-        self.now += seconds
-        self.rests.append(seconds)
-
-
-@dataclass(slots=True)
+@dataclass
 class Door:
-    """A gate with its switch, and with a clock that only waiting moves."""
+    """A gate whose clock runs as usual and can be put forward."""
 
-    gate: Gate
-    stop: Rests
+    pacer: Pacer = field(default_factory=lambda: Pacer(first_rate=1e6))
+    stop: StopSwitch = field(default_factory=StopSwitch)
+    told: list[LaneSeen] = field(default_factory=list)
+    ahead_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.gate = Gate(
+            Lane(self.pacer),
+            Breaker(threshold=2, patience_seconds=20.0),
+            self.stop,
+            Patience(120.0),
+            clock=self.now,
+            tell=self.told.append,
+        )
+
+    def now(self) -> float:
+        """Give the time."""
+        return time.monotonic() + self.ahead_seconds
+
+    def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
+        """Let a call be answered with 429."""
+        self.gate.learn(exchange(call, 429), ticket)
+        self.gate.pause_all(exchange(call, 429), ticket, wait_seconds)
 
 
 @pytest.fixture
 def door() -> Door:
     """Give a gate whose breaker trips at the second failure, 20 s after the first."""
-    stop = Rests()
-    gate = Gate(Pacer(120.0), Breaker(threshold=2, patience_seconds=20.0), stop, clock=lambda: stop.now)
-    return Door(gate, stop)
+    return Door()
 
 
 def exchange(call: Call, status: int | None = None, failure: Failure | None = None) -> Exchange:
@@ -58,34 +67,157 @@ def exchange(call: Call, status: int | None = None, failure: Failure | None = No
     )
 
 
-def test_a_pause_holds_everybody_back_once(door: Door) -> None:
-    """Who comes through the door during a pause waits for what is left of it."""
-    door.gate.pause_all(Call.VERIFY, 30.0)
-    door.stop.now = 10.0
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    """Let something be done beside the test."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
 
-    door.gate.wait_turn()
-    door.gate.wait_turn()
 
-    assert door.stop.rests == [20.0]
+def test_a_pause_holds_everybody_back(door: Door) -> None:
+    """Who comes to the door during a pause goes when it is over, up to a tenth later."""
+    door.throttle(Call.VERIFY, 0.3)
+    began = time.monotonic()
+
+    door.gate.wait_turn(Call.UPLOADS, "a")
+    door.gate.wait_turn(Call.VERIFY, "b")
+
+    assert time.monotonic() - began > 0.29
+
+
+def test_verify_calls_go_first_when_the_door_opens(door: Door) -> None:
+    """Whoever waited longer for a new slot still comes after them."""
+    door.throttle(Call.VERIFY, 0.5)
+    order: list[Call] = []
+
+    def come(call: Call) -> None:
+        door.gate.wait_turn(call, object())
+        order.append(call)
+
+    threads = [in_thread(lambda: come(Call.UPLOADS))]
+    while door.gate._lane.first() is None:
+        time.sleep(0.001)
+    threads += [in_thread(lambda: come(Call.VERIFY)) for _ in range(3)]
+    for thread in threads:
+        thread.join(10.0)
+
+    assert order[-1] is Call.UPLOADS
+    assert len(order) == 4
+
+
+def test_many_threads_keep_the_pace(door: Door) -> None:
+    """No turn is given twice, and none is lost."""
+    door.pacer.pace = 400.0
+    door.gate.remember(400.0)
+    turns: list[Ticket] = []
+
+    def work() -> None:
+        for _ in range(10):
+            ticket = door.gate.wait_turn(Call.VERIFY, object())
+            turns.append(ticket)
+            door.gate.learn(exchange(Call.VERIFY, 200), ticket)
+
+    threads = [in_thread(work) for _ in range(20)]
+    for thread in threads:
+        thread.join(20.0)
+
+    assert sorted(ticket.sent.number for ticket in turns if ticket.sent) == list(range(1, 201))
+    times = [ticket.sent.at for ticket in turns if ticket.sent]
+    assert max(times) - min(times) > 200 / 400 * 0.8
+    assert door.gate._lane.in_flight == 0
 
 
 def test_a_pause_that_is_too_long_ends_the_leg(door: Door) -> None:
     """The rows remain for another leg; nobody sleeps for an hour in a process."""
-    door.gate.pause_all(Call.VERIFY, 3_600.0)
+    door.throttle(Call.VERIFY, 3_600.0)
 
     assert door.stop.reason is not None
     assert door.stop.reason.ended_by == "breaker"
     with pytest.raises(RunMustStop):
-        door.gate.wait_turn()
+        door.gate.wait_turn(Call.VERIFY, "a")
 
 
 def test_work_in_hand_may_be_finished_while_the_leg_ends(door: Door) -> None:
-    """A call that need not wait goes: its slot is filled, and its answer only has to be fetched."""
+    """A slot is filled, and its answer only has to be fetched; no slot is asked for any more."""
     door.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
 
-    door.gate.wait_turn()
+    door.gate.wait_turn(Call.VERIFY, "a")
 
-    assert door.stop.rests == []
+    door.throttle(Call.USAGE, 0.2)
+    with pytest.raises(RunMustStop):
+        door.gate.wait_turn(Call.UPLOADS, "b")
+
+
+def test_whoever_waits_hears_of_the_end_at_once(door: Door) -> None:
+    """All of them, though only the first in the queue looks at the switch."""
+    door.throttle(Call.VERIFY, 60.0)
+    ended: list[str] = []
+
+    def come(call: Call) -> None:
+        try:
+            door.gate.wait_turn(call, object())
+        except RunMustStop as reason:
+            ended.append(reason.ended_by)
+
+    threads = [in_thread(lambda call=call: come(call)) for call in [Call.VERIFY] * 5 + [Call.UPLOADS] * 5]
+    door.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+    for thread in threads:
+        thread.join(5.0)
+
+    assert ended == ["cancelled"] * 10
+
+
+def test_items_begin_only_as_turns_come_for_them() -> None:
+    """A lane of one call in minutes does not need a hundred items that wait for their slots."""
+    door = Door(pacer=Pacer(first_rate=0.001))
+    door.gate.wait_turn(Call.UPLOADS, "first")
+    begun: list[int] = []
+
+    def work(number: int) -> None:
+        with door.gate.seat():
+            begun.append(number)
+            door.gate.wait_turn(Call.UPLOADS, number)
+
+    for number in range(30):
+        in_thread(lambda number=number: _until_stopped(lambda: work(number)))
+    deadline = time.monotonic() + 5.0
+    while len(begun) < 8 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.1)
+
+    assert len(begun) == 8
+    door.stop.pull(RunMustStop("The end.", ended_by="cancelled"))
+
+
+def _until_stopped(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except RunMustStop:
+        return
+
+
+def test_a_throttle_teaches_the_rate_and_is_told(door: Door) -> None:
+    """Whoever watches a run learns why it goes slower."""
+    tickets = [door.gate.wait_turn(Call.VERIFY, number) for number in range(30)]
+
+    door.throttle(Call.VERIFY, 0.1, tickets[-1])
+
+    assert [(seen.why, seen.most) for seen in door.told] == [(Lesson.FOUND, None)]
+    assert door.gate.seen() == door.told[-1]
+    assert door.gate.seen().rate is not None
+
+
+@pytest.mark.parametrize("call", [Call.USAGE, Call.VERIFY])
+def test_what_is_no_throttle_of_the_shared_lane_teaches_nothing(door: Door, call: Call) -> None:
+    """Neither the question for the headroom nor an outage that asks for time."""
+    ticket = door.gate.wait_turn(call, "a")
+    answer = exchange(call, 429 if call is Call.USAGE else 503)
+
+    door.gate.learn(answer, ticket)
+    door.gate.pause_all(answer, ticket, 0.1)
+
+    assert door.gate.seen().rate is None
+    assert door.told == []
 
 
 @pytest.mark.parametrize(
@@ -100,7 +232,7 @@ def test_work_in_hand_may_be_finished_while_the_leg_ends(door: Door) -> None:
 def test_failures_in_a_row_end_the_leg(door: Door, outage: Exchange) -> None:
     """A call that fails for everyone, the storage target's included, means that nobody is there."""
     door.gate.learn(outage)
-    door.stop.now = 20.0
+    door.ahead_seconds = 20.0
     door.gate.learn(outage)
 
     assert door.stop.reason is not None
@@ -111,7 +243,7 @@ def test_audio_that_slots_refuse_is_not_everybodys_trouble(door: Door) -> None:
     """A row of files that are too large for their slots says nothing of the service."""
     for _ in range(20):
         door.gate.learn(exchange(Call.SLOT, 413))
-        door.stop.now += 10.0
+        door.ahead_seconds += 10.0
 
     assert door.stop.reason is None
 
@@ -120,7 +252,7 @@ def test_audio_that_slots_refuse_is_not_everybodys_trouble(door: Door) -> None:
 def test_an_answer_of_any_kind_shows_that_somebody_is_there(door: Door, status: int) -> None:
     """A refusal of one item, or a throttle, is no outage."""
     door.gate.learn(exchange(Call.VERIFY, 500))
-    door.stop.now = 20.0
+    door.ahead_seconds = 20.0
     door.gate.learn(exchange(Call.VERIFY, status))
     door.gate.learn(exchange(Call.VERIFY, 500))
 
@@ -129,22 +261,21 @@ def test_an_answer_of_any_kind_shows_that_somebody_is_there(door: Door, status: 
 
 def test_only_an_admitted_keyed_call_renews_the_patience(door: Door) -> None:
     """The storage target's success says nothing of the API's lane, nor does another throttle."""
-    door.gate.pause_all(Call.VERIFY, 1.0)
-    door.stop.now = 121.0
+    door.throttle(Call.VERIFY, 1.0)
+    door.ahead_seconds = 121.0
     door.gate.learn(exchange(Call.SLOT, 204))
-    door.gate.learn(exchange(Call.VERIFY, 429))
 
-    door.gate.pause_all(Call.VERIFY, 1.0)
+    door.throttle(Call.VERIFY, 1.0)
 
     assert door.stop.reason is not None
 
 
 def test_a_lane_that_moves_is_never_given_up(door: Door) -> None:
     """Between two throttles somebody was let through."""
-    door.gate.pause_all(Call.VERIFY, 1.0)
-    door.stop.now = 121.0
+    door.throttle(Call.VERIFY, 1.0)
+    door.ahead_seconds = 121.0
     door.gate.learn(exchange(Call.VERIFY, 200))
 
-    door.gate.pause_all(Call.VERIFY, 1.0)
+    door.throttle(Call.VERIFY, 1.0)
 
     assert door.stop.reason is None

@@ -1,63 +1,147 @@
-"""One pause is shared by all, and a pause without end is hopeless."""
+"""The pacer learns a lane from counts and 429s alone; time is what the test says it is."""
 
-from proofsweep.batch.exchanges import Call
-from proofsweep.client.pacer import Pacer
+import math
+from dataclasses import dataclass, field
+
+import pytest
+
+from proofsweep.client.pacer import FIRST_RATE, Lesson, Pacer
 
 
-def test_nobody_waits_until_somebody_is_throttled() -> None:
-    """All send freely at first."""
-    assert Pacer().wait_seconds(now=5.0) == 0.0
+@dataclass(slots=True)
+class Lane:
+    """A bucket that answers at once, and a pacer that sends to it as fast as it may."""
+
+    pacer: Pacer
+    rate: float
+    burst: float
+    now: float = 0.0
+    tokens: float = field(init=False)
+    admitted: int = 0
+    refused: int = 0
+
+    def __post_init__(self) -> None:
+        self.tokens = self.burst
+
+    def run(self, seconds: float) -> None:
+        """Send for so long."""
+        end = self.now + seconds
+        while (at := max(self.now, self.pacer.next_at)) < end:
+            self.tokens = min(self.burst, self.tokens + (at - self.now) * self.rate)
+            self.now = at
+            self._send()
+        self.tokens = min(self.burst, self.tokens + (end - self.now) * self.rate)
+        self.now = end
+
+    def _send(self) -> None:
+        sent = self.pacer.send(self.now)
+        if self.tokens >= 1:
+            self.tokens -= 1
+            self.admitted += 1
+        else:
+            self.refused += 1
+            self.pacer.throttled(sent, self.now, max(1.0, math.ceil((1 - self.tokens) / self.rate)))
 
 
-def test_of_a_volley_of_throttles_the_longest_wait_counts() -> None:
-    """A later, shorter Retry-After does not open the door early."""
+@pytest.mark.parametrize(("rate", "burst"), [(2.0, 2.0), (20.0, 10.0), (20.0, 40.0), (300.0, 100.0)])
+def test_any_lane_is_learned_and_used_and_hardly_throttles(rate: float, burst: float) -> None:
+    """Two figures count together: what was let through of what is possible, and the share of 429s."""
+    lane = Lane(Pacer(), rate, burst)
+    lane.run(120.0)
+    lane.admitted = lane.refused = 0
+
+    lane.run(600.0)
+
+    assert lane.admitted / (rate * 600) > 0.97
+    assert lane.refused / lane.admitted < 0.01
+    assert lane.pacer.learned_rate == pytest.approx(rate, rel=0.03)
+
+
+def test_nothing_is_learned_until_a_429() -> None:
+    """A search doubles its pace, and knows nothing while all is let through."""
+    lane = Lane(Pacer(), 1e6, 1e6)
+
+    lane.run(3.0)
+
+    assert lane.pacer.learned_rate is None
+    assert lane.pacer.pace == pytest.approx(4 * FIRST_RATE, rel=0.1)
+
+
+def test_a_known_rate_is_begun_with() -> None:
+    """The first minute of a run that remembers is not spent on searching."""
+    lane = Lane(Pacer(known_rate=50.0), 50.0, 50.0)
+
+    lane.run(15.0)
+
+    assert lane.refused == 0
+    assert lane.admitted == pytest.approx(0.95 * 50 * 15, rel=0.1)
+
+
+def test_a_lane_that_narrows_is_found_within_a_few_429s() -> None:
+    """Between two 429s nothing has to be searched for."""
+    lane = Lane(Pacer(), 200.0, 100.0)
+    lane.run(200.0)
+    lane.rate, lane.refused = 20.0, 0
+
+    lane.run(30.0)
+
+    assert lane.refused <= 8
+    assert lane.pacer.learned_rate == pytest.approx(20.0, rel=0.1)
+
+
+def test_a_lane_that_widens_again_is_used_again() -> None:
+    """While it is narrower than it was, it is tried more often."""
+    lane = Lane(Pacer(), 200.0, 100.0)
+    for rate, seconds in ((200.0, 200.0), (50.0, 200.0), (200.0, 40.0)):
+        lane.rate = rate
+        lane.run(seconds)
+
+    assert lane.pacer.pace > 180.0
+
+
+def test_a_volley_of_429s_teaches_once_and_the_longest_wait_counts() -> None:
+    """Calls that were on their way when the first came back say nothing new."""
     pacer = Pacer()
-    pacer.was_throttled(Call.VERIFY, now=100.0, wait_seconds=30.0)
+    sent = [pacer.send(number * 0.2) for number in range(20)]
+    pacer.throttled(sent[18], 4.0, 1.0)
+    learned, lesson = pacer.learned_rate, pacer.lesson
 
-    pacer.was_throttled(Call.VERIFY, now=101.0, wait_seconds=2.0)
+    pacer.throttled(sent[19], 4.1, 3.0)
+    pacer.throttled(sent[17], 4.2, 1.0)
 
-    assert pacer.wait_seconds(now=110.0) == 20.0
-    assert pacer.wait_seconds(now=131.0) == 0.0
-
-
-def test_a_wait_longer_than_the_run_has_patience_for_is_hopeless() -> None:
-    """It need not be sat out to be known."""
-    pacer = Pacer(longest_pause_seconds=120.0)
-
-    pacer.was_throttled(Call.VERIFY, now=0.0, wait_seconds=120.0)
-    bearable = not pacer.is_hopeless(Call.VERIFY, now=0.0)
-    pacer.was_throttled(Call.VERIFY, now=0.0, wait_seconds=121.0)
-
-    assert bearable
-    assert pacer.is_hopeless(Call.VERIFY, now=0.0)
+    assert (pacer.learned_rate, pacer.lesson) == (learned, lesson) != (None, None)
+    assert pacer.next_at == pytest.approx(7.1)
 
 
-def test_short_waits_that_lead_nowhere_are_hopeless_in_the_end() -> None:
-    """A service that says "in a second" for minutes is not going to answer."""
-    pacer = Pacer(longest_pause_seconds=120.0)
-    for now in range(122):
-        pacer.was_throttled(Call.VERIFY, now=float(now), wait_seconds=1.0)
+def test_a_pause_for_another_reason_holds_back_and_teaches_nothing() -> None:
+    """An outage, or the question for the headroom, says nothing of the rate."""
+    pacer = Pacer()
 
-    assert pacer.is_hopeless(Call.VERIFY, now=121.0)
+    pacer.pause(10.0, 5.0)
 
-
-def test_a_call_that_was_let_through_renews_the_patience() -> None:
-    """A busy lane that moves is only slow."""
-    pacer = Pacer(longest_pause_seconds=120.0)
-    pacer.was_throttled(Call.VERIFY, now=0.0, wait_seconds=1.0)
-
-    pacer.was_admitted(Call.VERIFY)
-    pacer.was_throttled(Call.VERIFY, now=121.0, wait_seconds=1.0)
-
-    assert not pacer.is_hopeless(Call.VERIFY, now=121.0)
+    assert pacer.next_at == 15.0
+    assert pacer.learned_rate is None
 
 
-def test_another_call_that_is_let_through_does_not_renew_the_patience() -> None:
-    """Asking for the headroom is answered all the time, while no slot is given for hours."""
-    pacer = Pacer(longest_pause_seconds=120.0)
-    pacer.was_throttled(Call.UPLOADS, now=0.0, wait_seconds=1.0)
+def test_who_sends_less_than_it_may_does_not_come_to_think_that_it_may_send_more() -> None:
+    """Slow uploads leave turns unused; the pace must not grow by that."""
+    pacer = Pacer()
 
-    pacer.was_admitted(Call.USAGE)
+    for second in range(600):
+        pacer.send(float(second))
 
-    assert pacer.is_hopeless(Call.UPLOADS, now=121.0)
-    assert not pacer.is_hopeless(Call.VERIFY, now=121.0)
+    assert pacer.pace == FIRST_RATE
+
+
+def test_what_a_429_taught_is_told() -> None:
+    """Whoever watches a run learns why it goes slower."""
+    lane = Lane(Pacer(), 20.0, 20.0)
+    lane.run(8.0)
+    first = lane.pacer.lesson
+    lane.run(200.0)
+    lane.rate = 5.0
+    lane.run(8.0)
+
+    assert first in {Lesson.FOUND, Lesson.THE_SAME}
+    assert lane.pacer.learned_rate is not None
+    assert lane.pacer.learned_rate < 10.0
