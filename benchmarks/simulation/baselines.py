@@ -1,5 +1,6 @@
 """What others do about 429s, for comparison: fixed crowds that wait, and the adaptive retry mode of AWS's clients."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
@@ -28,9 +29,9 @@ def backoff(refusals: int, _retry_after: float, chance: Random) -> float:
 class Unpaced:
     """Lets every call go at once."""
 
-    def reserve(self, now: float) -> float:
-        """Give the time at which a call may go."""
-        return now
+    def wait_seconds(self, now: float) -> float:  # noqa: ARG002 - as the other has it
+        """Let it go."""
+        return 0.0
 
     def learn(self, now: float, *, is_refused: bool) -> None:
         """Take note of an answer: nothing follows."""
@@ -47,14 +48,17 @@ class Adaptive:
     _answers: int = 0
     _widest: float = 0.0
     _refused_at: float = 0.0
-    _free_at: float = 0.0
+    _tokens: float = 0.0
+    _filled_at: float = 0.0
 
-    def reserve(self, now: float) -> float:
-        """Give the time at which a call may go; one second's calls may have gathered."""
-        if not self.is_on:
-            return now
-        self._free_at = max(self._free_at, now - 1.0) + 1.0 / self.rate
-        return max(now, self._free_at)
+    def wait_seconds(self, now: float) -> float:
+        """Let a call go, giving 0, or say how long it must wait to ask again; one second's calls may gather."""
+        self._tokens = min(max(1.0, self.rate), self._tokens + (now - self._filled_at) * self.rate)
+        self._filled_at = now
+        if self.is_on and self._tokens < 1:
+            return max(0.001, (1 - self._tokens) / self.rate)
+        self._tokens -= self.is_on
+        return 0.0
 
     def learn(self, now: float, *, is_refused: bool) -> None:
         """Cut the rate to 0.7 of what went through at a 429; else grow along a cubic curve, up to twice that."""
@@ -86,6 +90,7 @@ class Crowd:
     workers: int
     wait: Wait
     pace: Unpaced | Adaptive = field(default_factory=Unpaced)
+    _queue: deque[Callable[[], None]] = field(default_factory=deque)
 
     def work(self) -> None:
         """Let every worker begin."""
@@ -102,8 +107,17 @@ class Crowd:
             wait = self.wait(refusals, retry_after or 0.0, self.chance)
             self.world.at(now + wait, lambda: self._ask(item, is_verify=is_verify, refusals=refusals + 1))
 
-        go = lambda: self.partner.call(item, is_verify=is_verify, answered=answered)  # noqa: E731 - said once
-        self.world.at(self.pace.reserve(self.world.now), go)
+        self._queue.append(lambda: self.partner.call(item, is_verify=is_verify, answered=answered))
+        if len(self._queue) == 1:
+            self._serve()
+
+    def _serve(self) -> None:
+        while self._queue:
+            wait = self.pace.wait_seconds(self.world.now)
+            if wait > 0:
+                self.world.at(self.world.now + wait, self._serve)
+                return
+            self._queue.popleft()()
 
     def _go_on(self, item: int, *, is_verify: bool) -> None:
         if is_verify:

@@ -164,7 +164,7 @@ _BUCKETS = tuple(
         gateway=_lane(rate, burst),
         seconds=900,
         since=100,
-        must=Asked(goodput=0.9, share=min(2.0, max(0.4, 2.0 / rate))),
+        must=Asked(goodput=0.4 if burst < rate / 10 else 0.9, share=min(2.0, max(0.4, 2.0 / rate))),
     )
     for rate, burst in (
         (1, 1),
@@ -218,7 +218,7 @@ FURTHER = (
         name="trips of 15 to 500 ms", gateway=_lane(20, 20), jitter=0.1, seconds=900, must=Asked(goodput=0.9, share=1.0)
     ),
     Scenario(
-        name="4 clients, R20", gateway=_lane(20, 20), seconds=1800, clients=4, must=Asked(goodput=0.99, share=1.0)
+        name="4 clients, R20", gateway=_lane(20, 20), seconds=1800, clients=4, must=Asked(goodput=0.99, share=1.5)
     ),
     Scenario(
         name="R5 to 20",

@@ -10,7 +10,7 @@ lane has widened, and the pace grows until it does.
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 
@@ -26,6 +26,7 @@ _MOST_QUIET_SECONDS = 240.0
 _QUIET_CALLS = 400
 _QUIET_PAUSES = 25
 _CYCLES = 5
+_SHORT_CYCLE_PAUSES = 4
 _MOST_MARKS = 96
 
 
@@ -66,7 +67,7 @@ class Pacer:
         self._settled = 0 if known_rate is None else 3
         self._widest = 0.0
         self._caution = 0.0
-        self._pause_seconds = 1.0
+        self._pause_seconds = self._told_seconds = 1.0
         self._stopped_at = self._opens_at = self._next_at = -math.inf
         self._last: Sent | None = None
         self._marks: list[Sent] = []
@@ -103,6 +104,7 @@ class Pacer:
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
             return
+        self._told_seconds = max(0.1, pause_seconds)
         self._learn(sent)
         self._stopped_at = now
         self._pause_seconds = now + pause_seconds - sent.at
@@ -169,9 +171,10 @@ class Pacer:
             if is_narrower or is_wider:
                 self._cycles.clear()
             self._cycles.append(cycle)
-            self.bucket = fit(self._cycles, self._likely_burst(was_early and cycle.calls > _CYCLES))
+            self.bucket = fit(self._cycles, self._likely_burst(cycle, is_wider=is_wider, was_early=was_early))
         elif is_narrower:
             self.bucket = Bucket(before.rate / 2, before.burst)
+        self.bucket = replace(self.bucket, rate=max(self.bucket.rate, 0.5 / self._told_seconds))
         self._settle(is_new=is_narrower or self._is_searching, is_wider=is_wider, was_early=was_early)
         self._widest = max(0.98 * self._widest, self.bucket.rate)
         self.lesson = _lesson(is_first=self._is_searching, is_narrower=is_narrower, is_wider=is_wider)
@@ -185,14 +188,17 @@ class Pacer:
         elif self._settled > 2:  # noqa: PLR2004 - until then the quiet time itself is short
             self._caution = min(0.5, self._caution + 0.04 * (1 - 2 * self._held_seconds / self._quiet_seconds()))
 
-    def _likely_burst(self, was_early: bool) -> float:
+    def _likely_burst(self, cycle: Cycle, *, is_wider: bool, was_early: bool) -> float:
         """Guess a size for the bucket: what it seemed, but smaller if it had more to give, and larger if less."""
         burst, rate = self.bucket.burst, self.bucket.rate
-        if self._is_searching:
-            return self.pace / 4
+        if self._is_searching or is_wider:
+            return max(self.pace / 4, 0.0 if self._is_searching else burst)
         if self.pace > 1.07 * self._spending():
             return min(burst, max(0.85 * burst, 0.3 * rate))
-        return max(burst, min(1.15 * burst, 1.5 * rate)) if was_early else burst
+        if was_early and cycle.calls > _CYCLES:
+            growth = 1.5 if self._held_seconds < _SHORT_CYCLE_PAUSES * self._pause_seconds else 1.15
+            return max(burst, min(growth * burst, 1.5 * rate))
+        return burst
 
     def _cycle_until(self, refused: Sent) -> Cycle:
         marks = [mark for mark in self._marks if mark.at < refused.at]

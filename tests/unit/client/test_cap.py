@@ -60,7 +60,7 @@ def test_a_cap_that_was_lifted_is_left_behind() -> None:
     cap = Cap()
     refuse(cap, 9, 0.0, 2.0, 4.0)
 
-    for _ in range(12):
+    for _ in range(40):
         cap.was_admitted(9)
 
     assert cap.most == 9
@@ -76,10 +76,24 @@ def test_a_cap_that_shrinks_is_followed() -> None:
     assert cap.most == 5
 
 
-def test_one_call_at_a_time_is_never_taken_for_a_cap() -> None:
-    """A cap of none would hold everything back for good."""
+def test_one_or_two_calls_at_a_time_are_never_taken_for_a_cap() -> None:
+    """Then next to every call would be refused now and then, at whatever rate."""
+    for in_flight in (1, 2):
+        cap = Cap()
+
+        refuse(cap, in_flight, *(2.0 * number for number in range(9)))
+
+        assert cap.most == math.inf
+
+
+def test_hours_of_a_rate_do_not_add_up_to_a_cap() -> None:
+    """What was long ago is forgotten."""
     cap = Cap()
 
-    refuse(cap, 1, *(2.0 * number for number in range(9)))
+    for hour_part in range(1000):
+        for number in range(1, 30):
+            for _ in range(10):
+                cap.was_admitted(number)
+        refuse(cap, 5 + hour_part % 20, 40.0 * hour_part)
 
     assert cap.most == math.inf

@@ -124,15 +124,15 @@ def test_who_leaves_the_queue_holds_nobody_back() -> None:
 
 def test_a_429_that_a_cap_explains_does_not_slow_the_rate() -> None:
     """Everybody pauses all the same."""
-    cap = cap_of(1)
+    cap = cap_of(2)
     lane = quick_lane(cap)
-    for holder in range(2):
+    for holder in range(3):
         lane.enter(Turn.ANY, holder)
     *_, beyond = served(lane, now=200.0)  # long after the last refusal the cap is tried
     before = lane.pacer.bucket
 
     lane.was_throttled(beyond, 201.0, 5.0)
 
-    assert beyond.in_flight == 2
-    assert (cap.most, lane.pacer.bucket) == (1, before)
+    assert beyond.in_flight == 3
+    assert (cap.most, lane.pacer.bucket) == (2, before)
     assert lane.pacer.next_at == 206.0

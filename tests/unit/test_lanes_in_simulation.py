@@ -1,0 +1,74 @@
+"""The benchmark's simulated lanes, a few of them and briefly: what the pacer promises holds there, and always alike."""
+
+import math
+from functools import partial
+
+import pytest
+
+from benchmarks.simulation.gateways import Gateway, WindowGateway
+from benchmarks.simulation.scenarios import ASKED, Asked, Scenario
+from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, play
+
+QUICK = ("R20 B10", "R2 B2", "R20 to 5 to 20", "R20, refused charged", "Retry-After 5 or more", "R40 B20, cold start")
+
+
+def scenario(gateway: Gateway, **more: int) -> Scenario:
+    """Make a scenario of ten minutes."""
+    return Scenario(name="its own", gateway=lambda: gateway, seconds=600, must=Asked(goodput=0.95, share=0.5), **more)
+
+
+@pytest.mark.parametrize("asked", [each for each in ASKED if each.name in QUICK], ids=lambda each: each.name)
+def test_the_pacer_uses_lanes_of_many_kinds_well(asked: Scenario) -> None:
+    """Goodput and the share of 429s count together; seeds and lanes are the benchmark's."""
+    figures = measure(asked, 7, CLIENTS[LEARNED])
+
+    assert figures.satisfy(asked.must), figures
+    assert figures.slot_age < 10.5
+
+
+def test_a_cap_on_calls_at_once_is_found() -> None:
+    """A lane that is no bucket at all, and hardly refuses a call once it is known."""
+    lane = scenario(Gateway(rate=200, burst=200, cap=8))
+    gateway, seen = play(lane, 7, CLIENTS[LEARNED])
+
+    late = range(300, 600)
+    assert sum(seen.admitted[second] for second in late) / len(late) > 0.85 * 8 / 0.4513
+    assert sum(seen.refused[second] for second in late) < 0.005 * sum(seen.admitted[second] for second in late)
+    assert gateway.inside <= 8
+
+
+def test_windows_instead_of_buckets_are_lived_with() -> None:
+    """Nothing is left over from one second for the next."""
+    windows = WindowGateway(rate=50, burst=50, window_seconds=1.0)
+
+    figures = measure(scenario(windows, since=60), 7, CLIENTS[LEARNED])
+
+    assert figures.goodput > 0.85
+    assert figures.share < 1.0
+
+
+def test_processes_on_one_key_share_the_lane_without_a_word() -> None:
+    """Each learns what is left for it."""
+    figures = measure(scenario(Gateway(rate=20, burst=20), clients=4), 7, CLIENTS[LEARNED])
+
+    assert figures.goodput > 0.97
+    assert figures.share < 2.5
+
+
+def test_a_seed_gives_the_same_figures_again() -> None:
+    """Else nobody could follow a figure up."""
+    lane = partial(scenario, since=0)
+    once, again = (measure(lane(Gateway(rate=20, burst=20)), 3, CLIENTS[LEARNED]) for _ in range(2))
+
+    assert once == again
+
+
+def test_the_simulated_bucket_gives_no_more_than_it_gains() -> None:
+    """A baseline that hammers gets what the lane has, and its full share of 429s."""
+    lane = scenario(Gateway(rate=5, burst=5))
+
+    figures = measure(lane, 1, CLIENTS["64 at once, sleep Retry-After"])
+
+    assert figures.goodput == pytest.approx(1.0, abs=0.01)
+    assert figures.share > 80
+    assert math.isfinite(figures.slot_age)
