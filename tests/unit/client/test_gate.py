@@ -87,22 +87,21 @@ def test_a_pause_holds_everybody_back(door: Door) -> None:
 
 def test_verify_calls_go_first_when_the_door_opens(door: Door) -> None:
     """Whoever waited longer for a new slot still comes after them."""
-    door.throttle(Call.VERIFY, 0.5)
-    order: list[Call] = []
+    door.throttle(Call.VERIFY, 60.0)
+    turns: list[tuple[int, Call]] = []
 
     def come(call: Call) -> None:
-        door.gate.wait_turn(call, object())
-        order.append(call)
+        sent = door.gate.wait_turn(call, object()).sent
+        turns.append((sent.number if sent else 0, call))
 
-    threads = [in_thread(lambda: come(Call.UPLOADS))]
-    while door.gate._lane.first() is None:
+    threads = [in_thread(lambda call=call: come(call)) for call in [Call.UPLOADS] + [Call.VERIFY] * 3]
+    while len(door.gate._waiting) < 4:
         time.sleep(0.001)
-    threads += [in_thread(lambda: come(Call.VERIFY)) for _ in range(3)]
+    door.ahead_seconds = 70.0
     for thread in threads:
         thread.join(10.0)
 
-    assert order[-1] is Call.UPLOADS
-    assert len(order) == 4
+    assert [call for _, call in sorted(turns)] == [Call.VERIFY] * 3 + [Call.UPLOADS]
 
 
 def test_many_threads_keep_the_pace(door: Door) -> None:
