@@ -259,10 +259,8 @@ def _path_of(name: str) -> Path:
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    profiles = ", ".join(sorted(path.stem for path in PROFILES.glob("*.toml")))
-    raise ConfigError(
-        f"There is no profile {name!r} (there are {profiles}); for a file, give a path that ends in .toml."
-    )
+    there = ", ".join(sorted(path.stem for path in PROFILES.glob("*.toml")))
+    raise ConfigError(f"There is no profile {name!r} (there are {there}); for a file, give a path that ends in .toml.")
 
 
 def _refuse_unknown_sections() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-FEW_CALLS = 100
+FEW_CALLS = 300
 """So many may have been in flight or not yet written down in a leg that had hardly begun."""
 
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from pydantic import SecretStr
 
@@ -29,10 +29,8 @@ from proofsweep.logs import Event, log
 from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.storage.files import Files
 from proofsweep.storage.key_bindings import check_key
-from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.examine_service import ServiceSeen, examine_service, refuse_without_quota
-from proofsweep.usecases.last_rate import last_rate
 from proofsweep.usecases.source_watch import SourceWatch
 
 ReadBlock = Callable[[str], str]
@@ -95,13 +93,6 @@ class Engine:
         """Let the workers finish what is in hand, and close all connections."""
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.partner.talk.line.transport.close()
-
-    def remember_rate(self, results: Results) -> None:
-        """Begin with the rate that the lane had in an earlier leg, if that is not too long ago."""
-        since = utc_now() - timedelta(days=self.settings.pace.remember_days)
-        rate = last_rate(results, self.settings.service.base_url, self.key_fingerprint, since)
-        if rate is not None:
-            self.partner.talk.line.gate.remember(rate)
 
     @property
     def key_fingerprint(self) -> str:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from tzlocal import get_localzone
 
@@ -14,6 +15,7 @@ from proofsweep.batch.runs import Plan
 from proofsweep.batch.storms import StormWatch
 from proofsweep.batch.unrecorded import Arrival
 from proofsweep.bootstrap.engines import (
+    Engine,
     ReadBlock,
     close_engines,
     engine_for,
@@ -32,6 +34,7 @@ from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
 from proofsweep.usecases.allowance import Allowance
 from proofsweep.usecases.desk import Desk
+from proofsweep.usecases.last_rate import last_rate
 from proofsweep.usecases.open_leg import open_leg, settle_last_leg
 from proofsweep.usecases.plan_run import Asked, plan_run
 from proofsweep.usecases.repeats import Repeats
@@ -189,7 +192,7 @@ def held_leg(
     bounds = bounds or bounds_for(settings)
     canaries, seen = canaries_for(settings), engine.examined(bounds.reserve)
     bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
-    engine.remember_rate(results)
+    _remember_rate(engine, results)
     facts = leg_facts(seen, engine.key_fingerprint, flow_run_id)
     leg = open_leg(results, plan, utc_now, facts, engine.arrival())
     dedupe = settings.catalog.dedupe if dedupe is None else dedupe
@@ -230,6 +233,15 @@ def _refuse_other_environment(plan: Plan, settings: Settings) -> None:
             f"Run {plan.run_id} was planned for {plan.environment}, but the settings are for "
             f"{settings.service.environment}; give the config it was planned with."
         )
+
+
+def _remember_rate(engine: Engine, results: Results) -> None:
+    """Begin with the rate that the lane had in an earlier leg, if that is not too long ago."""
+    settings = engine.settings
+    since = utc_now() - timedelta(days=settings.pace.remember_days)
+    rate = last_rate(results, settings.service.base_url, engine.key_fingerprint, since)
+    if rate is not None:
+        engine.partner.talk.line.gate.remember(rate)
 
 
 def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
