@@ -24,9 +24,9 @@ def found(remaining: int, *, limit: int | None = 10_000, reset: datetime | None 
         (found(8_499), 500, 50, 0),
         (found(8_500), 500, 50, None),  # fewer than were made: not each is charged
         (found(9_700), 500, 50, None),  # it rose
-        (found(8_399), 500, 50, 100),
-        (found(8_398), 500, 50, None),  # more than a leg leaves unwritten: somebody else
-        (found(8_398), 500, 101, 101),  # unless it was that fast
+        (found(8_199), 500, 50, 300),
+        (found(8_198), 500, 50, None),  # more than a leg leaves unwritten: somebody else
+        (found(8_198), 500, 301, 301),  # unless it was that fast
         (found(8_489, limit=20_000), 500, 50, None),  # another plan
         (found(8_489, reset=datetime(2027, 1, 1, tzinfo=UTC)), 500, 50, None),  # begun anew in between
     ],
