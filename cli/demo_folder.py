@@ -90,6 +90,9 @@ class DemoFolder:
             "",
             "[results]",
             f"url = {results}",
+            "",
+            "[pace]",
+            "first_rate = 500 # the sandbox is nobody else's",
         ]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
