@@ -1,6 +1,7 @@
 """Run every benchmark and print what docs/performance.md shows: `python -m benchmarks [--quick]`."""
 
 import argparse
+import shlex
 import subprocess
 import sys
 
@@ -10,6 +11,8 @@ _ALL = {
     "planning": "--rows 2000",
     "first_byte": "--runs 1 --rows 300",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
+    "lanes": "--seeds 1 --only 'R2 B2'",
+    "night": "--rows 120 --rate 100",
     "prefect_tasks": "--files 20",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
@@ -24,7 +27,7 @@ def main() -> None:
     chosen = parser.parse_args()
     for name in chosen.names:
         print(f"\n== {name}", flush=True)
-        options = _ALL[name].split() if chosen.quick else []
+        options = shlex.split(_ALL[name]) if chosen.quick else []
         subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *options], check=True)
 
 

@@ -29,6 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
     }
 
 
+@pytest.fixture(autouse=True)
+def _each_row_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the setting for every test: a demo that ran in this process forgets all of them."""
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
+
+
 @pytest.fixture(scope="session")
 def prefect_url() -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""

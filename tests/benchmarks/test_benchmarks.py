@@ -14,6 +14,8 @@ SAYS = {
     "planning": "| 2,000 |",
     "first_byte": "Prefect's home warm",
     "bucket_copy": "times a copy",
+    "lanes": "R2 B2",
+    "night": "| rows wrong | 0 |",
     "prefect_tasks": "a task for each shard",
     "sandbox_rate": "one file of 1 MiB",
 }
@@ -42,4 +44,4 @@ def test_every_benchmark_is_among_them() -> None:
     """A script is a benchmark if it can be asked what it measures, and no child of another."""
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 
-    assert scripts - {"__main__", "children", "core_client", "curl_client", "null_service"} == set(SAYS)
+    assert scripts - {"__main__", "children", "core_client", "curl_client", "lane_plot", "null_service"} == set(SAYS)
