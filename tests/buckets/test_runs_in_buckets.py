@@ -14,7 +14,7 @@ import sandbox
 from ..servers.buckets import Bucket, S3Server
 from .worlds import World, deliver, write_manifest
 
-ROWS = 400
+ROWS = 2_000
 
 Samples = tuple[Path, list[sandbox.Sample]]
 MakeWorld = Callable[[Bucket], World]
@@ -50,6 +50,7 @@ def interrupt(world: World, catalog: str, number: signal.Signals) -> None:
     process.wait(timeout=60)
 
 
+@pytest.mark.timeout(600)
 def test_run_over_a_prefix_that_is_stopped_ends_with_every_row_right(
     world: World, delivery: Bucket, samples: Samples
 ) -> None:
@@ -68,6 +69,7 @@ def test_run_over_a_prefix_that_is_stopped_ends_with_every_row_right(
     assert tool_counts(world) == [Counter(str(row["outcome"]) for row in rows)] * 2
 
 
+@pytest.mark.timeout(600)
 def test_run_over_a_manifest_that_is_killed_ends_with_every_row_right(
     world: World, delivery: Bucket, samples: Samples
 ) -> None:
