@@ -4,7 +4,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 READERS = {
-    "proofsweep/settings.py",
+    "proofsweep/settings/reading.py",
     "cli/embedded_server.py",  # Prefect's own variables, which are no settings of ours
     "cli/demo_command.py",  # it forgets the settings of whoever shows the demo
 }

@@ -51,4 +51,4 @@ def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) 
         PROOFSWEEP_SERVICE__BASE_URL="https://partner.example/v1",
     )
 
-    assert told.split() == [str(installed / "proofsweep" / "settings.py"), profile]
+    assert told.split() == [str(installed / "proofsweep" / "settings" / "__init__.py"), profile]

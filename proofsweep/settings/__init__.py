@@ -1,0 +1,6 @@
+"""Every setting: the sections that there are, and how they are read from a profile and the environment."""
+
+from proofsweep.settings.reading import Settings, environment, load_settings
+from proofsweep.settings.sections import ServiceSettings
+
+__all__ = ["ServiceSettings", "Settings", "environment", "load_settings"]
