@@ -97,6 +97,8 @@ def _plain_line(desk: Desk, items: int, finished_before: int, seconds: float) ->
 
 def lane_text(lane: LaneSeen) -> str:
     """Say what holds the work back, once that is known."""
+    if lane.is_outage:
+        return " · the service fails; it is asked by one call now and then"
     rate = "" if lane.rate is None else f" · lane {lane.rate:,.1f} calls/s"
     return rate if lane.most is None else f" · at most {lane.most:,} calls at once"
 

@@ -15,7 +15,7 @@ from proofsweep.batch.unrecorded import Arrival, Figure
 from proofsweep.client.breaker import Breaker
 from proofsweep.client.cap import Cap
 from proofsweep.client.conversation import Conversation, Line
-from proofsweep.client.gate import Gate
+from proofsweep.client.gate import Gate, LaneSeen
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
 from proofsweep.client.lane import Lane
 from proofsweep.client.pacer import Pacer
@@ -170,8 +170,12 @@ def _gate(settings: Settings, stop: StopSwitch) -> Gate:
         Breaker(retry.breaker_failures, retry.breaker_seconds),
         stop,
         Patience(pace.longest_pause_seconds),
-        tell=lambda seen: log(Event.LANE_LEARNED, rate=seen.rate, most_at_once=seen.most, why=seen.why),
+        tell=_log_lane,
     )
+
+
+def _log_lane(seen: LaneSeen) -> None:
+    log(Event.LANE_LEARNED, rate=seen.rate, most_at_once=seen.most, why=seen.why, outage=seen.is_outage)
 
 
 def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:

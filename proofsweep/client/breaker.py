@@ -4,20 +4,32 @@ from dataclasses import dataclass, field
 
 from proofsweep.batch.exchanges import Call
 
+_LONGEST_QUIET_SECONDS = 60.0
+_CALLS_FOR_ITEMS = frozenset({Call.UPLOADS, Call.SLOT, Call.VERIFY})
+
 
 @dataclass(slots=True)
 class Streak:
-    """Failures of one call in a row, by whichever items, and when the first of them was."""
+    """Failures of one call in a row, by whichever items; times are seconds of one monotonic clock.
 
+    Attributes:
+        since: when the first of them was.
+        probes: failures that ended a quiet time; a volley of calls that were on their way together counts once.
+        quiet_until: nobody need call before.
+    """
+
+    since: float
     failures: int = 0
-    since: float = 0.0
+    probes: int = 0
+    quiet_until: float = 0.0
 
 
 @dataclass(slots=True)
 class Breaker:
     """Watches each call by itself: a service may hand out slots and yet verify nothing.
 
-    It trips when a call failed `threshold` times in a row and has done so for `patience_seconds`, so that a short
+    From `threshold` failures of a call in a row on it is an outage: the service is left alone, and asked again by one
+    call after quiet times that double. The breaker trips when that has lasted for `patience_seconds`, so that a short
     restart at the partner's does not end a night's run.
     """
 
@@ -30,10 +42,28 @@ class Breaker:
         self._streaks.pop(call, None)
 
     def failed(self, call: Call, now: float) -> bool:
-        """Take note of a failure; say whether the breaker trips."""
+        """Take note of a failure; say whether the breaker trips. No run has to end because it cannot see its quota."""
+        if call not in _CALLS_FOR_ITEMS:
+            return False
         streak = self._streaks.setdefault(call, Streak(since=now))
         streak.failures += 1
-        return streak.failures >= self.threshold and now - streak.since >= self.patience_seconds
+        if streak.failures < self.threshold:
+            return False
+        left_seconds = streak.since + self.patience_seconds - now
+        if now >= streak.quiet_until:
+            quiet_seconds = min(_LONGEST_QUIET_SECONDS, 2.0**streak.probes, max(0.0, left_seconds))
+            streak.probes, streak.quiet_until = streak.probes + 1, now + quiet_seconds
+        return left_seconds <= 0.0
+
+    @property
+    def is_outage(self) -> bool:
+        """Say whether a call fails for everyone, so that one at a time is enough to notice its end."""
+        return any(streak.failures >= self.threshold for streak in self._streaks.values())
+
+    @property
+    def quiet_until(self) -> float:
+        """The time before which nobody need call; it may have passed."""
+        return max((streak.quiet_until for streak in self._streaks.values()), default=0.0)
 
     def others_fail_too(self, call: Call, own_failures: int) -> bool:
         """Say whether other items fail as well, at this call or at another of the same service.

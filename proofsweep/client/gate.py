@@ -32,11 +32,13 @@ class LaneSeen:
         rate: calls per second that it lets through; None until it has throttled.
         most: the most calls at once; None where no such cap was seen.
         why: what the last 429 taught.
+        is_outage: the service fails for everyone, and is asked by one call now and then.
     """
 
     rate: float | None
     most: int | None
     why: Lesson | None
+    is_outage: bool = False
 
 
 class Gate:
@@ -57,7 +59,7 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
         tell: Callable[[LaneSeen], None] = lambda _seen: None,
     ) -> None:
-        """Take what it fronts; `tell` is told when the lane turns out to be another than was thought."""
+        """Take what it fronts; `tell` is told when the lane turns out to be another, or an outage begins or ends."""
         self.stop = stop
         self.question = Question()
         self._lane = lane
@@ -117,7 +119,7 @@ class Gate:
         teaches = exchange.is_throttled and exchange.call is not Call.USAGE
         with self._lock:
             now, before = self._clock(), self._seen()
-            pause_seconds = wait_seconds * (1 + _JITTER * random.random())  # noqa: S311 - spreads, guards nothing
+            pause_seconds = _spread(wait_seconds)
             if ticket is not None and teaches:
                 self._lane.was_throttled(ticket, now, pause_seconds)
             else:
@@ -135,8 +137,11 @@ class Gate:
         with self._lock:
             if ticket is not None and not exchange.is_throttled:
                 self._lane.was_answered(ticket)
-            tripped = self._note(exchange)
+            was_outage, tripped = self._lane.is_single_file, self._note(exchange)
+            seen = self._seen()
             self._serve()
+        if seen.is_outage != was_outage:
+            self._tell(seen)
         if tripped:
             self.stop.pull(RunMustStop(_storm(exchange), ended_by="breaker"))
 
@@ -163,15 +168,22 @@ class Gate:
 
     def _seen(self) -> LaneSeen:
         pacer, most = self._lane.pacer, self._lane.most_at_once
-        return LaneSeen(pacer.learned_rate, int(most) if most < math.inf else None, pacer.lesson)
+        at_once = int(most) if most < math.inf else None
+        return LaneSeen(pacer.learned_rate, at_once, pacer.lesson, self._breaker.is_outage)
 
     def _note(self, exchange: Exchange) -> bool:
+        """Tell the breaker, and do as it says; say whether it has tripped."""
+        tripped = False
         if is_transient(exchange) or is_spent_slot(exchange):
-            return self._breaker.failed(exchange.call, self._clock())
-        self._breaker.succeeded(exchange.call)
-        if exchange.call.is_keyed and not exchange.is_throttled:
-            self._patience.renew(exchange.call)
-        return False
+            now = self._clock()
+            tripped = self._breaker.failed(exchange.call, now)
+            self._lane.pacer.pause(now, _spread(self._breaker.quiet_until - now))
+        else:
+            self._breaker.succeeded(exchange.call)
+            if exchange.call.is_keyed and not exchange.is_throttled:
+                self._patience.renew(exchange.call)
+        self._lane.is_single_file = self._breaker.is_outage
+        return tripped
 
     def _has_turn(self, ticket: Ticket) -> bool:
         self._serve()
@@ -206,6 +218,11 @@ class Gate:
         if getattr(self._own, "has_seat", False):
             self._own.has_seat = False
             self._seats.release()
+
+
+def _spread(wait_seconds: float) -> float:
+    """Lengthen a wait by up to a tenth, so that several processes do not come back together."""
+    return wait_seconds * (1 + _JITTER * random.random())  # noqa: S311 - spreads, guards nothing
 
 
 def _turn_of(call: Call, *, is_retry: bool) -> Turn:

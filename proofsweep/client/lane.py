@@ -50,12 +50,14 @@ class Lane:
     Attributes:
         cap: None where a cap on calls at once is not looked for.
         in_flight: calls on their way.
+        is_single_file: a call goes only when none is on its way.
     """
 
     def __init__(self, pacer: Pacer, cap: Cap | None = None) -> None:
         self.pacer = pacer
         self.cap = cap
         self.in_flight = 0
+        self.is_single_file = False
         self._queues: tuple[deque[Ticket], ...] = (deque(), deque(), deque())
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -85,7 +87,7 @@ class Lane:
 
     def head(self, now: float) -> Ticket | None:
         """Give the call that goes next; None when there is none, or when it waits for others to end."""
-        if self.cap is not None and self.in_flight >= self.cap.limit(now):
+        if self.in_flight >= self._limit(now):
             return None
         ticket = self.first()
         if ticket is not None and ticket.turn is Turn.NEW_SLOT and self._slots_are_enough(now):
@@ -135,6 +137,11 @@ class Lane:
         """Begin with a rate that the lane had before, unless it is known better by now."""
         if self.pacer.learned_rate is None:
             self.pacer = Pacer(rate)
+
+    def _limit(self, now: float) -> float:
+        if self.is_single_file:
+            return 1
+        return math.inf if self.cap is None else self.cap.limit(now)
 
     def _close(self, ticket: Ticket) -> None:
         self.in_flight -= not ticket.is_over

@@ -1,5 +1,7 @@
 """A bad night at the partner never reads as bad music."""
 
+import threading
+import time
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,35 @@ def test_an_outage_leaves_rows_remaining_and_resume_finishes_them(world: World, 
     assert (stopped, rows_then) == (8, [])
     assert code == 0
     assert len(world.rows()) == 40
+
+
+def test_an_outage_that_ends_is_waited_for_and_costs_a_handful_of_calls(
+    world: World, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While nobody is answered one call at a time asks, ever more rarely, and then the run goes on by itself."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "120")
+    world.operator.add_fault("verify", "status", status=503)
+    strikes: list[int] = []
+    healer = threading.Thread(target=_heal, args=(world.operator, strikes))
+    healer.start()
+
+    code = world.run("verify", catalog)
+    healer.join()
+
+    assert code == 0
+    assert len(world.rows()) == 40
+    assert strikes[1] - strikes[0] <= 4
+
+
+def _heal(operator: sandbox.Operator, strikes: list[int]) -> None:
+    """Let verify fail until all that was on its way has failed, and then for eight seconds more."""
+    deadline = time.monotonic() + 60.0
+    while sum(fault["struck"] for fault in operator.faults()) < 10 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for seconds in (3.0, 8.0):
+        time.sleep(seconds)
+        strikes.append(sum(fault["struck"] for fault in operator.faults()))
+    operator.clear_faults()
 
 
 @pytest.mark.usefixtures("impatient")

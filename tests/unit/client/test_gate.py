@@ -179,13 +179,17 @@ def test_items_begin_only_as_turns_come_for_them() -> None:
 
     for number in range(30):
         in_thread(lambda number=number: _until_stopped(lambda: work(number)))
-    deadline = time.monotonic() + 5.0
-    while len(begun) < 8 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    _until(lambda: len(begun) >= 8)
     time.sleep(0.1)
 
     assert len(begun) == 8
     door.stop.pull(RunMustStop("The end.", ended_by="cancelled"))
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 5.0
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def _until_stopped(work: Callable[[], object]) -> None:
@@ -236,6 +240,26 @@ def test_failures_in_a_row_end_the_leg(door: Door, outage: Exchange) -> None:
 
     assert door.stop.reason is not None
     assert door.stop.reason.ended_by == "breaker"
+
+
+def test_in_an_outage_one_call_at_a_time_asks_and_the_first_answer_lets_all_go(door: Door) -> None:
+    """A service that is down is not asked by a hundred workers; whoever watches hears when it begins and ends."""
+    for _ in range(2):
+        door.gate.learn(exchange(Call.VERIFY, 503))
+    gone: list[Ticket] = []
+    threads = [in_thread(lambda: gone.append(door.gate.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
+    in_the_quiet_time = len(gone)
+    door.ahead_seconds = 1.2
+    _until(lambda: bool(gone))
+    time.sleep(0.1)
+    probes = len(gone)
+
+    door.gate.learn(exchange(Call.VERIFY, 200), gone[0])
+    for thread in threads:
+        thread.join(5.0)
+
+    assert (in_the_quiet_time, probes, len(gone)) == (0, 1, 5)
+    assert [seen.is_outage for seen in door.told] == [True, False]
 
 
 def test_audio_that_slots_refuse_is_not_everybodys_trouble(door: Door) -> None:
