@@ -1,7 +1,8 @@
 """A program for tests: works on a run without an orchestrator, and may end outright at one of its writes.
 
 python bare_runner.py plan CATALOG                 prints the run's id
-python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1
+python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket
+                                                   knows no half
 
 A leg exits with 0 when its run is complete, with 3 while rows remain; 1 is an error that nobody foresaw.
 """
@@ -22,6 +23,7 @@ from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
 from proofsweep.storage import stores
+from proofsweep.storage.bucket_store import BucketStore
 from proofsweep.usecases.verify_shard import verify_slice
 
 SHARDS_AT_ONCE = 2
@@ -73,8 +75,9 @@ def work(run_id: str, write: str, when: str) -> int:
     """Work on one leg, perhaps until a write."""
     numbers = count(1)
     reaper = Reaper(int(write), when, lambda: next(numbers))
-    stores.FolderStore.create = reaper.attend(stores.FolderStore.create)  # type: ignore[method-assign]
-    stores.FolderStore.delete = reaper.attend(stores.FolderStore.delete)  # type: ignore[method-assign]
+    for kind in (stores.FolderStore, BucketStore):
+        kind.create = reaper.attend(kind.create)  # type: ignore[method-assign]
+        kind.delete = reaper.attend(kind.delete)  # type: ignore[method-assign]
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
     with suppress(RunMustStop), leg as (_, desk), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
         list(pool.map(lambda piece: verify_slice(desk, piece), desk.remaining_slices()))

@@ -17,6 +17,7 @@ import pytest
 
 from cli.app import run
 
+from ..servers.buckets import Bucket, S3Server
 from .foreign_service import KEY, Foreign
 
 PATIENCE_SECONDS = 60.0
@@ -26,15 +27,30 @@ NewRunner = Callable[[], "Runner"]
 
 @dataclass(slots=True)
 class World:
-    """One test's service, key, catalog and commands."""
+    """One test's service, key, catalog and commands.
+
+    Attributes:
+        bucket: where the results are instead of in a folder.
+    """
 
     folder: Path
     service: Foreign
     key_file: Path
+    bucket: Bucket | None = None
+
+    @property
+    def results_url(self) -> str:
+        """Where this test's results go."""
+        return str(self.folder / "results") if self.bucket is None else f"{self.bucket.url}/results"
 
     @property
     def results(self) -> Path:
-        """Where this test's results go."""
+        """The results as a plain reader has them: of a bucket a copy of its plans and tables as they are now."""
+        if self.bucket is not None:
+            for key in self.bucket.keys("results"):
+                if key.endswith((".parquet", "plan.json")) and not (self.folder / key).exists():
+                    (self.folder / key).parent.mkdir(parents=True, exist_ok=True)
+                    (self.folder / key).write_bytes(self.bucket.content(key))
         return self.folder / "results"
 
     def catalog(self, *verdicts: str) -> str:
@@ -52,18 +68,19 @@ class World:
 
     def run(self, *arguments: str) -> int:
         """Run a command in this process; give its exit code."""
-        return run([*arguments, "--results", str(self.results)])
+        return run([*arguments, "--results", self.results_url])
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start a command as a process of its own."""
-        command = [sys.executable, "-m", "cli", *arguments, "--results", str(self.results)]
+        command = [sys.executable, "-m", "cli", *arguments, "--results", self.results_url]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def table(self, name: str) -> list[dict[str, object]]:
         """Read a whole table as a plain reader would; one that has no part yet is empty."""
-        if not any(self.results.glob(f"{name}/*/*.parquet")):
+        results = self.results
+        if not any(results.glob(f"{name}/*/*.parquet")):
             return []
-        found = pyarrow.dataset.dataset(self.results / name, format="parquet").to_table()
+        found = pyarrow.dataset.dataset(results / name, format="parquet").to_table()
         assert isinstance(found, pa.Table)
         return found.to_pylist()
 
@@ -163,7 +180,21 @@ def bare_world(service: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name, value in settings.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-    return World(tmp_path, service, key_file)
+    world = World(tmp_path, service, key_file)
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
+    return world
+
+
+@pytest.fixture
+def bucket_world(bare_world: World, moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Such a world with its results in a bucket."""
+    bare_world.bucket = moto.new_bucket()
+    nowhere = str(bare_world.folder / "no-such-profile")
+    own = {"AWS_CONFIG_FILE": nowhere, "AWS_SHARED_CREDENTIALS_FILE": nowhere}
+    for name, value in {**bare_world.bucket.environment, **own}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", bare_world.results_url)
+    return bare_world
 
 
 @pytest.fixture
