@@ -38,13 +38,17 @@ class Call:
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:
-    """A request, the id it was given, the call it was found to be, and the key that made it once that is known."""
+    """A request, the id it was given, the call it was found to be, and the key that made it once that is known.
+
+    It is `charged` once its key's meter has counted it.
+    """
 
     request: Request
     request_id: str
     call: Call
     path: dict[str, str] = field(default_factory=dict)
     key: Key | None = None
+    charged: bool = False
 
     @property
     def caller(self) -> Key:

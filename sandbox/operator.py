@@ -140,8 +140,9 @@ class Operator:
     def exchanges(self, after: int = 0) -> list[dict[str, Any]]:
         """Return what API and storage answered since sequence number `after`.
 
-        Each has `seq`, `at`, `origin`, `call`, `status`, `request_id` and `tenant`; a null status means that the
-        connection broke before any header was sent, so that nobody has seen the request id.
+        Each has `seq`, `at`, `origin`, `call`, `status`, `request_id`, `tenant`, and `charged` as 1 where it was
+        counted against the quota; a null status means that the connection broke before any header was sent, so that
+        nobody has seen the request id.
         """
         return list(self._ask("GET", f"/exchanges?after={after}")["exchanges"])
 

@@ -129,6 +129,7 @@ class Origin:
             status=status,
             request_id=exchange.request_id,
             tenant=exchange.key.tenant if exchange.key else None,
+            charged=exchange.charged,
         )
 
 

@@ -74,7 +74,7 @@ class ApiDesk:
         if exchange.call.is_public:
             return
         exchange.key = self._key_of(exchange)
-        self._meter(exchange.key, exchange.call)
+        self._meter(exchange, exchange.key)
 
     def refusal(self, refused: Refused, exchange: Exchange) -> Answer:
         """Return an ApiError."""
@@ -119,7 +119,7 @@ class ApiDesk:
             raise Refused(403, "forbidden", "the API key is missing or invalid")
         return key
 
-    def _meter(self, key: Key, call: Call) -> None:
+    def _meter(self, exchange: Exchange, key: Key) -> None:
         """Count the call, unless the quota has nothing left to count it against."""
         service = self._service
         now = service.clock.now()
@@ -127,9 +127,10 @@ class ApiDesk:
         if before.remaining == 0:
             wait_seconds = math.ceil(before.reset - now)
             raise Refused(429, "rate_limited", "the monthly quota is exhausted", retry_after=wait_seconds)
-        wait_seconds = service.throttle.wait_seconds(key.meter, call.lane, now)
+        wait_seconds = service.throttle.wait_seconds(key.meter, exchange.call.lane, now)
         if wait_seconds == 0 or service.silences.throttled_counts:
             service.meters.count(key.meter, now)
+            exchange.charged = True
         if wait_seconds:
             told_seconds = max(0, wait_seconds + service.silences.retry_after_off)
             raise Refused(429, "rate_limited", "too many calls at once", retry_after=told_seconds)

@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS slots (
 CREATE INDEX IF NOT EXISTS slots_stored ON slots (expires_at) WHERE sha256 IS NOT NULL;
 CREATE TABLE IF NOT EXISTS exchanges (
     seq INTEGER PRIMARY KEY, at REAL NOT NULL, origin TEXT NOT NULL, call TEXT NOT NULL, status INTEGER,
-    request_id TEXT NOT NULL, tenant TEXT);
+    request_id TEXT NOT NULL, tenant TEXT, charged INTEGER);
 CREATE TABLE IF NOT EXISTS secrets (kind TEXT NOT NULL, value TEXT NOT NULL);
 """
 
@@ -42,4 +42,11 @@ def open_database(file: Path) -> sqlite3.Connection:
     # Losing the last calls to a power cut is no loss here, and waiting for the disk on every call would be one.
     database.execute("PRAGMA synchronous = OFF")
     database.executescript(_TABLES)
+    _add_missing_column(database)
     return database
+
+
+def _add_missing_column(database: sqlite3.Connection) -> None:
+    """Give a home of an earlier release what its record of exchanges lacks."""
+    if "charged" not in {column["name"] for column in database.execute("PRAGMA table_info(exchanges)")}:
+        database.execute("ALTER TABLE exchanges ADD COLUMN charged INTEGER")

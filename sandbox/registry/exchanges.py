@@ -11,12 +11,21 @@ class Exchanges:
         self._database = database
 
     def note(
-        self, *, at: float, origin: str, call: str, status: int | None, request_id: str, tenant: str | None
+        self,
+        *,
+        at: float,
+        origin: str,
+        call: str,
+        status: int | None,
+        request_id: str,
+        tenant: str | None,
+        charged: bool,
     ) -> None:
         """Record one exchange; a null status means that the connection broke before any header was sent."""
         self._database.execute(
-            "INSERT INTO exchanges (at, origin, call, status, request_id, tenant) VALUES (?, ?, ?, ?, ?, ?)",
-            (at, origin, call, status, request_id, tenant),
+            "INSERT INTO exchanges (at, origin, call, status, request_id, tenant, charged)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (at, origin, call, status, request_id, tenant, charged),
         )
 
     def after(self, seq: int) -> list[dict[str, object]]:

@@ -124,8 +124,10 @@ def test_a_call_beyond_the_quota_is_not_counted(
         api.get("/proofs")
 
     (standing,) = operator.usage(key.tenant)
+    charged = [each["charged"] for each in operator.exchanges() if each["tenant"] == key.tenant]
 
     assert (standing["today"], standing["remaining"]) == (2, 0)
+    assert charged == [1, 1, 0, 0]
 
 
 def test_a_full_lane_is_a_429_that_heals_by_waiting(
