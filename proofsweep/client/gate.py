@@ -88,8 +88,8 @@ class Gate:
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False) -> Ticket:
         """Come back when the call may go.
 
-        While the leg ends, no slot is asked for; other calls go if they need not wait for a pause to end, to finish
-        work in hand.
+        While the leg ends, no slot is asked for; other calls go if they need not wait for a pause or an outage to end,
+        to finish work in hand.
 
         Raises:
             RunMustStop: the leg ends, and the call is not made.
@@ -192,7 +192,7 @@ class Gate:
     def _serve(self) -> None:
         """Let go who may, and wake whoever is next, to wait for the very moment."""
         now = self._clock()
-        while (ticket := self._lane.next_turn(now)) is not None:
+        while not self._is_hopeless and (ticket := self._lane.next_turn(now)) is not None:
             self._wake(ticket)
         first = self._lane.first()
         if first is not None:
@@ -209,9 +209,14 @@ class Gate:
         now = self._clock()
         return min(_LOOK_SECONDS, max(0.0, self._lane.wake_at(now) - now))
 
+    @property
+    def _is_hopeless(self) -> bool:
+        """Say whether the leg ends in an outage: to finish what is in hand would take a deadline for each, in turn."""
+        return self._lane.is_single_file and self.stop.reason is not None
+
     def _check_stop(self, ticket: Ticket) -> None:
         wait_seconds = self._lane.pacer.next_at - self._clock()
-        if ticket.turn is not Turn.ANY or wait_seconds > _DRAIN_SECONDS:
+        if ticket.turn is not Turn.ANY or wait_seconds > _DRAIN_SECONDS or self._is_hopeless:
             self.stop.check()
 
     def _leave_seat(self) -> None:

@@ -262,6 +262,22 @@ def test_in_an_outage_one_call_at_a_time_asks_and_the_first_answer_lets_all_go(d
     assert [seen.is_outage for seen in door.told] == [True, False]
 
 
+def test_work_in_hand_is_left_when_the_leg_ends_in_an_outage(door: Door) -> None:
+    """Each would wait for its deadline, one after another: minutes for each item in flight, and for nothing."""
+    for _ in range(2):
+        door.gate.learn(exchange(Call.VERIFY, None, Failure.TIMEOUT))
+    threads = [in_thread(lambda: _until_stopped(lambda: door.gate.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
+    door.ahead_seconds = 20.0
+
+    door.gate.learn(exchange(Call.VERIFY, None, Failure.TIMEOUT))
+    for thread in threads:
+        thread.join(5.0)
+
+    assert not any(thread.is_alive() for thread in threads)
+    with pytest.raises(RunMustStop):
+        door.gate.wait_turn(Call.VERIFY, object())
+
+
 def test_audio_that_slots_refuse_is_not_everybodys_trouble(door: Door) -> None:
     """A row of files that are too large for their slots says nothing of the service."""
     for _ in range(20):
