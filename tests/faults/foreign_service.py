@@ -66,6 +66,7 @@ class Foreign:
         keys: those that are taken.
         forms: the parts of every form that was received: disposition and content, in order.
         keyed_at_storage: headers that should never have come there.
+        front: where its slots are said to be; itself where nothing else is said.
     """
 
     twists: dict[str, Twist] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class Foreign:
     given: list[Given] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
     charged: int = 0
+    front: str = ""
     _stored: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _server: "_Server | None" = None
@@ -154,7 +156,8 @@ class Foreign:
             "file-name": "${filename}",
             "z": "",
         }
-        url = f"http://localhost:{self._port}/bucket/a%2Fb?where={upload}&sig=a%2Bb%3D%3D&x=%C3%A9"
+        front = self.front or f"http://localhost:{self._port}"
+        url = f"{front}/bucket/a%2Fb?where={upload}&sig=a%2Bb%3D%3D&x=%C3%A9"
         return Says(200, {"fields": fields, "expiresIn": 9, "url": url, "uploadId": upload})
 
     def _slot(self, asker: "_Desk") -> Says:
