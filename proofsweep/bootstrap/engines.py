@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from pydantic import SecretStr
 
@@ -24,6 +24,7 @@ from proofsweep.client.patience import Patience
 from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.client.workers import Workers
 from proofsweep.errors import ConfigError
 from proofsweep.logs import Event, log
 from proofsweep.settings import ServiceSettings, Settings, environment
@@ -50,7 +51,7 @@ class Engine:
     stop: StopSwitch
     limits: SizeLimits
     sources: SourceWatch
-    workers: ThreadPoolExecutor
+    workers: Workers
     aside: list[Exchange] = field(default_factory=list)
     _seen: ServiceSeen | None = None
 
@@ -140,10 +141,12 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     stop = StopSwitch()
     aside: list[Exchange] = []
     retry, times = settings.retry, settings.timeouts
+    transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
+    workers = Workers(settings.pace.workers, leave=transport.hang_up)
     line = Line(
         base_url=settings.service.base_url,
-        transport=Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump())),
-        gate=_gate(settings, stop),
+        transport=transport,
+        gate=_gate(settings, stop, workers),
         key=CurrentKey(_own_key(settings, read_block)),
         policy=RetryPolicy(
             attempts=retry.attempts,
@@ -158,24 +161,32 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
         stop=stop,
         limits=limits_for(settings),
         sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),
-        workers=ThreadPoolExecutor(settings.pace.workers, thread_name_prefix="verify"),
+        workers=workers,
         aside=aside,
     )
 
 
-def _gate(settings: Settings, stop: StopSwitch) -> Gate:
+def _gate(settings: Settings, stop: StopSwitch, workers: Workers) -> Gate:
     pace, retry = settings.pace, settings.retry
     return Gate(
         Lane(Pacer(first_rate=pace.first_rate), Cap() if pace.detect_cap else None),
         Breaker(retry.breaker_failures, retry.breaker_seconds),
         stop,
         Patience(pace.longest_pause_seconds),
-        tell=_log_lane,
+        tell=partial(_log_lane, workers),
+        make_room=workers.make_room,
     )
 
 
-def _log_lane(seen: LaneSeen) -> None:
-    log(Event.LANE_LEARNED, rate=seen.rate, most_at_once=seen.most, why=seen.why, outage=seen.is_outage)
+def _log_lane(workers: Workers, seen: LaneSeen) -> None:
+    log(
+        Event.LANE_LEARNED,
+        rate=seen.rate,
+        most_at_once=seen.most,
+        threads=workers.threads,
+        why=seen.why,
+        outage=seen.is_outage,
+    )
 
 
 def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:

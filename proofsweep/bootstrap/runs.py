@@ -259,7 +259,7 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         sources=engine.sources,
         workers=engine.workers,
         clock=utc_now,
-        repeats=Repeats(engine.stop) if place.dedupe else None,
+        repeats=Repeats(engine.stop, make_room=engine.workers.make_room) if place.dedupe else None,
         storms=StormWatch(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
         past=PastAnswers(results, plan),
         store_patience_seconds=settings.retry.breaker_seconds,

@@ -4,8 +4,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from proofsweep.batch.exchanges import Call, Exchange
@@ -18,7 +17,6 @@ from proofsweep.client.retry import is_spent_slot, is_transient
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop
 
-_SEATS = 8
 _LOOK_SECONDS = 0.5
 _DRAIN_SECONDS = 2.0
 _JITTER = 0.1
@@ -58,8 +56,13 @@ class Gate:
         *,
         clock: Callable[[], float] = time.monotonic,
         tell: Callable[[LaneSeen], None] = lambda _seen: None,
+        make_room: Callable[[int], None] = lambda _waiting: None,
     ) -> None:
-        """Take what it fronts; `tell` is told when the lane turns out to be another, or an outage begins or ends."""
+        """Take what it fronts.
+
+        `tell` is told when the lane turns out to be another, or an outage begins or ends. `make_room` is called by each
+        thread whose turn for a new slot came, with the number of others that wait for theirs.
+        """
         self.stop = stop
         self.question = Question()
         self._lane = lane
@@ -69,21 +72,7 @@ class Gate:
         self._tell = tell
         self._lock = threading.Lock()
         self._waiting: dict[Ticket, threading.Condition] = {}
-        self._seats = threading.Semaphore(_SEATS)
-        self._own = threading.local()
-
-    @contextmanager
-    def seat(self) -> Iterator[None]:
-        """Hold back all but a few of those who will ask for a new slot, so that items begin only as they are needed.
-
-        The seat is left with the slot's turn, or with the work inside.
-        """
-        self._seats.acquire()
-        self._own.has_seat = True
-        try:
-            yield
-        finally:
-            self._leave_seat()
+        self._make_room = make_room
 
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False) -> Ticket:
         """Come back when the call may go.
@@ -106,8 +95,9 @@ class Gate:
                 if ticket.sent is None:
                     self._lane.leave(ticket)
                 self._serve()
+            others = self._lane.waiting(Turn.NEW_SLOT)
         if ticket.turn is Turn.NEW_SLOT:
-            self._leave_seat()
+            self._make_room(others)
         return ticket
 
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
@@ -218,11 +208,6 @@ class Gate:
         wait_seconds = self._lane.pacer.next_at - self._clock()
         if ticket.turn is not Turn.ANY or wait_seconds > _DRAIN_SECONDS or self._is_hopeless:
             self.stop.check()
-
-    def _leave_seat(self) -> None:
-        if getattr(self._own, "has_seat", False):
-            self._own.has_seat = False
-            self._seats.release()
 
 
 def _spread(wait_seconds: float) -> float:

@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import BinaryIO, TypeVar
 from urllib.parse import quote
@@ -55,10 +54,6 @@ class Partner:
     def in_new_conversation(self, record: Callable[[Exchange], None]) -> "Partner":
         """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
         return Partner(sidecar_field=self.sidecar_field, talk=Conversation(self.talk.line, record))
-
-    def seat(self) -> AbstractContextManager[None]:
-        """Hold back all but a few of those who will ask for a new slot."""
-        return self.talk.line.gate.seat()
 
     @property
     def lane(self) -> LaneSeen:

@@ -62,7 +62,7 @@ class Transport:
         self._backend = PunctualBackend(timeouts.total_seconds)
         self._tls = tls or httpx.create_ssl_context()
         self._own = _Own()
-        self._connections: list[httpx.HTTPTransport] = []
+        self._connections: set[httpx.HTTPTransport] = set()
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; whatever goes wrong on the wire is in the reply, not raised.
@@ -82,6 +82,13 @@ class Transport:
                 answer.close()
         return _whole_reply(request, attempt, clock, answer, body)
 
+    def hang_up(self) -> None:
+        """Close the calling thread's connections, when it ends."""
+        for connection in self._own.connections.values():
+            self._connections.discard(connection)
+            connection.close()
+        self._own.connections.clear()
+
     def close(self) -> None:
         """Close every thread's connections; no thread may be sending."""
         while self._connections:
@@ -100,7 +107,7 @@ class Transport:
             connection = httpx.HTTPTransport(verify=self._tls, limits=httpx.Limits(max_connections=1), proxy=proxy)
             connection._pool._network_backend = self._backend  # httpx has no door for it  # noqa: SLF001
             self._own.connections[is_keyed, proxy] = connection
-            self._connections.append(connection)
+            self._connections.add(connection)
         return connection
 
     def _built(self, request: Request, key: SecretStr | None) -> httpx.Request:

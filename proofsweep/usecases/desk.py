@@ -97,10 +97,6 @@ class Desk:
         """Verify one item and write it down; None when it must wait: for another leg, or held back as doubtful."""
         while not self.may_begin.wait(_LOOK_SECONDS) and self.stop.reason is None:
             pass
-        with self.partner.seat():
-            return self._work(item)
-
-    def _work(self, item: WorkItem) -> Row | None:
         if self.stop.reason is not None or not (item.ineligible or self.allowance.admits(item.manifest_row)):
             return None
         means = Means(self.partner, self.limits, self.sources, self.repeats)

@@ -1,6 +1,7 @@
 """The same bytes with the same sidecar need one verification only: who came first, and what it was answered."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
@@ -36,9 +37,13 @@ class Repeats:
     is read no more than without this.
     """
 
-    def __init__(self, stop: StopSwitch, most_kept: int = MOST_KEPT) -> None:
+    def __init__(
+        self, stop: StopSwitch, most_kept: int = MOST_KEPT, make_room: Callable[[], None] = lambda: None
+    ) -> None:
+        """Keep so many answers; whoever is to wait for another item lets the next one begin with `make_room`."""
         self._stop = stop
         self._most_kept = most_kept
+        self._make_room = make_room
         self._firsts: OrderedDict[Mark, Future[Finished | None]] = OrderedDict()
         self._lock = Lock()
 
@@ -56,6 +61,8 @@ class Repeats:
             if first is None:
                 self._firsts[mark] = Future()
                 return None
+        if not first.done():
+            self._make_room()
         while not first.done():
             self._stop.rest(_LOOK_SECONDS)
         original = first.result()

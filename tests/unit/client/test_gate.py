@@ -26,6 +26,7 @@ class Door:
     pacer: Pacer = field(default_factory=lambda: Pacer(first_rate=1e6))
     stop: StopSwitch = field(default_factory=StopSwitch)
     told: list[LaneSeen] = field(default_factory=list)
+    room: list[int] = field(default_factory=list)
     ahead_seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -36,6 +37,7 @@ class Door:
             Patience(120.0),
             clock=self.now,
             tell=self.told.append,
+            make_room=self.room.append,
         )
 
     def now(self) -> float:
@@ -166,37 +168,33 @@ def test_whoever_waits_hears_of_the_end_at_once(door: Door) -> None:
     assert ended == ["cancelled"] * 10
 
 
-def test_items_begin_only_as_turns_come_for_them() -> None:
-    """A lane of one call in minutes does not need a hundred items that wait for their slots."""
-    door = Door(pacer=Pacer(first_rate=0.001))
-    door.gate.wait_turn(Call.UPLOADS, "first")
-    begun: list[int] = []
+def test_whose_turn_for_a_new_slot_came_makes_room(door: Door) -> None:
+    """So that the next item begins; calls of items that have begun need none."""
+    door.gate.wait_turn(Call.UPLOADS, "a")
+    door.gate.wait_turn(Call.UPLOADS, "a", is_retry=True)
+    door.gate.wait_turn(Call.VERIFY, "a")
 
-    def work(number: int) -> None:
-        with door.gate.seat():
-            begun.append(number)
-            door.gate.wait_turn(Call.UPLOADS, number)
+    assert door.room == [0]
 
-    for number in range(30):
-        in_thread(lambda number=number: _until_stopped(lambda: work(number)))
-    _until(lambda: len(begun) >= 8)
-    time.sleep(0.1)
 
-    assert len(begun) == 8
-    door.stop.pull(RunMustStop("The end.", ended_by="cancelled"))
+def test_room_is_made_with_a_word_on_who_else_waits(door: Door) -> None:
+    """Whether others are ready tells whether items begin early enough."""
+    door.throttle(Call.VERIFY, 60.0)
+    threads = [in_thread(lambda: door.gate.wait_turn(Call.UPLOADS, object())) for _ in range(4)]
+    while len(door.gate._waiting) < 4:
+        time.sleep(0.001)
+    door.pacer.pace = 10.0
+    door.ahead_seconds = 70.0
+    for thread in threads:
+        thread.join(10.0)
+
+    assert sorted(door.room) == [0, 1, 2, 3]
 
 
 def _until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 5.0
     while not is_so() and time.monotonic() < deadline:
         time.sleep(0.01)
-
-
-def _until_stopped(work: Callable[[], object]) -> None:
-    try:
-        work()
-    except RunMustStop:
-        return
 
 
 def test_a_throttle_teaches_the_rate_and_is_told(door: Door) -> None:

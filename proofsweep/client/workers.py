@@ -1,0 +1,165 @@
+"""Threads that are made as items need them, and leave when they are not needed for a while."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import ParamSpec, TypeVar
+
+_AHEAD = 8
+_IDLE_SECONDS = 20.0
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    run: Callable[[], None]
+    cancel: Callable[[], bool]
+
+
+class _Own(threading.local):
+    """What each thread knows of itself."""
+
+    is_ahead = False
+
+
+class Workers(Executor):
+    """Works on items in the order in which they were submitted, each on a thread.
+
+    An item is *ahead* from its beginning until its turn comes to call the service, or until it makes room for another
+    reason. Only a few may be: the next begins when one of them makes room or ends. So a narrow lane needs few threads,
+    however many items there are, and a wide one as many as its rate and the time that an item takes.
+    """
+
+    def __init__(
+        self, most: int, *, idle_seconds: float = _IDLE_SECONDS, leave: Callable[[], None] = lambda: None
+    ) -> None:
+        """Begin with no thread and have at most so many; each calls `leave` when it ends, idle for so long."""
+        self._most = most
+        self._idle_seconds = idle_seconds
+        self._leave = leave
+        self._lock = threading.Lock()
+        self._tasks: deque[_Task] = deque()
+        self._threads: set[threading.Thread] = set()
+        self._idle: list[SimpleQueue[_Task | None]] = []
+        self._ahead, self._most_ahead = 0, _AHEAD
+        self._own = _Own()
+        self._is_closed = False
+
+    def submit(
+        self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
+    ) -> Future[_Result]:
+        """Let something be done when there is room for it."""
+        future: Future[_Result] = Future()
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("no work is taken after the end")
+            self._tasks.append(_Task(partial(_run, future, partial(work, *args, **kwargs)), future.cancel))
+            self._begin()
+        return future
+
+    def make_room(self, waiting: int = 1) -> None:
+        """Let the next item begin, since the caller's has its turn; otherwise used than from such an item, do nothing.
+
+        Args:
+            waiting: the others that are ready for their turn. If there is none, items begin too late: their files take
+                long to be opened, and more must be ahead.
+        """
+        if not self._own.is_ahead:
+            return
+        self._own.is_ahead = False
+        with self._lock:
+            more = (waiting == 0) - (waiting > _AHEAD)
+            self._most_ahead = max(_AHEAD, min(self._most, self._most_ahead + more))
+            self._ahead -= 1
+            self._begin()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more work, and let the threads leave when what was submitted is done, or cancelled."""
+        with self._lock:
+            self._is_closed = True
+            cancelled = list(self._tasks) if cancel_futures else []
+            if cancel_futures:
+                self._tasks.clear()
+            for inbox in self._idle:
+                inbox.put(None)
+            self._idle.clear()
+            threads = list(self._threads) if wait else []
+        for task in cancelled:
+            task.cancel()
+        for thread in threads:
+            thread.join()
+
+    @property
+    def threads(self) -> int:
+        """How many there are now."""
+        return len(self._threads)
+
+    def _begin(self) -> None:
+        """Hand items to threads, if there is room for them; under the lock.
+
+        Who has been idle for the shortest time comes first, so that who is not needed stays idle, and leaves.
+        """
+        while self._idle or len(self._threads) < self._most:
+            task = self._next_task()
+            if task is None:
+                return
+            if self._idle:
+                self._idle.pop().put(task)
+                continue
+            thread = threading.Thread(target=self._work_on, args=(task,), name="verify")
+            self._threads.add(thread)
+            thread.start()
+
+    def _next_task(self) -> _Task | None:
+        if not self._tasks or self._ahead >= self._most_ahead:
+            return None
+        self._ahead += 1
+        return self._tasks.popleft()
+
+    def _work_on(self, task: _Task | None) -> None:
+        inbox: SimpleQueue[_Task | None] = SimpleQueue()
+        while task is not None:
+            self._own.is_ahead = True
+            task.run()
+            task = self._another(inbox)
+        self._leave()
+
+    def _another(self, inbox: "SimpleQueue[_Task | None]") -> _Task | None:
+        """Give this thread its next task, perhaps after a while; None when it is to leave."""
+        with self._lock:
+            self._ahead -= self._own.is_ahead
+            task = self._next_task()
+            if task is not None:
+                return task
+            if self._is_closed:
+                self._threads.discard(threading.current_thread())
+                return None
+            self._idle.append(inbox)
+        try:
+            return inbox.get(timeout=self._idle_seconds)
+        except Empty:
+            return self._last_chance(inbox)
+
+    def _last_chance(self, inbox: "SimpleQueue[_Task | None]") -> _Task | None:
+        with self._lock:
+            if inbox not in self._idle:
+                return inbox.get()
+            self._idle.remove(inbox)
+            self._threads.discard(threading.current_thread())
+            return None
+
+
+def _run(future: Future[_Result], work: Callable[[], _Result]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+        future.set_exception(error)
+    else:
+        future.set_result(result)

@@ -1,0 +1,33 @@
+"""Items that may be the same as one in hand wait for it, and hold up nobody else."""
+
+import threading
+from pathlib import Path
+
+from proofsweep.batch.items import Mode
+from proofsweep.client.stop import StopSwitch
+from proofsweep.client.workers import Workers
+from proofsweep.storage.audio import open_audio
+from proofsweep.usecases.repeats import Mark, Repeats
+
+
+def test_many_copies_of_one_file_do_not_starve_the_run(tmp_path: Path) -> None:
+    """While thirty of them wait for the first, other items begin."""
+    workers = Workers(64)
+    repeats = Repeats(StopSwitch(), make_room=workers.make_room)
+    mark, path = Mark(Mode.ONE_FILE, 3, 0, None), tmp_path / "a.wav"
+    path.write_bytes(b"abc")
+    strangers_work = threading.Event()
+
+    def look() -> object:
+        with open_audio(str(path)) as audio:
+            return repeats.original_of(mark, audio)
+
+    look()  # the first, whose own verification takes its time
+    copies = [workers.submit(look) for _ in range(30)]
+    workers.submit(strangers_work.set)
+
+    assert strangers_work.wait(10.0)
+    assert not any(copy.done() for copy in copies)
+    repeats.settle(mark, None)
+    assert [copy.result(10.0) for copy in copies] == [None] * 30
+    workers.shutdown()
