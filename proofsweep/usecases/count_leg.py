@@ -1,8 +1,5 @@
 """Count what a leg did, from the parts that stand in the store and from nothing else."""
 
-from collections.abc import Mapping
-from http import HTTPStatus
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -11,23 +8,21 @@ from proofsweep.batch import layout
 from proofsweep.batch.exchanges import Call
 from proofsweep.batch.rows import runs
 from proofsweep.batch.rows.columns import Row, empty_row
-from proofsweep.batch.runs import EndedBy, Plan
+from proofsweep.batch.runs import Plan
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.storage.results import Results
 
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
-_ANSWERED = (pc.field("call") == str(Call.VERIFY)) & (pc.field("status") == HTTPStatus.OK)
+_WORK = ["manifest_row", "call"]
+_ANSWERED = (pc.field("status") >= 200) & (pc.field("status") < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
 
 CHARGED = pc.field("call").isin([str(call) for call in Call if call.is_keyed]) & pc.field("bytes_sent").is_valid()
 """Picks the keyed requests that went out, whatever the answer; needs the columns `call` and `bytes_sent`."""
 
 
-def runs_row(results: Results, plan: Plan, leg: int, endings: Mapping[int, str]) -> Row:
-    """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null.
-
-    `endings` says how the legs before it ended.
-    """
+def runs_row(results: Results, plan: Plan, leg: int) -> Row:
+    """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null."""
     row: Row = empty_row(runs.COLUMNS)
     row |= {
         "run_id": plan.run_id,
@@ -42,7 +37,7 @@ def runs_row(results: Results, plan: Plan, leg: int, endings: Mapping[int, str])
         "proofsweep_version": __version__,
     }
     row |= _outcomes_of(results, plan, leg) | _exchanges_of(results, plan, leg)
-    row["calls_again"] = _calls_again(results, plan, leg, endings)
+    row["calls_again"] = _calls_again(results, plan, leg)
     return row
 
 
@@ -75,20 +70,18 @@ def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
     }
 
 
-def _calls_again(results: Results, plan: Plan, leg: int, endings: Mapping[int, str]) -> int:
-    """Count the calls of a leg for rows that an earlier one had in hand when it was killed, or had an answer for.
+def _calls_again(results: Results, plan: Plan, leg: int) -> int:
+    """Count the calls of a leg for something that an earlier leg had been answered for the same row.
 
-    An answer without a row is what a storm leaves: its rows are held back and asked again.
+    Such a row was left without an outcome: its leg was killed or stopped between its calls, or a storm held it back.
+    The earlier legs' parts are read one by one, as there may be many.
     """
-    columns = ["manifest_row", "call", "status", "bytes_sent"]
-    in_hand: list[int | None] = []
-    for number, ended_by in endings.items():
-        if ended_by in {EndedBy.KILLED, EndedBy.BREAKER}:
-            wanted = CHARGED if ended_by == EndedBy.KILLED else _ANSWERED
-            rows = exchanges_of_leg(results, plan, number, columns).filter(wanted)["manifest_row"]
-            in_hand += rows.unique().drop_null().to_pylist()
-    own = exchanges_of_leg(results, plan, leg, columns).filter(CHARGED) if in_hand else None
-    return 0 if own is None else own.filter(pc.field("manifest_row").isin(in_hand)).num_rows
+    own = exchanges_of_leg(results, plan, leg, [*_WORK, "bytes_sent"]).filter(CHARGED).select(_WORK)
+    mine = _ANSWERED & pc.field("manifest_row").isin(own["manifest_row"].unique().drop_null())
+    columns = [*_WORK, "status", "failure"]
+    names = [name for name in results.parts_of("exchanges", plan) if layout.shard_and_leg_of(name)[1] < leg]
+    had = (results.table("exchanges", [name], columns).filter(mine).select(_WORK) for name in names)
+    return own.join(pa.concat_tables([own.slice(0, 0), *had]), _WORK, join_type="left semi").num_rows
 
 
 def exchanges_of_leg(results: Results, plan: Plan, leg: int, columns: list[str]) -> pa.Table:

@@ -52,7 +52,7 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     try:
         _publish_rows(results, plan, end)  # (1)
         _publish_exchanges(results, plan, end.leg)  # (2)
-        row = runs_row(results, plan, end.leg, _endings(legs, end.leg)) | {"ended_by": str(end.ended_by)} | end.facts
+        row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
         if end.ended_by is EndedBy.KILLED:
             row["calls_unrecorded"] = infer_unrecorded(results, plan, end.leg, end.facts, end.arrival)
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
@@ -64,11 +64,6 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     write_runs_row(results, plan, legs, end.leg)  # (4)
     delete_journal(results, plan.run_id, end.leg)  # (5)
     return row
-
-
-def _endings(legs: Legs, leg: int) -> dict[int, str]:
-    """Say how the legs before this one ended."""
-    return {number: str((legs.receipt(number) or {}).get("ended_by")) for number in legs.numbers() if number < leg}
 
 
 def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
