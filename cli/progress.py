@@ -61,7 +61,7 @@ def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: fl
     if desk is None:
         return
     done = desk.tally.rows.total()
-    stopping = "stopping · " if desk.stop.reason is not None else ""
+    stopping = "stopping, Ctrl-C again to do so at once · " if desk.stop.reason is not None else ""
     pace = (
         f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.tally.audio_bytes)}{lane_text(desk.partner.lane)}"
     )

@@ -1,7 +1,7 @@
 """Run the verify flow in this process, against the configured Prefect server or an embedded one."""
 
 import logging
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from shlex import quote
 
@@ -86,7 +86,8 @@ def report(run_id: str, asked: Asked) -> int:
 
 def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
     """Run the flow with its log lines going to the server alone: the terminal shows progress and errors our way."""
-    from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler  # noqa: PLC0415 - seconds to import
+    from prefect.exceptions import CancelledRun  # noqa: PLC0415 - seconds to import
+    from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler  # noqa: PLC0415
 
     from flows.verify_catalog import verify_catalog  # noqa: PLC0415
 
@@ -95,7 +96,7 @@ def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
         if isinstance(handler, PrefectConsoleHandler):
             handler.setLevel(logging.CRITICAL + 1)
     try:
-        with watched(asked.out, before.plan.items, before.finished):
+        with suppress(CancelledRun), watched(asked.out, before.plan.items, before.finished):
             verify_catalog(
                 run_id=run_id,
                 config=asked.config,

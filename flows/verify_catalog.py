@@ -1,7 +1,9 @@
 """Verify what remains of a planned run, or plan one from a catalog and verify it."""
 
 from prefect import flow
+from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.states import Cancelled
 
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.runs import bounds_for, held_leg, plan_catalog
@@ -32,8 +34,8 @@ def verify_catalog(
     until: str | None = None,
     max_duration: str | None = None,
     dedupe: bool | None = None,
-) -> str:
-    """Verify a catalog end to end; gives the run's id.
+) -> str | State[str]:
+    """Verify a catalog end to end; gives the run's id, or ends as Cancelled if it was asked to stop.
 
     (1) plan, unless the run is planned already, (2) claim a leg, (3) fan out over what remains, (4) settle the leg,
     (5) leave a summary.
@@ -62,7 +64,7 @@ def verify_catalog(
         bounds=bounds,
         dedupe=dedupe,
     )
-    with drained_on_signals(engine_for(settings, read_block).stop), leg as (place, desk):  # (2) and (4)
+    with drained_on_signals(engine_for(settings, read_block)), leg as (place, desk):  # (2) and (4)
         fan_out(place, desk.remaining_slices(), is_small=desk.plan.is_small)  # (3)
-    show_summary(describe_run(desk.results, run_id), desk.results.store.url)  # (5)
-    return run_id
+    show_summary(run := describe_run(desk.results, run_id), desk.results.store.url)  # (5)
+    return Cancelled(message=run.why) if run.ended_by == "cancelled" else run_id

@@ -90,6 +90,11 @@ class Engine:
                 )
         return None
 
+    def cut_off(self) -> None:
+        """End what is in flight though it is not finished, once the leg was asked to stop; it remains."""
+        self.stop.hurry()
+        self.partner.talk.line.transport.cut()
+
     def close(self) -> None:
         """Let the workers finish what is in hand, and close all connections."""
         self.workers.shutdown(wait=True, cancel_futures=True)

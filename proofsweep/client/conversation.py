@@ -90,7 +90,12 @@ class Conversation:
         return reply
 
     def _obey(self, exchange: Exchange, key: SecretStr) -> None:
-        """Do what the retry rule says: come back to ask again, or raise. `key` is the one that was sent."""
+        """Do what the retry rule says: come back to ask again, or raise. `key` is the one that was sent.
+
+        A call that was broken off for the leg's end says nothing of the item.
+        """
+        if exchange.failure is not None and self.line.gate.stop.is_overdue:
+            self.line.gate.stop.check()
         self._failures[exchange.call] += not exchange.is_throttled
         decision = decide(
             exchange,

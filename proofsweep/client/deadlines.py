@@ -1,8 +1,12 @@
 """What an answer may not do: take for ever, be it for its headers, or come before its question."""
 
+import socket
+import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from ssl import SSLContext
+from weakref import WeakSet
 
 import httpcore
 import httpx
@@ -23,10 +27,13 @@ def refuse_unasked(answer: httpx.Response) -> None:
 
 
 class PunctualBackend(httpcore.SyncBackend):
-    """Opens httpcore's own connections, on which an answer may take `answer_seconds` in all."""
+    """Opens httpcore's own connections, on which an answer may take `answer_seconds` in all, until they are cut."""
 
     def __init__(self, answer_seconds: float) -> None:
         self._answer_seconds = answer_seconds
+        self._open: WeakSet[PunctualStream] = WeakSet()
+        self._is_cut = False
+        self._lock = threading.Lock()
 
     def connect_tcp(
         self,
@@ -36,9 +43,33 @@ class PunctualBackend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Options | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect as usual."""
+        """Connect as usual, unless all is cut."""
+        self._refuse_when_cut()
         stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
-        return PunctualStream(stream, self._answer_seconds)
+        return self.punctual(stream)
+
+    def punctual(self, stream: httpcore.NetworkStream) -> "PunctualStream":
+        """Watch over a connection, unless all are cut by now."""
+        punctual = PunctualStream(stream, self._answer_seconds, self)
+        with self._lock:
+            self._open.add(punctual)
+        try:
+            self._refuse_when_cut()
+        except httpcore.ConnectError:
+            stream.close()
+            raise
+        return punctual
+
+    def _refuse_when_cut(self) -> None:
+        if self._is_cut:
+            raise httpcore.ConnectError("cut off")
+
+    def cut(self) -> None:
+        """Break off every exchange, whatever it waits for, and those that will be begun."""
+        self._is_cut = True
+        with self._lock:
+            for stream in self._open:
+                stream.cut()
 
 
 class PunctualStream(httpcore.NetworkStream):
@@ -50,8 +81,9 @@ class PunctualStream(httpcore.NetworkStream):
         has_read: whether anything was read since the last write.
     """
 
-    def __init__(self, stream: httpcore.NetworkStream, answer_seconds: float) -> None:
+    def __init__(self, stream: httpcore.NetworkStream, answer_seconds: float, backend: PunctualBackend) -> None:
         self._stream = stream
+        self._backend = backend
         self._answer_seconds = answer_seconds
         self._due_at = time.monotonic() + answer_seconds
         self.has_read = False
@@ -76,12 +108,18 @@ class PunctualStream(httpcore.NetworkStream):
         """Close the connection."""
         self._stream.close()
 
+    def cut(self) -> None:
+        """Let whoever reads or writes come back with an error, at once; closing would leave them waiting."""
+        connection = self._stream.get_extra_info("socket")
+        with suppress(OSError):  # not connected any more
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # beneath TLS, whose own would be missed by a reader
+
     def start_tls(
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         """Go on under TLS, with the same limit; Python bounds a handshake as a whole."""
         stream = self._stream.start_tls(ssl_context, server_hostname, timeout)
-        return PunctualStream(stream, self._answer_seconds)
+        return self._backend.punctual(stream)
 
     def get_extra_info(self, info: str) -> object:
         """Tell of the connection beneath."""

@@ -201,8 +201,8 @@ class Gate:
 
     @property
     def _is_hopeless(self) -> bool:
-        """Say whether the leg ends in an outage: to finish what is in hand would take a deadline for each, in turn."""
-        return self._lane.is_single_file and self.stop.reason is not None
+        """Say whether the leg ends in an outage, or has no time left: to finish what is in hand would take too long."""
+        return self.stop.reason is not None and (self._lane.is_single_file or self.stop.is_overdue)
 
     def _check_stop(self, ticket: Ticket) -> None:
         wait_seconds = self._lane.pacer.next_at - self._clock()

@@ -6,17 +6,26 @@ from proofsweep.errors import RunMustStop
 
 
 class StopSwitch:
-    """Pulled once; says why. Safe to use from threads and from a signal handler."""
+    """Pulled once; says why. Safe to use from threads.
+
+    Attributes:
+        is_overdue: what was in flight when it was pulled is not waited for any longer.
+    """
 
     def __init__(self) -> None:
         self._pulled = threading.Event()
         self._reason: RunMustStop | None = None
+        self.is_overdue = False
 
     def pull(self, reason: RunMustStop) -> None:
         """Ask everybody to begin nothing new; the first reason stays."""
         if self._reason is None:
             self._reason = reason
         self._pulled.set()
+
+    def hurry(self) -> None:
+        """Ask everybody to leave what they have in hand, too, if the switch was pulled."""
+        self.is_overdue = self._pulled.is_set()
 
     @property
     def reason(self) -> RunMustStop | None:

@@ -89,6 +89,10 @@ class Transport:
             connection.close()
         self._own.connections.clear()
 
+    def cut(self) -> None:
+        """Break off all exchanges, from whichever thread; they end as failed, and so do those that come."""
+        self._backend.cut()
+
     def close(self) -> None:
         """Close every thread's connections; no thread may be sending."""
         while self._connections:

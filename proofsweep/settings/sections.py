@@ -119,6 +119,7 @@ class BoundsSettings(Section):
         reserve: calls of the quota that are left to other users of the key.
         until, max_duration: when its window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
         ask_seconds: between two looks at the headroom; each costs a call (contract, Versioning 7: five minutes).
+        drain_seconds: that a leg which was asked to stop leaves to what is in flight.
     """
 
     reserve: Annotated[int, Field(ge=0)] = 0
@@ -126,6 +127,7 @@ class BoundsSettings(Section):
     until: Readable | None = None
     max_duration: Readable | None = None
     ask_seconds: Seconds = 300.0
+    drain_seconds: Seconds = 12.0
 
 
 class LimitSettings(Section):

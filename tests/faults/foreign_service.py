@@ -67,6 +67,7 @@ class Foreign:
         forms: the parts of every form that was received: disposition and content, in order.
         keyed_at_storage: headers that should never have come there.
         front: where its slots are said to be; itself where nothing else is said.
+        storage_rate: bytes per second that each slot takes; None takes them as they come.
     """
 
     twists: dict[str, Twist] = field(default_factory=dict)
@@ -74,6 +75,7 @@ class Foreign:
     keys: set[str] = field(default_factory=lambda: {KEY})
     forms: list[list[tuple[str, bytes]]] = field(default_factory=list)
     keyed_at_storage: list[str] = field(default_factory=list)
+    storage_rate: float | None = None
     given: list[Given] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
     charged: int = 0
@@ -234,10 +236,24 @@ class _Desk(BaseHTTPRequestHandler):
         service = self.server.service
         call = {"v1": "", "bucket": "slot"}.get(self.path.split("/")[1], "") or urlsplit(self.path).path.split("/")[-1]
         size = int(self.headers["Content-Length"] or 0)
-        self.body = self.rfile.read(size)
+        self.body = self._slowly(size) if call == "slot" else self.rfile.read(size)
         if len(self.body) == size:
             self._send(call, service.answer(call, self))
         self.close_connection = True
+
+    def _slowly(self, size: int) -> bytes:
+        """Read at the storage's pace, a tenth of a second's worth at once."""
+        body = bytearray()
+        while len(body) < size:
+            rate = self.server.service.storage_rate
+            at_once = size if rate is None else int(rate / 10)
+            piece = self.rfile.read(min(at_once, size - len(body)))
+            if not piece:
+                break
+            body += piece
+            if rate is not None and len(body) < size:
+                time.sleep(0.1)
+        return bytes(body)
 
     def _send(self, call: str, says: Says) -> None:
         service = self.server.service
