@@ -82,16 +82,22 @@ def _told(run: RunSeen, store: Results) -> dict[str, object]:
 def _table(newest: list[RunSeen], store: Results) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("run", no_wrap=True)
-    for name in ("rows", "remaining"):
+    for name in ("rows", "remaining", "calls"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("ended by", "outcomes", "environment", "catalog"):
         table.add_column(name, overflow="fold")
     for run in newest:
         plan = run.plan
         outcomes = ", ".join(f"{run.rows(word):,} {word}" for word in COLOURS if run.rows(word))
-        counts = (f"{plan.items:,}", f"{run.remaining:,}")
+        counts = (f"{plan.items:,}", f"{run.remaining:,}", _calls(run))
         table.add_row(plan.run_id, *counts, _ended_by(run, store), outcomes, plan.environment, plan.catalog)
     return table
+
+
+def _calls(run: RunSeen) -> str:
+    """Write what was spent, and what of it is only inferred; `?` where that cannot be."""
+    unrecorded = "?" if run.calls_unrecorded is None else f"{run.calls_unrecorded:,}"
+    return f"{run.total('calls'):,}" + (f" + {unrecorded}" if unrecorded != "0" else "")
 
 
 def _ended_by(run: RunSeen, store: Results) -> str:
@@ -103,8 +109,9 @@ def _ended_by(run: RunSeen, store: Results) -> str:
 def _print_legs(out: Console, run: RunSeen) -> None:
     for leg in run.legs:
         began = str(leg.counts.get("started_at") or "")[:19]
-        rows = sum(count for word in COLOURS if isinstance(count := leg.counts.get(word), int))
-        ended = f" {counted(rows, 'row')}, ended by {leg.ended_by}" if leg.ended_by else "not ended"
+        rows = sum(leg.count(word) or 0 for word in COLOURS)
+        calls = counted(leg.count("calls") or 0, "call")
+        ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}" if leg.ended_by else "not ended"
         rate = leg.counts.get("rate_learned")
         lane = f", the service lets {rate:,.1f} calls/s through" if isinstance(rate, float) else ""
         out.print(f"  leg {leg.leg}: {began}{ended}{lane}", soft_wrap=True)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.reporting.run_seen import RunSeen
-from proofsweep.reporting.summary import advice_for, ending_of, label_of, notes_of
+from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 _PLAIN_WIDTH = 500
@@ -40,8 +40,9 @@ def print_summary(out: Console, run: RunSeen, results_url: str, resume: str) -> 
         out.print(_kinds(run))
         out.print()
     out.print(
-        f"  {run.total('calls'):,} keyed calls, {size_text(run.total('bytes_sent'))} sent, "
-        f"{run.total('throttled'):,} throttled, {run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}"
+        f"  {calls_of(run)}; {run.total('throttled'):,} throttled, {size_text(run.total('bytes_sent'))} sent, "
+        f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}",
+        soft_wrap=True,
     )
     print_passed_over(out, run.plan.passed_over)
     for note in notes_of(run):

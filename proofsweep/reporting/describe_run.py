@@ -49,10 +49,11 @@ def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
 def _leg_seen(legs: Legs, number: int) -> LegSeen:
     receipt = legs.receipt(number) or {}
     counts = receipt.get("counts")
-    ended_by, why = receipt.get("ended_by"), receipt.get("why")
+    ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
     return LegSeen(
         leg=number,
         ended_by=None if ended_by is None else str(ended_by),
         why=None if why is None else str(why),
+        quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
         counts=counts if isinstance(counts, dict) else {},
     )

@@ -21,12 +21,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegSeen:
-    """One leg as its receipt tells it; `ended_by` is None while it has none."""
+    """One leg as its receipt tells it; `ended_by` is None while it has none.
+
+    Attributes:
+        quota_reset: when the quota begins anew, as the leg was last told.
+    """
 
     leg: int
     ended_by: str | None
     why: str | None = None
+    quota_reset: datetime | None = None
     counts: dict[str, object] = field(default_factory=dict)
+
+    def count(self, column: str) -> int | None:
+        """Give a count of the `runs` table; None where it is not known."""
+        found = self.counts.get(column)
+        return found if isinstance(found, int) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +78,15 @@ class RunSeen:
 
     def total(self, column: str) -> int:
         """Add a count of the `runs` table up over all legs."""
-        return sum(count for leg in self.legs if isinstance(count := leg.counts.get(column), int))
+        return sum(leg.count(column) or 0 for leg in self.legs)
+
+    @property
+    def calls_unrecorded(self) -> int | None:
+        """What killed legs spent beyond what they wrote down; None while that is not known of each leg."""
+        is_known = all(
+            leg.ended_by not in {None, "killed"} or leg.count("calls_unrecorded") is not None for leg in self.legs
+        )
+        return self.total("calls_unrecorded") if is_known else None
 
     @property
     def seconds(self) -> float:

@@ -1,13 +1,14 @@
 """A run in words: what came of it, what to do about each kind of row, where the tables are."""
 
 from proofsweep.batch.reasons import remedy_for
+from proofsweep.batch.runs import EndedBy
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.reporting.run_seen import OUTCOMES, Group, RunSeen
 
 ENDINGS = {
     "complete": "every row has its outcome",
     "quota": "stopped: the key's quota leaves it no more calls; resume after the reset",
-    "window": "stopped: the window closed; resume when it opens again",
+    "window": "stopped where it was told to; resume for the rest",
     "cancelled": "stopped on request; resume when you like",
     "key_refused": "stopped: the service refused the key; put the right one in place and resume",
     "breaker": "stopped: the service fails or throttles for everyone; resume when it is well again",
@@ -17,15 +18,29 @@ ENDINGS = {
 
 
 def ending_of(run: RunSeen) -> str:
-    """Say in one clause how the run stands."""
+    """Say in one clause how the run stands; of a window that closed, whether by the clock or by calls."""
     if run.ended_by is None:
         return "its last leg has not ended" if run.legs else "planned, and not begun"
+    if run.ended_by == EndedBy.WINDOW and run.why:
+        return f"stopped: {run.why[0].lower()}{run.why[1:].removesuffix('.')}; resume for the rest"
     return ENDINGS.get(run.ended_by, run.ended_by)
 
 
+def calls_of(run: RunSeen) -> str:
+    """Say what was spent, and how much of it for nothing new."""
+    told = f"{run.total('calls'):,} keyed calls"
+    if run.total("calls_again"):
+        told += f", {run.total('calls_again'):,} of them made again"
+    if run.calls_unrecorded:
+        told += f", and {run.calls_unrecorded:,} that a killed leg could not write down"
+    if run.calls_unrecorded is None and any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
+        told += ", and some that a killed leg could not write down: how many is not known"
+    return told
+
+
 def notes_of(run: RunSeen) -> list[str]:
-    """Say what else somebody should know: why it stopped, and what the service announces."""
-    notes = [] if run.why is None else [run.why]
+    """Say what else one should know: why it stopped, unless the headline has it, and what the service announces."""
+    notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
     if run.sunset is not None:
         notes.append(f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the guide.")
     return notes
@@ -54,6 +69,8 @@ def markdown_of(run: RunSeen, results_url: str) -> str:
         "|---:|---|---|",
         *(f"| {group.rows:,} | {label_of(group)} | {advice_for(group)} |" for group in run.groups),
         "",
+        f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
+        "",
         f"Tables: `{results_url}` (verdicts, exchanges, runs).",
         "",
         MEANING_OF_VALID,
@@ -73,6 +90,7 @@ def json_of(run: RunSeen, results_url: str) -> dict[str, object]:
         **{outcome: run.rows(outcome) for outcome in OUTCOMES},
         "remaining": run.remaining,
         **{column: run.total(column) for column in ("calls", "calls_again", "throttled", "bytes_sent")},
+        "calls_unrecorded": run.calls_unrecorded,
         "seconds": round(run.seconds, 3),
         "results": results_url,
         "groups": [

@@ -214,7 +214,7 @@ def test_status_is_the_summary_of_the_newest_run(proofsweep: Command, finished_r
     assert newest.stdout == named.stdout
     assert newest.returncode == named.returncode == 3
     assert f"Run {finished_run}" in newest.stdout
-    assert "26 rows, ended by complete" in newest.stdout
+    assert "26 rows, 44 calls, ended by complete" in newest.stdout
 
 
 def test_status_tells_one_object(proofsweep: Command, finished_run: str) -> None:
@@ -225,6 +225,7 @@ def test_status_tells_one_object(proofsweep: Command, finished_run: str) -> None
     assert sum(told[outcome] for outcome in OUTCOMES) + told["remaining"] == told["items"] == 26
     assert sum(group["rows"] for group in told["groups"]) == 26
     assert {"leg", "ended_by", "skipped", "calls", "calls_again", "throttled", "bytes_sent", "seconds"} <= told.keys()
+    assert told["calls_unrecorded"] == 0
 
 
 def test_status_says_that_somebody_is_at_work(proofsweep: Command, world: Path, catalog: Path) -> None:

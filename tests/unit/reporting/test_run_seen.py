@@ -9,7 +9,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.reporting.active_leg import active_leg
 from proofsweep.reporting.describe_run import describe_run, newest_unfinished
 from proofsweep.reporting.history import measured_legs
-from proofsweep.reporting.summary import json_of, label_of, markdown_of
+from proofsweep.reporting.summary import calls_of, ending_of, json_of, label_of, markdown_of, notes_of
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
@@ -110,6 +110,47 @@ def test_the_object_adds_up(results: Results) -> None:
     outcomes = [told[name] for name in ("accepted", "rejected", "failed", "ineligible", "remaining")]
     assert outcomes == [1, 1, 0, 0, 2]
     assert (told["items"], told["calls"], told["bytes_sent"], told["ended_by"]) == (4, 4, 10, "quota")
+
+
+@pytest.mark.parametrize(
+    ("unrecorded", "told", "said"),
+    [
+        (88, 88, "10 keyed calls, 2 of them made again, and 88 that a killed leg could not write down"),
+        (0, 0, "10 keyed calls, 2 of them made again"),
+        (None, None, "10 keyed calls, 2 of them made again, and some that a killed leg could not write down: "),
+    ],
+)
+def test_what_a_killed_leg_spent_is_told_as_far_as_it_is_known(
+    results: Results, unrecorded: int | None, told: int | None, said: str
+) -> None:
+    """Unknown is null and no zero; a leg that ended in order wrote everything down."""
+    end(results, 1, "killed", calls=4, calls_again=0, calls_unrecorded=unrecorded)
+    end(results, 2, "cancelled", calls=6, calls_again=2, calls_unrecorded=None)
+
+    run = describe_run(results, RUN)
+
+    assert json_of(run, "results")["calls_unrecorded"] == told
+    assert calls_of(run).startswith(said)
+
+
+def test_what_a_leg_spends_that_has_not_ended_is_not_known_yet(results: Results) -> None:
+    """It may have been killed; nobody has looked yet."""
+    before = describe_run(results, RUN).calls_unrecorded
+    Legs(results, RUN, lambda: datetime.now(UTC)).claim(1)
+
+    assert (before, describe_run(results, RUN).calls_unrecorded) == (0, None)
+
+
+def test_a_run_says_which_of_its_bounds_it_met(results: Results) -> None:
+    """A window closes by the clock or by calls: the headline has the leg's own sentence, and nothing says it twice."""
+    legs = Legs(results, RUN, lambda: datetime.now(UTC))
+    legs.claim(1)
+    legs.write_receipt(1, {"ended_by": "window", "why": "Of the 50 calls that it was given, none are left."})
+
+    run = describe_run(results, RUN)
+
+    assert ending_of(run) == "stopped: of the 50 calls that it was given, none are left; resume for the rest"
+    assert notes_of(run) == []
 
 
 def test_the_artifact_says_what_to_do(results: Results) -> None:
