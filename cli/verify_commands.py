@@ -1,8 +1,13 @@
 """`proofsweep verify` and `proofsweep resume`."""
 
+import random
+import time
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 import typer
+from rich.console import Console
 
 from cli.bounds import print_bounds
 from cli.embedded_server import prefect_api
@@ -12,6 +17,8 @@ from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve
 from cli.run_flow import Asked, report, verify_run
 from cli.screen import counted
 from proofsweep.batch.forecast import Need
+from proofsweep.batch.ledger import seconds_after_reset
+from proofsweep.batch.runs import EndedBy
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for
 from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog, settle_dead_leg
@@ -90,9 +97,20 @@ def resume(
     print_bounds(asked.out, bounds, utc_now())
     with prefect_api() as server:
         engine_for(settings, read_block).examined(bounds.reserve)
+        wait_after_reset(asked.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
         if catalog_has_changed(settings, before.plan):
             asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
         return verify_run(run_id, _with_forecast(asked, settings, _need_of_rest(before)), server)
+
+
+def wait_after_reset(out: Console, before: RunSeen, now: datetime, chance: float) -> None:
+    """Let a quota that has just begun anew be met by one run after the other: wait a moment; Ctrl-C begins at once."""
+    reset = before.legs[-1].quota_reset if before.legs and before.ended_by == EndedBy.QUOTA else None
+    wait_seconds = seconds_after_reset(reset, now, chance)
+    if wait_seconds:
+        out.print(f"The quota has just begun anew: waits {wait_seconds:.1f} s, as others may too; Ctrl-C begins now.")
+        with suppress(KeyboardInterrupt):
+            time.sleep(wait_seconds)
 
 
 def _with_forecast(asked: Asked, settings: Settings, need: Need) -> Asked:

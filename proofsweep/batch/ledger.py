@@ -1,7 +1,7 @@
 """What a leg has spent of the key's quota, and whether another item may begin: pure (contract, Limits)."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from proofsweep.batch.bounds import Bounds
@@ -16,6 +16,12 @@ _CALLS_THAT_TELL = 50
 
 _LOWEST_COST = 0.5
 """Metering at the edge may lag, so less than a verify call for each item is not believed."""
+
+
+_FRESH = timedelta(minutes=1)
+"""Whoever waited for a reset is back within so long of it."""
+
+_SPREAD_SECONDS = 5.0
 
 
 class Shortage(StrEnum):
@@ -122,6 +128,18 @@ class Ledger:
     @property
     def _since(self) -> int:
         return self.spent - self._spent_then
+
+
+def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:
+    """Say how long to wait before the first file where a quota has just begun anew, so that not all begin at once.
+
+    Args:
+        reset: when it was to begin anew, as it was told before; None if it was not.
+        now: when the partner was seen to have calls again.
+        chance: 0 to 1, drawn anew by each who waits.
+    """
+    is_fresh = reset is not None and timedelta() <= now - reset < _FRESH
+    return chance * _SPREAD_SECONDS if is_fresh else 0.0
 
 
 def reset_clause(reset: datetime | None, now: datetime) -> str:

@@ -29,6 +29,11 @@ class Allowance:
         """Say whether the leg ends by its own account."""
         return self._ran_out is not None
 
+    @property
+    def quota_reset(self) -> datetime | None:
+        """When the quota begins anew, as it was last told."""
+        return self._ledger.reset
+
     def admits(self, row: int) -> bool:
         """Say whether an item may begin; it must `leave` afterwards."""
         self.stop_at_closing()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 
 import pyarrow as pa
 
@@ -30,6 +31,7 @@ class LegEnd:
         facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
         arrival: of a killed leg's successor: how it found the quota.
         cpu_seconds: that its process used while the leg lasted.
+        quota_reset: when the quota begins anew, as it was last told.
     """
 
     leg: int
@@ -38,6 +40,7 @@ class LegEnd:
     facts: Row = field(default_factory=dict)
     arrival: Arrival | None = None
     cpu_seconds: float | None = None
+    quota_reset: datetime | None = None
 
 
 def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
@@ -57,7 +60,7 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
             row["calls_unrecorded"] = infer_unrecorded(results, plan, end.leg, end.facts, end.arrival)
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
             row["ended_by"] = str(EndedBy.COMPLETE)
-        told = {"why": end.why, "cpu_seconds": end.cpu_seconds}
+        told = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
         legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | told)  # (3)
     except NameTaken as taken:
         raise RunIsActive(f"Leg {end.leg} of run {plan.run_id} was taken over by another process.") from taken

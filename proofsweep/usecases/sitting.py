@@ -43,6 +43,7 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
             ended_by=_ended_by(desk),
             cpu_seconds=time.process_time() - cpu_then,
             why=desk.stop.reason.message if desk.stop.reason else None,
+            quota_reset=desk.allowance.quota_reset,
             facts=facts
             | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": desk.clock()}
             | {"rate_learned": desk.partner.lane.rate},

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.batch.bounds import Bounds
 from proofsweep.batch.exchanges import Call, Exchange
-from proofsweep.batch.ledger import Ledger, Shortage, reset_clause
+from proofsweep.batch.ledger import Ledger, Shortage, reset_clause, seconds_after_reset
 from proofsweep.contract.headers import AnswerHeaders
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -178,3 +178,15 @@ def test_a_reset_that_is_past_or_not_told_says_nothing(reset: datetime | None) -
     """It is a date, and may be stale."""
     assert reset_clause(reset, NOW) == "when it begins anew is not told"
     assert reset_clause(NOW + timedelta(days=11), NOW) == "it begins anew 2026-12-01 00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("passed_seconds", "wait_seconds"),
+    [(None, 0.0), (-1, 0.0), (0, 2.0), (59, 2.0), (60, 0.0), (86_400, 0.0)],
+)
+def test_who_comes_back_right_after_a_reset_waits_a_moment(passed_seconds: int | None, wait_seconds: float) -> None:
+    """Many runs may have waited for it; each draws its own wait of at most five seconds."""
+    reset = None if passed_seconds is None else NOW - timedelta(seconds=passed_seconds)
+
+    assert seconds_after_reset(reset, NOW, 0.4) == wait_seconds
+    assert seconds_after_reset(reset, NOW, 0.0) == 0.0
