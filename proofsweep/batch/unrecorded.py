@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-FEW_CALLS = 300
-"""So many may have been in flight or not yet written down in a leg that had hardly begun."""
+from proofsweep.contract.limits import CALLS_PER_ITEM
+
+_ITEMS_OF_A_WORKER = 2
+"""One that it had just ended and one that it had begun, before a leg that was new had written anything down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,13 @@ class Arrival:
         figure: the first it was told.
         calls: keyed calls that it had made until then, that one included.
         key_fingerprint: of the key with which it asked.
+        workers: items in flight at most; the dead leg is taken to have had as many.
     """
 
     figure: Figure
     calls: int
     key_fingerprint: str
+    workers: int
 
 
 def calls_unrecorded(before: Figure, after: Arrival, *, recorded: int, busiest: int) -> int | None:
@@ -46,4 +50,5 @@ def calls_unrecorded(before: Figure, after: Arrival, *, recorded: int, busiest: 
     if before.reset is None or (before.limit, before.reset) != (after.figure.limit, after.figure.reset):
         return None
     beyond = before.remaining - after.figure.remaining - after.calls - recorded
-    return beyond if 0 <= beyond <= max(busiest, FEW_CALLS) else None
+    in_hand = after.workers * _ITEMS_OF_A_WORKER * CALLS_PER_ITEM
+    return beyond if 0 <= beyond <= busiest + in_hand else None

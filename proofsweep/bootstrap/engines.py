@@ -87,6 +87,7 @@ class Engine:
                     figure=Figure(remaining=seen.rate_remaining, limit=seen.rate_limit, reset=seen.rate_reset),
                     calls=sum(each.is_charged for each in exchanges[: number + 1]),
                     key_fingerprint=self.key_fingerprint,
+                    workers=self.settings.pace.workers,
                 )
         return None
 

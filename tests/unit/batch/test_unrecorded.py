@@ -14,7 +14,7 @@ BEFORE = Figure(remaining=9_000, limit=10_000, reset=DECEMBER)
 def found(remaining: int, *, limit: int | None = 10_000, reset: datetime | None = DECEMBER) -> Arrival:
     """Give what a successor found with its first call."""
     figure = Figure(remaining=remaining, limit=limit, reset=reset)
-    return Arrival(figure=figure, calls=1, key_fingerprint="0" * 12)
+    return Arrival(figure=figure, calls=1, key_fingerprint="0" * 12, workers=16)
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,11 @@ def found(remaining: int, *, limit: int | None = 10_000, reset: datetime | None 
         (found(8_499), 500, 50, 0),
         (found(8_500), 500, 50, None),  # fewer than were made: not each is charged
         (found(9_700), 500, 50, None),  # it rose
-        (found(8_199), 500, 50, 300),
-        (found(8_198), 500, 50, None),  # more than a leg leaves unwritten: somebody else
-        (found(8_198), 500, 301, 301),  # unless it was that fast
+        (found(8_385), 500, 50, 114),  # ten seconds' calls, and two items in hand of each worker
+        (found(8_384), 500, 50, None),  # more than a leg leaves unwritten: somebody else
+        (found(8_384), 500, 51, 115),  # unless it was that fast
+        (found(8_935), 0, 0, 64),  # a leg that had hardly begun
+        (found(8_934), 0, 0, None),
         (found(8_489, limit=20_000), 500, 50, None),  # another plan
         (found(8_489, reset=datetime(2027, 1, 1, tzinfo=UTC)), 500, 50, None),  # begun anew in between
     ],
