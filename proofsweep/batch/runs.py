@@ -11,7 +11,9 @@ SINGLE_ITEM_RUN = 200
 """Runs of up to so many items show each of them as a Prefect task of its own."""
 
 BEAT_SECONDS = 10
-STALE_AFTER = timedelta(seconds=30)
+STALE_SECONDS = 30
+WATCH_SECONDS = 2 * BEAT_SECONDS
+"""How long one listens for a leg elsewhere that seems dead: the clock of its host, or of this one, may be wrong."""
 
 
 class EndedBy(StrEnum):
@@ -83,6 +85,7 @@ class Claim:
 
     Attributes:
         process_started: the kernel's own start mark of the process, since numbers of processes are used again.
+        uptime_seconds: of its boot when it claimed, by the monotonic clock; None from older versions.
         facts: cells of the `runs` row that only that process knew, for whoever must write it in its stead.
     """
 
@@ -91,6 +94,7 @@ class Claim:
     pid: int
     process_started: str
     claimed_at: str
+    uptime_seconds: float | None = None
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # who claims is told by the rest
 
 
@@ -117,6 +121,16 @@ def shard_of(plan: Plan, manifest_row: int) -> int:
     return manifest_row // plan.shard_items
 
 
-def is_stale(last_sign: datetime, now: datetime) -> bool:
-    """Say whether a leg is given up: no sign of life for 30 s."""
-    return now - last_sign > STALE_AFTER
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A moment of a host's life: by its wall clock, and by the monotonic one of its boot, which never jumps."""
+
+    at: datetime
+    uptime_seconds: float | None
+
+
+def is_fresh(last: Sign, now: Sign, *, same_boot: bool) -> bool:
+    """Say whether a leg's last sign of life is no older than 30 s; a wall clock's word from the future is none."""
+    if same_boot and last.uptime_seconds is not None and now.uptime_seconds is not None:
+        return now.uptime_seconds - last.uptime_seconds <= STALE_SECONDS
+    return abs(now.at - last.at) <= timedelta(seconds=STALE_SECONDS)

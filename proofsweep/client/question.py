@@ -16,8 +16,8 @@ class Question:
     def answer(self, since: datetime, ask: Callable[[], int | None]) -> int | None:
         """Give the answer to the question as it was asked at or after `since`: had already, or asked for now."""
         with self._lock:
-            if self._asked_at < since:
-                asked_at = datetime.now(UTC)
+            now = datetime.now(UTC)
+            if not since <= self._asked_at <= now:  # it lies ahead when the clock was put back meanwhile
                 self._answer = ask()
-                self._asked_at = asked_at
+                self._asked_at = now
             return self._answer

@@ -39,6 +39,7 @@ class Trouble(StrEnum):
     CHANGED = "the object was replaced"
     TAKEN = "there is an object of that name"
     REFUSED = "the credentials were refused: they are wrong, expired, or of another account"
+    SKEWED = "the clock of this machine is wrong: requests that are so far from the store's own time are refused"
     NO_CREDENTIALS = "no credentials were found; docs/buckets.md says where they are looked for"
     NO_ACCOUNT = (
         "the storage account is not named; set AZURE_STORAGE_ACCOUNT_NAME or write "
@@ -63,7 +64,7 @@ _BY_CODE = {
     "ExpiredToken": Trouble.REFUSED,
     "InvalidToken": Trouble.REFUSED,
     "TokenRefreshRequired": Trouble.REFUSED,
-    "RequestTimeTooSkewed": Trouble.REFUSED,
+    "RequestTimeTooSkewed": Trouble.SKEWED,
     "AuthenticationFailed": Trouble.REFUSED,
     "InvalidAuthenticationInfo": Trouble.REFUSED,
     "PermanentRedirect": Trouble.OTHER_REGION,

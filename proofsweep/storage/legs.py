@@ -3,26 +3,37 @@
 import json
 import os
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
 
 from proofsweep.batch import layout
 from proofsweep.batch.rows.columns import Row
-from proofsweep.batch.runs import Claim, is_stale
+from proofsweep.batch.runs import WATCH_SECONDS, Claim, Sign, is_fresh
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results import Results, json_bytes, sha256_hex
+
+_CLAIMED = frozenset(field.name for field in fields(Claim))
 
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """The legs of one run; `clock` gives the time in UTC."""
+    """The legs of one run.
+
+    Attributes:
+        clock: gives the time in UTC.
+        uptime: gives seconds of this boot's monotonic clock, which is the same for all its processes.
+        rest: waits for so many seconds.
+    """
 
     results: Results
     run_id: str
     clock: Callable[[], datetime]
+    uptime: Callable[[], float] = time.monotonic
+    rest: Callable[[float], None] = time.sleep
 
     def numbers(self) -> list[int]:
         """List the legs that were ever claimed."""
@@ -34,31 +45,46 @@ class Legs:
         Raises:
             NameTaken: another process was first, or, where the store let both through, last.
         """
-        claim = _own_claim(self.clock(), facts or {})
+        claim = _own_claim(self._now(), facts or {})
         self.results.store.create(self._name(leg, "claim.json"), json_bytes(asdict(claim)))
         if self.holder(leg) != claim:
             raise NameTaken(f"Leg {leg} was claimed by another process at the same moment.")
 
     def beat(self, leg: int, number: int) -> None:
         """Say that this process is alive."""
-        beat = {"at": self.clock().isoformat()}
+        now = self._now()
+        beat = {"at": now.at.isoformat(), "uptime_seconds": now.uptime_seconds}
         with suppress(NameTaken):
             self.results.store.create(self._name(leg, f"beat-{number:06}.json"), json_bytes(beat))
 
     def holder(self, leg: int) -> Claim | None:
         """Read who claimed a leg; None where the claim cannot be read."""
         content = self.results.store.read(self._name(leg, "claim.json"))
+        if content is None:
+            return None
         try:
-            return None if content is None else Claim(**json.loads(content))
-        except (ValueError, TypeError):
+            return Claim(**{name: told for name, told in json.loads(content).items() if name in _CLAIMED})
+        except (ValueError, TypeError, AttributeError):
             return None
 
     def is_alive(self, leg: int) -> bool:
-        """Say whether a leg without a receipt is still being worked on."""
+        """Say whether a leg without a receipt is still being worked on, as far as its last sign tells."""
         holder = self.holder(leg)
         if holder is None or _is_gone(holder):
             return False
-        return not is_stale(self._last_sign(leg, holder), self.clock())
+        return is_fresh(self._last_sign(leg, holder), self._now(), same_boot=_is_of_this_boot(holder))
+
+    def is_heard(self, leg: int) -> bool:
+        """Listen for a leg that seems dead, where that was told by two hosts' clocks; up to 20 s, until it beats."""
+        holder = self.holder(leg)
+        if holder is None or _is_gone(holder) or (_is_of_this_boot(holder) and holder.uptime_seconds is not None):
+            return False
+        before = self._beats(leg)
+        for _ in range(WATCH_SECONDS):
+            self.rest(1.0)
+            if self._beats(leg) != before or self.receipt(leg) is not None:
+                return True
+        return False
 
     def receipt(self, leg: int) -> dict[str, object] | None:
         """Read how a leg ended; None while it has not."""
@@ -75,26 +101,34 @@ class Legs:
         content = self.results.store.read(self._name(leg, "receipt.json"))
         return None if content is None else sha256_hex(content)
 
-    def _last_sign(self, leg: int, holder: Claim) -> datetime:
-        beats = [name for name in self.results.store.names(layout.leg_folder(self.run_id, leg)) if "/beat-" in name]
+    def _now(self) -> Sign:
+        return Sign(self.clock(), self.uptime())
+
+    def _beats(self, leg: int) -> list[str]:
+        return [name for name in self.results.store.names(layout.leg_folder(self.run_id, leg)) if "/beat-" in name]
+
+    def _last_sign(self, leg: int, holder: Claim) -> Sign:
+        beats = self._beats(leg)
         content = self.results.store.read(beats[-1]) if beats else None
         try:
-            return datetime.fromisoformat(json.loads(content)["at"] if content else holder.claimed_at)
+            beat = json.loads(content) if content else {}
+            return Sign(datetime.fromisoformat(beat["at"]), beat.get("uptime_seconds"))
         except (ValueError, KeyError, TypeError):
-            return datetime.fromisoformat(holder.claimed_at)
+            return Sign(datetime.fromisoformat(holder.claimed_at), holder.uptime_seconds)
 
     def _name(self, leg: int, name: str) -> str:
         return f"{layout.leg_folder(self.run_id, leg)}/{name}"
 
 
-def _own_claim(now: datetime, facts: Row) -> Claim:
+def _own_claim(now: Sign, facts: Row) -> Claim:
     pid = os.getpid()
     return Claim(
         host=socket.gethostname(),
         boot=_boot_id(),
         pid=pid,
         process_started=_process_started(pid),
-        claimed_at=now.isoformat(),
+        claimed_at=now.at.isoformat(),
+        uptime_seconds=now.uptime_seconds,
         facts=facts,
     )
 
@@ -110,6 +144,10 @@ def _is_gone(claim: Claim) -> bool:
     except PermissionError:
         return False
     return _process_started(claim.pid) != claim.process_started
+
+
+def _is_of_this_boot(claim: Claim) -> bool:
+    return claim.boot == _boot_id() != ""
 
 
 def _boot_id() -> str:

@@ -53,7 +53,7 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock, arrival: Callabl
     if legs.receipt(last) is not None:
         write_runs_row(results, plan, legs, last)
         return
-    if legs.is_alive(last):
+    if legs.is_alive(last) or legs.is_heard(last):
         raise _active(plan, last, legs.holder(last))
     holder = legs.holder(last)
     facts = {} if holder is None else holder.facts

@@ -45,7 +45,7 @@ def sitting(desk: Desk, aside: list[Exchange], facts: Row) -> Iterator[None]:
             why=desk.stop.reason.message if desk.stop.reason else None,
             quota_reset=desk.allowance.quota_reset,
             facts=facts
-            | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": desk.clock()}
+            | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": max(started_at, desk.clock())}
             | {"rate_learned": desk.partner.lane.rate},
         )
         desk.note_aside(aside)

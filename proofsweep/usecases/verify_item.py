@@ -92,7 +92,7 @@ def _end_of(item: WorkItem, means: Means, clock: Clock, reading: _Reading) -> Fi
         item=item,
         outcome=outcome,
         started_at=started_at,
-        finished_at=clock(),
+        finished_at=max(started_at, clock()),  # a clock may be put back meanwhile
         read=_read_of(reading),
         original=reading.original,
     )

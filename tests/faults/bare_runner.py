@@ -4,7 +4,8 @@ python bare_runner.py plan CATALOG                 prints the run's id
 python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket
                                                    knows no half
 
-A leg exits with 0 when its run is complete, with 3 while rows remain; 1 is an error that nobody foresaw.
+A leg exits with 0 when its run is complete, with 3 while rows remain, with 9 when another one is at work on it; 1 is an
+error that nobody foresaw.
 """
 
 import os
@@ -18,7 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from proofsweep.bootstrap.runs import held_leg, plan_catalog, results_for
-from proofsweep.errors import RunMustStop
+from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
@@ -28,6 +29,7 @@ from proofsweep.usecases.verify_shard import verify_slice
 
 SHARDS_AT_ONCE = 2
 ROWS_REMAIN = 3
+ANOTHER_IS_ACTIVE = 9
 
 
 @dataclass
@@ -71,7 +73,7 @@ def plan(catalog: str) -> int:
     return 0
 
 
-def work(run_id: str, write: str, when: str) -> int:
+def work(run_id: str, write: str = "0", when: str = "never") -> int:
     """Work on one leg, perhaps until a write."""
     numbers = count(1)
     reaper = Reaper(int(write), when, lambda: next(numbers))
@@ -79,8 +81,11 @@ def work(run_id: str, write: str, when: str) -> int:
         kind.create = reaper.attend(kind.create)  # type: ignore[method-assign]
         kind.delete = reaper.attend(kind.delete)  # type: ignore[method-assign]
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
-    with suppress(RunMustStop), leg as (_, desk), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
-        list(pool.map(lambda piece: verify_slice(desk, piece), desk.remaining_slices()))
+    try:
+        with suppress(RunMustStop), leg as (_, desk), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
+            list(pool.map(lambda piece: verify_slice(desk, piece), desk.remaining_slices()))
+    except RunIsActive:
+        return ANOTHER_IS_ACTIVE
     return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0
 
 

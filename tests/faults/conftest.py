@@ -53,6 +53,11 @@ class World:
                     (self.folder / key).write_bytes(self.bucket.content(key))
         return self.folder / "results"
 
+    @property
+    def runs(self) -> list[str]:
+        """The runs that were planned, oldest first."""
+        return sorted(path.parent.name for path in self.results.glob("_runs/*/plan.json"))
+
     def catalog(self, *verdicts: str) -> str:
         """Write one small WAV for each verdict, and a manifest of them; give its path."""
         path = self.folder / "catalog.csv"

@@ -47,15 +47,10 @@ class Soak:
     runner: Runner
     kills: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def runs(self) -> list[str]:
-        """The runs that were planned."""
-        return sorted(path.parent.name for path in self.world.results.glob("_runs/*/plan.json"))
-
     def plan(self) -> str:
         """Plan one more run."""
         assert self.runner.do(f"plan {self.catalog}") == 0
-        return self.runs[-1]
+        return self.world.runs[-1]
 
     def end_one_leg(self, run_id: str, cut: tuple[int, str]) -> bool:
         """Work on a run until the leg is cut off, or over; say whether the run is complete."""
@@ -83,7 +78,7 @@ class Soak:
         refused = sum(given.status >= 500 for given in self.world.service.given)
         return killed | {
             "calls answered 503": refused,
-            "runs": len(self.runs),
+            "runs": len(self.world.runs),
             "rows": rows,
             "rows lost": 0,
             "rows doubled": 0,
@@ -127,7 +122,7 @@ def test_killed_anywhere_nothing_is_lost_or_doubled(
     rows = world.table("verdicts")
     again = world.service.asked["verify"] + world.service.asked["uploads"] - 2 * len(rows)
     report[place] = soak.count(len(rows), again)
-    assert Counter(row["run_id"] for row in rows) == dict.fromkeys(soak.runs, ROWS)
+    assert Counter(row["run_id"] for row in rows) == dict.fromkeys(world.runs, ROWS)
     assert len({(row["run_id"], row["manifest_row"]) for row in rows}) == len(rows)
     assert all(row["verdict"] == VERDICTS[row["manifest_row"] % len(VERDICTS)] for row in rows)
     assert again <= soak.kills.total() * 2 * WORKERS + _in_a_busy_second(world) * soak.kills.total() + _tries(world)

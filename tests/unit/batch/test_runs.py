@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from proofsweep.batch.runs import Plan, Slice, is_stale, new_run_id, shard_items_for, shard_of, slices_of
+from proofsweep.batch.runs import Plan, Sign, Slice, is_fresh, new_run_id, shard_items_for, shard_of, slices_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -77,7 +77,18 @@ def test_runs_sort_by_the_time_of_their_making() -> None:
     assert "-" not in earlier
 
 
-@pytest.mark.parametrize(("seconds", "stale"), [(0, False), (30, False), (31, True)])
-def test_thirty_seconds_without_a_sign_are_too_long(seconds: int, stale: bool) -> None:
-    """Three beats may be missed, not more."""
-    assert is_stale(NOON, NOON + timedelta(seconds=seconds)) is stale
+@pytest.mark.parametrize(("seconds", "fresh"), [(0, True), (30, True), (31, False), (-3_600, False)])
+def test_thirty_seconds_without_a_sign_are_too_long(seconds: int, fresh: bool) -> None:
+    """Three beats may be missed, not more; and a sign from the future shows that a clock is wrong."""
+    last, now = Sign(NOON, None), Sign(NOON + timedelta(seconds=seconds), None)
+
+    assert is_fresh(last, now, same_boot=False) is fresh
+
+
+@pytest.mark.parametrize(("uptime_seconds", "fresh"), [(130.0, True), (131.0, False)])
+def test_of_one_boot_the_wall_clock_is_not_asked(uptime_seconds: float, fresh: bool) -> None:
+    """It may have jumped by hours between two signs."""
+    last, now = Sign(NOON, 100.0), Sign(NOON + timedelta(hours=3), uptime_seconds)
+
+    assert is_fresh(last, now, same_boot=True) is fresh
+    assert is_fresh(Sign(NOON, None), now, same_boot=True) is False

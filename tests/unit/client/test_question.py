@@ -22,3 +22,12 @@ def test_newer_trouble_is_asked_about_anew() -> None:
     question.answer(datetime.now(UTC), lambda: next(answers))
 
     assert question.answer(datetime.now(UTC) + timedelta(seconds=1), lambda: next(answers)) == 0
+
+
+def test_a_question_that_was_asked_in_what_is_now_the_future_is_asked_anew() -> None:
+    """The clock was put back since, and nobody can say how old the answer is."""
+    question, answers = Question(), iter([7, 0])
+    question.answer(datetime.now(UTC), lambda: next(answers))
+    question._asked_at += timedelta(hours=3)
+
+    assert question.answer(datetime.now(UTC), lambda: next(answers)) == 0

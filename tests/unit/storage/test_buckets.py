@@ -29,6 +29,7 @@ def answer(status: int, code: str) -> str:
         (exceptions.GenericError(answer(403, "AccessDenied")), Trouble.FORBIDDEN),
         (exceptions.PermissionDeniedError(answer(403, "InvalidAccessKeyId")), Trouble.REFUSED),
         (exceptions.GenericError(answer(400, "ExpiredToken")), Trouble.REFUSED),
+        (exceptions.PermissionDeniedError(answer(403, "RequestTimeTooSkewed")), Trouble.SKEWED),
         (exceptions.UnauthenticatedError("External AWS credential provider: secret"), Trouble.REFUSED),
         (exceptions.GenericError(answer(301, "PermanentRedirect")), Trouble.OTHER_REGION),
         (exceptions.GenericError(answer(501, "NotImplemented")), Trouble.UNCONDITIONAL),

@@ -3,12 +3,14 @@
 import json
 import multiprocessing
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from proofsweep.batch.runs import WATCH_SECONDS
 from proofsweep.errors import NameTaken
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results
@@ -17,9 +19,11 @@ from proofsweep.storage.stores import FolderStore
 
 @dataclass(slots=True)
 class Clock:
-    """A clock that a test moves."""
+    """A host's two clocks, which a test moves; something may happen while one waits."""
 
     now: datetime = field(default_factory=lambda: datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+    uptime_seconds: float = 100.0
+    meanwhile: Callable[[], None] = lambda: None
 
     def __call__(self) -> datetime:
         """Tell the time."""
@@ -27,7 +31,17 @@ class Clock:
 
     def move(self, seconds: float) -> None:
         """Let time pass."""
+        self.uptime_seconds += seconds
+        self.jump(seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock."""
         self.now += timedelta(seconds=seconds)
+
+    def rest(self, seconds: float) -> None:
+        """Wait, while something happens."""
+        self.move(seconds)
+        self.meanwhile()
 
 
 @pytest.fixture
@@ -39,7 +53,12 @@ def clock() -> Clock:
 @pytest.fixture
 def legs(tmp_path: Path, clock: Clock) -> Legs:
     """Give the legs of a run that has none yet."""
-    return Legs(Results(FolderStore(tmp_path)), "r", clock)
+    return legs_of(FolderStore(tmp_path), clock)
+
+
+def legs_of(store: FolderStore, clock: Clock) -> Legs:
+    """Give the legs that are in a store."""
+    return Legs(Results(store), "r", clock, lambda: clock.uptime_seconds, clock.rest)
 
 
 def claim_of(legs: Legs, **changes: object) -> None:
@@ -73,7 +92,7 @@ class TwoWinnersStore(FolderStore):
 
 def test_a_leg_that_two_claimed_is_the_others(tmp_path: Path, clock: Clock) -> None:
     """What stands in the store counts, where its create is not atomic."""
-    legs = Legs(Results(TwoWinnersStore(tmp_path)), "r", clock)
+    legs = legs_of(TwoWinnersStore(tmp_path), clock)
 
     with pytest.raises(NameTaken):
         legs.claim(1)
@@ -136,6 +155,48 @@ def test_a_leg_elsewhere_is_judged_by_its_beats_alone(legs: Legs, clock: Clock, 
 
     assert alive
     assert not legs.is_alive(1)
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_a_clock_that_jumps_makes_no_leg_of_this_host_stale(legs: Legs, clock: Clock, hours: int) -> None:
+    """What counts is the monotonic clock of their boot; nor does the jump keep a dead one alive."""
+    legs.claim(1)
+    legs.beat(1, 1)
+    clock.jump(hours * 3_600)
+    alive = legs.is_alive(1)
+    clock.move(31)
+
+    assert alive
+    assert not legs.is_alive(1)
+    assert not legs.is_heard(1)
+
+
+@pytest.mark.parametrize("seconds", [-3_600, 3_600])
+def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(legs: Legs, clock: Clock, seconds: int) -> None:
+    """One listens for two beats' time before one takes a run from somebody; the next beat tells."""
+    claim_of(legs, host="another-host", boot="another-boot")
+    clock.jump(seconds)
+    clock.meanwhile = lambda: legs.beat(1, 1) if clock.uptime_seconds >= 110 else None
+
+    assert not legs.is_alive(1)
+    assert legs.is_heard(1)
+    assert clock.uptime_seconds <= 110
+
+
+def test_a_leg_elsewhere_that_is_dead_is_not_waited_for_long(legs: Legs, clock: Clock) -> None:
+    """Twenty seconds; and of this host nobody need listen."""
+    claim_of(legs, host="another-host", boot="another-boot")
+    clock.move(31)
+
+    assert not legs.is_heard(1)
+    assert clock.uptime_seconds == 131 + WATCH_SECONDS
+
+
+def test_a_claim_of_a_later_release_is_a_claim(legs: Legs) -> None:
+    """What else it may say is passed over."""
+    claim_of(legs, mood="good")
+
+    assert legs.is_alive(1)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"host": "h"}', b"\xff"])
