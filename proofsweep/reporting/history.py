@@ -26,7 +26,10 @@ def measured_legs(results: Results, environment: str) -> list[Measured]:
 
 def _measured(results: Results, name: str, environment: str) -> Measured | None:
     row = results.table("runs", [name], _COLUMNS).to_pylist()[0]
+    receipt = Legs(results, row["run_id"], lambda: datetime.now(UTC)).receipt(row["leg"]) or {}
+    repeats, cpu_seconds = receipt.get("repeats"), receipt.get("cpu_seconds")
     rows = sum(row[outcome] or 0 for outcome in ("accepted", "rejected", "failed"))
+    rows -= repeats if isinstance(repeats, int) else 0  # the next catalog may have no copies
     began, ended = row["started_at"], row["finished_at"]
     if row["environment"] != environment or not rows or not began or not ended or ended <= began:
         return None
@@ -37,15 +40,10 @@ def _measured(results: Results, name: str, environment: str) -> Measured | None:
         calls=(row["calls"] or 0) + (row["calls_unrecorded"] or 0),
         sent_bytes=row["bytes_sent"] or 0,
         throttled=row["throttled"] or 0,
-        cpu_seconds=_cpu_seconds(results, row["run_id"], row["leg"]),
+        cpu_seconds=cpu_seconds if isinstance(cpu_seconds, float) else None,
         upload_share=_upload_share(results, name, row["run_id"], row["leg"]),
         quota_spent=before - after if before is not None and after is not None and before >= after else None,
     )
-
-
-def _cpu_seconds(results: Results, run_id: str, leg: int) -> float | None:
-    told = (Legs(results, run_id, lambda: datetime.now(UTC)).receipt(leg) or {}).get("cpu_seconds")
-    return told if isinstance(told, float) else None
 
 
 def _upload_share(results: Results, runs_part: str, run_id: str, leg: int) -> float | None:

@@ -41,6 +41,12 @@ def runs_row(results: Results, plan: Plan, leg: int) -> Row:
     return row
 
 
+def repeats_count(results: Results, plan: Plan, leg: int) -> int:
+    """Count the rows of a leg that another row's verification answered for: no call was made for them."""
+    table = _of_leg(results, plan, leg, "verdicts", ["answered_by_row"])
+    return table.num_rows - table["answered_by_row"].null_count
+
+
 def finished_count(results: Results, plan: Plan) -> int:
     """Count the rows that are in parts, of all legs."""
     return results.table("verdicts", results.parts_of("verdicts", plan), ["manifest_row"]).num_rows

@@ -16,7 +16,7 @@ from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.storage.journal import delete_journal, read_journal
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Part, Results
-from proofsweep.usecases.count_leg import runs_row
+from proofsweep.usecases.count_leg import repeats_count, runs_row
 from proofsweep.usecases.infer_unrecorded import infer_unrecorded
 
 _EXCHANGES_PER_PART = 25_000
@@ -61,6 +61,7 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
             row["ended_by"] = str(EndedBy.COMPLETE)
         told = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
+        told["repeats"] = repeats_count(results, plan, end.leg)
         legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | told)  # (3)
     except NameTaken as taken:
         raise RunIsActive(f"Leg {end.leg} of run {plan.run_id} was taken over by another process.") from taken

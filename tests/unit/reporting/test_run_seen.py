@@ -205,3 +205,15 @@ def test_a_forecast_takes_the_pace_of_the_newest_leg(results: Results) -> None:
 
     assert before == measured_legs(results, "production") == []
     assert after.seconds_for(Need(eligible=100, audio_bytes=0)) == 100.0
+
+
+def test_copies_in_an_earlier_catalog_make_no_other_cheaper(results: Results) -> None:
+    """Three rows of which one was answered by another's verification cost what two cost."""
+    leg = {"run_id": RUN, "leg": 1, "environment": "sandbox", "ended_by": "complete", "accepted": 3, "calls": 6}
+    leg |= {"started_at": datetime(2026, 11, 20, 10, tzinfo=UTC), "finished_at": datetime(2026, 11, 20, 11, tzinfo=UTC)}
+    results.create_part(f"runs/{DAY}/{RUN}-001.parquet", "runs", [leg])
+    Legs(results, RUN, lambda: datetime.now(UTC)).write_receipt(1, {"repeats": 1, "cpu_seconds": 0.5})
+
+    (measured,) = measured_legs(results, "sandbox")
+
+    assert (measured.rows, measured.cpu_seconds) == (2, 0.5)

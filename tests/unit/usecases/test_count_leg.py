@@ -9,7 +9,7 @@ from proofsweep.batch import layout
 from proofsweep.batch.runs import Plan
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
-from proofsweep.usecases.count_leg import runs_row
+from proofsweep.usecases.count_leg import repeats_count, runs_row
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PLAN = Plan(
@@ -77,3 +77,17 @@ def test_an_answer_that_two_legs_had_is_paid_for_again_by_each(results: Results)
         publish(results, leg, (0, "uploads", 200))
 
     assert [runs_row(results, PLAN, leg)["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]
+
+
+def test_rows_that_another_row_answered_for_are_counted(results: Results) -> None:
+    """Of the leg, whatever others had."""
+    for leg, answered_by in ((1, [None, 0, 0]), (2, [None])):
+        rows = [
+            {"run_id": PLAN.run_id, "leg": leg, "environment": "beta", "manifest_row": 10 * leg + number}
+            | {"item_id": "a", "audio": "/a.wav", "outcome": "accepted", "accepted": True, "action": "accept"}
+            | {"verify_attempts": 0, "calls": 0, "answered_by_row": original}
+            for number, original in enumerate(answered_by)
+        ]
+        results.create_part(layout.verdicts_name(PLAN.run_id, PLAN.run_date, 0, leg), "verdicts", rows)
+
+    assert [repeats_count(results, PLAN, leg) for leg in (1, 2)] == [2, 0]
