@@ -14,6 +14,8 @@ _BINDS = {
     Bind.CPU: "this machine's CPU",
     Bind.ANSWERS: "the service's answers",
     Bind.QUOTA: "the quota",
+    Bind.CALLS: "the calls that it is given",
+    Bind.WINDOW: "its window",
 }
 
 
@@ -24,6 +26,11 @@ def print_forecast(out: Console, cost: Forecast, trouble: str = "", key_expires_
     out.print(f"  calls: {cost.calls:,} keyed (two for each file), {expected}{learned}", soft_wrap=True)
     out.print(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None, soft_wrap=True)
     out.print(f"  end: {_end(cost)}", soft_wrap=True)
+    if cost.binds in {Bind.CALLS, Bind.WINDOW}:
+        rows = counted(cost.rows_left, "row")
+        out.print(
+            f"  left over: about {rows}, for `proofsweep resume`; {_BINDS[cost.binds]} ends first", style="yellow"
+        )
     if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):
         when = f"{key_expires_at:%Y-%m-%d %H:%M} UTC"
         before = "before the run may end" if cost.ends_at is None else "before the run ends"

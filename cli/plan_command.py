@@ -7,13 +7,13 @@ from rich.console import Console
 
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
-from cli.options import AsJson, Config, Reserve, ResultsUrl
+from cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
 from cli.screen import console, counted, print_json, print_passed_over, size_text
 from proofsweep.batch.forecast import Need
 from proofsweep.batch.reasons import remedy_for
 from proofsweep.bootstrap.engines import engine_for, limits_for
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
-from proofsweep.bootstrap.runs import catalog_for
+from proofsweep.bootstrap.runs import bounds_for, catalog_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.files import Files
@@ -41,6 +41,9 @@ def plan(
         help="Send so many files, spread over the catalog, to measure the pace: two calls each; no answer is kept.",
     ),
     reserve: int | None = Reserve,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    max_duration: str | None = MaxDuration,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -54,13 +57,13 @@ def plan(
     survey = survey_catalog(listing, limits_for(settings), deep=Files() if deep else None)
     refuse_unnamed_pairs(survey, settings.service.sidecar_field)
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
-    kept = settings.bounds.reserve if reserve is None else reserve
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     measured = None
     if sample and need.eligible:
         engine = engine_for(settings, read_block)
-        measured = sample_of(engine, catalog, need, count=min(sample, need.eligible), reserve=kept)
+        measured = sample_of(engine, catalog, need, count=min(sample, need.eligible), reserve=bounds.reserve)
     seen, trouble = _seen(settings)
-    cost = forecast_for(settings, need, seen, kept, measured)
+    cost = forecast_for(settings, need, seen, bounds, measured)
     if as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
         print_json(counts | {"passed_over": passed_over(listing)} | forecast_json(cost))

@@ -116,7 +116,7 @@ def wait_after_reset(out: Console, before: RunSeen, now: datetime, chance: float
 def _with_forecast(asked: Asked, settings: Settings, need: Need) -> Asked:
     """Say what the leg will take before it begins, and keep it for the summary's object."""
     seen = engine_for(settings, read_block).seen()
-    cost = forecast_for(settings, need, seen, asked.bounds.reserve)
+    cost = forecast_for(settings, need, seen, asked.bounds)
     print_forecast(asked.out, cost, key_expires_at=settings.service.key_expires_at)
     return replace(asked, forecast=cost)
 

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from proofsweep.batch.bounds import Bounds
 from proofsweep.contract.limits import CALLS_PER_ITEM
 
 _LOOKS_OF_A_LEG = 2
@@ -17,13 +18,15 @@ _UPLOADING = 0.5
 
 
 class Bind(StrEnum):
-    """What a run waits for most."""
+    """What a leg waits for most, or what ends it before its rows do."""
 
     LANE = "lane"
     UPLINK = "uplink"
     CPU = "cpu"
     ANSWERS = "answers"
     QUOTA = "quota"
+    CALLS = "calls"
+    WINDOW = "window"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +78,11 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """What may be spent: calls left until `reset`, of which `reserve` are for others; None where it is not told."""
+    """What may be spent: calls left until `reset`, both None where they are not told, within the leg's own bounds."""
 
     headroom: int | None = None
     reset: datetime | None = None
-    reserve: int = 0
+    bounds: Bounds = field(default_factory=Bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,7 @@ class Forecast:
         calls_expected: with tries again as they were needed before, and with looks at the quota.
         cost_of_row: what a row took from the headroom in earlier legs; None until that was seen on enough rows.
         rows_short: rows that are left over for want of quota; None when the quota is not told.
+        rows_left: rows that the leg leaves over, for want of quota, calls or time, as far as these are told.
         seconds: of the leg that begins now; None until a pace was measured.
         measured_rows: on how many rows the pace was measured.
         binds: what the leg waits for most, or what ends it.
@@ -103,6 +107,7 @@ class Forecast:
     reserve: int
     quota_reset: datetime | None
     rows_short: int | None
+    rows_left: int
     seconds: float | None
     ends_at: datetime | None
     measured_rows: int | None
@@ -115,21 +120,28 @@ def forecast(need: Need, quota: Quota, history: Sequence[Measured], now: datetim
     seconds = pace.seconds_for(need) if pace else None
     cost = cost_of_row(history)
     short = _rows_short(need, quota, cost or CALLS_PER_ITEM)
-    if seconds is not None and short:
-        seconds *= (need.eligible - short) / need.eligible
+    ends = {
+        Bind.QUOTA: short or 0,
+        Bind.CALLS: _rows_beyond_calls(need, quota.bounds, calls_of_row(history)),
+        Bind.WINDOW: _rows_beyond_closing(need, quota.bounds, seconds, now),
+    }
+    end = max(ends, key=lambda bind: ends[bind])
+    if seconds is not None and ends[end]:
+        seconds *= (need.eligible - ends[end]) / need.eligible
     looks = _LOOKS_OF_A_LEG + int((seconds or 0.0) // ask_seconds)
     return Forecast(
         calls=need.eligible * CALLS_PER_ITEM,
         calls_expected=math.ceil(need.eligible * calls_of_row(history)) + (looks if need.eligible else 0),
         cost_of_row=cost,
         headroom=quota.headroom,
-        reserve=quota.reserve,
+        reserve=quota.bounds.reserve,
         quota_reset=quota.reset if quota.reset and quota.reset > now else None,
         rows_short=short,
+        rows_left=ends[end],
         seconds=seconds,
         ends_at=None if seconds is None else now + timedelta(seconds=seconds),
         measured_rows=pace.rows if pace else None,
-        binds=Bind.QUOTA if short else pace.binds if pace else None,
+        binds=end if ends[end] else pace.binds if pace else None,
     )
 
 
@@ -149,5 +161,19 @@ def cost_of_row(history: Sequence[Measured]) -> float | None:
 def _rows_short(need: Need, quota: Quota, cost: float) -> int | None:
     if quota.headroom is None:
         return None
-    free = max(0, quota.headroom - quota.reserve - 1)  # a leg's last look at the headroom is a call too
+    free = max(0, quota.headroom - quota.bounds.reserve - 1)  # a leg's last look at the headroom is a call too
     return max(0, need.eligible - int(free / cost))
+
+
+def _rows_beyond_calls(need: Need, bounds: Bounds, calls_of_row: float) -> int:
+    if bounds.max_calls is None:
+        return 0
+    return max(0, need.eligible - int(max(0, bounds.max_calls - _LOOKS_OF_A_LEG) / calls_of_row))
+
+
+def _rows_beyond_closing(need: Need, bounds: Bounds, seconds: float | None, now: datetime) -> int:
+    """Say how many rows the window leaves over; none where no pace is known."""
+    if bounds.closes_at is None or not seconds:
+        return 0
+    open_seconds = max(0.0, (bounds.closes_at - now).total_seconds())
+    return max(0, need.eligible - int(need.eligible * open_seconds / seconds))

@@ -1,5 +1,6 @@
 """Forecasts, wired: from a catalog's needs, the service's quota and what earlier legs took."""
 
+from proofsweep.batch.bounds import Bounds
 from proofsweep.batch.forecast import Forecast, Measured, Need, Quota, forecast
 from proofsweep.batch.items import WorkItem
 from proofsweep.batch.outcomes import Deferred, Finished
@@ -16,14 +17,14 @@ from proofsweep.usecases.verify_item import Means, verify_item
 
 
 def forecast_for(
-    settings: Settings, need: Need, seen: ServiceSeen, reserve: int, sample: Measured | None = None
+    settings: Settings, need: Need, seen: ServiceSeen, bounds: Bounds, sample: Measured | None = None
 ) -> Forecast:
     """Forecast a run that begins now; a sample that was just measured counts before all history."""
     history = measured_legs(results_for(settings), settings.service.environment)
     history = history if sample is None else [sample, *history]
     spent = 0 if sample is None else sample.quota_spent or 0
     left = None if seen.headroom is None else seen.headroom - spent
-    quota = Quota(headroom=left, reset=seen.quota_reset, reserve=reserve)
+    quota = Quota(headroom=left, reset=seen.quota_reset, bounds=bounds)
     return forecast(need, quota, history, utc_now(), settings.bounds.ask_seconds)
 
 

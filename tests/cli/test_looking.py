@@ -77,6 +77,15 @@ def test_plan_says_what_the_quota_leaves(proofsweep: Command, catalog: Path, mon
     assert "it expires 2025-11-13" in done.stdout
 
 
+def test_plan_says_what_a_legs_own_bounds_leave_over(proofsweep: Command, catalog: Path) -> None:
+    """Twelve calls, less a look at each end of the leg, are five files of twenty-one."""
+    done = proofsweep("plan", catalog, "--max-calls", "12")
+    told = json.loads(proofsweep("plan", catalog, "--max-calls", "12", "--json").stdout)
+
+    assert f"left over: about {told['eligible'] - 5} rows" in done.stdout
+    assert (told["rows_left"], told["binds"], told["rows_short"]) == (told["eligible"] - 5, "calls", 0)
+
+
 def test_check_accepts_a_good_file(proofsweep: Command, world: Path, song: sandbox.Issued) -> None:
     """The verdict, the song as it is written, and what the verdict means; nothing is stored."""
     done = proofsweep("check", song.audio)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from proofsweep.batch.bounds import Bounds
 from proofsweep.batch.forecast import Bind, Measured, Need, Quota, calls_of_row, cost_of_row, forecast
 
 NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
@@ -27,7 +28,7 @@ def test_without_history_nothing_is_said_of_time() -> None:
 )
 def test_rows_that_the_quota_does_not_cover_are_counted(headroom: int | None, reserve: int, short: int | None) -> None:
     """Two calls for each, one for the last look; what is reserved is not there."""
-    assert forecast(NEED, Quota(headroom=headroom, reserve=reserve), [], NOW, 300.0).rows_short == short
+    assert forecast(NEED, Quota(headroom=headroom, bounds=Bounds(reserve=reserve)), [], NOW, 300.0).rows_short == short
 
 
 @pytest.mark.parametrize(("spent", "cost", "short"), [(100, 1.0, 0), (200, 2.0, 1), (400, 4.0, 501)])
@@ -71,6 +72,37 @@ def test_a_run_that_the_quota_ends_stops_sooner() -> None:
 
     assert (cost.binds, cost.rows_short, cost.seconds) == (Bind.QUOTA, 500, 250.0)
     assert (cost.quota_reset, stale.quota_reset) == (DECEMBER, None)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "headroom", "left", "binds", "seconds"),
+    [
+        (Bounds(max_calls=202), None, 900, Bind.CALLS, 50.0),
+        (Bounds(max_calls=2_002), None, 0, Bind.ANSWERS, 500.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=100)), None, 800, Bind.WINDOW, 100.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=500)), None, 0, Bind.ANSWERS, 500.0),
+        (Bounds(closes_at=NOW - timedelta(seconds=1)), None, 1_000, Bind.WINDOW, 0.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=100), max_calls=202), None, 900, Bind.CALLS, 50.0),
+        (Bounds(closes_at=NOW + timedelta(seconds=100), max_calls=202), 21, 990, Bind.QUOTA, 5.0),
+        (Bounds(max_calls=1), None, 1_000, Bind.CALLS, 0.0),
+    ],
+)
+def test_a_leg_ends_by_whichever_bound_it_meets_first(
+    bounds: Bounds, headroom: int | None, left: int, binds: Bind, seconds: float
+) -> None:
+    """What it leaves over is told, and it ends the sooner."""
+    quota = Quota(headroom=headroom, bounds=bounds)
+    cost = forecast(NEED, quota, [replace(LEG, quota_spent=200)], NOW, 300.0)
+
+    assert (cost.rows_left, cost.binds, cost.seconds) == (left, binds, pytest.approx(seconds))
+
+
+def test_calls_bound_a_leg_whose_pace_is_not_known() -> None:
+    """A window does not: nobody knows what fits into it."""
+    bounds = Bounds(max_calls=202, closes_at=NOW + timedelta(seconds=1))
+    cost = forecast(NEED, Quota(bounds=bounds), [], NOW, 300.0)
+
+    assert (cost.rows_left, cost.binds, cost.seconds) == (900, Bind.CALLS, None)
 
 
 def test_tries_again_and_looks_are_expected_as_before() -> None:
