@@ -21,6 +21,17 @@ from proofsweep.usecases.examine_service import ServiceSeen
 from proofsweep.usecases.survey_catalog import Survey, passed_over, refuse_unnamed_pairs, survey_catalog
 
 
+_Deep = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size.")
+_Sample = typer.Option(
+    None,
+    "--sample",
+    metavar="N",
+    min=1,
+    max=1000,
+    help="Send so many files, spread over the catalog, to measure the pace: two calls each; no answer is kept.",
+)
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(plan)
@@ -31,15 +42,8 @@ def plan(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
     ),
     *,
-    deep: bool = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size."),
-    sample: int | None = typer.Option(
-        None,
-        "--sample",
-        metavar="N",
-        min=1,
-        max=1000,
-        help="Send so many files, spread over the catalog, to measure the pace: two calls each; no answer is kept.",
-    ),
+    deep: bool = _Deep,
+    sample: int | None = _Sample,
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
