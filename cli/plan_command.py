@@ -20,7 +20,6 @@ from proofsweep.storage.files import Files
 from proofsweep.usecases.examine_service import ServiceSeen
 from proofsweep.usecases.survey_catalog import Survey, passed_over, refuse_unnamed_pairs, survey_catalog
 
-
 _Deep = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size.")
 _Sample = typer.Option(
     None,
