@@ -6,12 +6,14 @@ before it into `…-000001_000060.arrow`, which counts from then on in their ste
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from proofsweep.batch import layout
 from proofsweep.batch.rows.columns import Row
+from proofsweep.errors import NameTaken
 from proofsweep.storage.results import SCHEMAS, Results
 
 FLUSH_SECONDS = 1.0
@@ -36,6 +38,7 @@ class Journal:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _flushing: threading.Lock = field(default_factory=threading.Lock)
     _segments: int = 0
+    _unsure: dict[str, "_Segment"] = field(default_factory=dict)
     _small: dict[str, list["_Segment"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
 
     def add(self, verdict: Row | None, exchanges: Sequence[Row]) -> None:
@@ -53,20 +56,32 @@ class Journal:
         """
         with self._flushing:
             with self._lock:
-                waiting = {table: list(rows) for table, rows in self._waiting.items()}
+                counts = {table: len(rows) for table, rows in self._waiting.items()}
             self._segments += 1
             for table in ("exchanges", "verdicts"):
-                self._write(table, waiting[table])
+                self._write(table, counts[table])
 
-    def _write(self, table: str, rows: Sequence[Row]) -> None:
-        if rows:
-            small = _Segment(self._segments, pa.Table.from_pylist(list(rows), schema=SCHEMAS[table]))
-            self.results.store.create(self._name(table, f"{small.number:06}"), _arrow_of(small.rows))
+    def _write(self, table: str, count: int) -> None:
+        """Write so many of the rows that wait: first, as it was, a segment of which nobody knows if it was written."""
+        unsure = self._unsure.get(table)
+        if unsure is not None:
+            self._put(table, unsure)
+            count -= unsure.rows.num_rows
+        if count:
             with self._lock:
-                del self._waiting[table][: len(rows)]
-            self._small[table].append(small)
-            if self._is_enough(self._small[table]):
-                self._merge(table)
+                rows = self._waiting[table][:count]
+            self._put(table, _Segment(self._segments, pa.Table.from_pylist(rows, schema=SCHEMAS[table])))
+
+    def _put(self, table: str, small: "_Segment") -> None:
+        self._unsure[table] = small
+        with suppress(NameTaken):  # the store had taken it, and its answer was lost
+            self.results.store.create(self._name(table, f"{small.number:06}"), _arrow_of(small.rows))
+        del self._unsure[table]
+        with self._lock:
+            del self._waiting[table][: small.rows.num_rows]
+        self._small[table].append(small)
+        if self._is_enough(self._small[table]):
+            self._merge(table)
 
     def _is_enough(self, smalls: Sequence["_Segment"]) -> bool:
         many_rows = sum(small.rows.num_rows for small in smalls) >= MERGED_ROWS
@@ -114,11 +129,12 @@ def _segments(results: Results, run_id: str, leg: int) -> list[str]:
 
 
 def _standing(names: Sequence[str]) -> Iterator[str]:
-    """Leave out the small segments that a merged one of the same writer holds."""
+    """Leave out the segments that a longer one of the same writer holds."""
     merged = [_range_of(name) for name in names if "_" in name.rsplit("-", 1)[1]]
     for name in names:
-        writer, first, last = _range_of(name)
-        if first != last or not any(writer == by and low <= first <= high for by, low, high in merged):
+        mine = writer, first, last = _range_of(name)
+        longer = (each for each in merged if each != mine and each[0] == writer)
+        if not any(low <= first and last <= high for _, low, high in longer):
             yield name
 
 

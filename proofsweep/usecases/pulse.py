@@ -15,13 +15,16 @@ from proofsweep.storage.legs import Legs
 from proofsweep.usecases.desk import Desk
 
 _FLUSHES_PER_BEAT = round(BEAT_SECONDS / FLUSH_SECONDS)
+_SLOW_SECONDS = 5.0
+"""A bucket's client tries again for longer than that before it says that the store fails."""
 
 
 @contextmanager
 def kept_alive(desk: Desk, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
     """Beat and flush beside the work, exchanges that belong to no row (`aside`) too.
 
-    While the store fails, nothing new is begun; the leg stops if that lasts, or if another process has ended it.
+    While the store fails, or leaves a write unanswered for 5 s, nothing new is begun; the leg stops if that lasts, or
+    if another process has ended it.
     """
     over = threading.Event()
     pulse = _Pulse(desk, legs, aside)
@@ -54,10 +57,15 @@ class _Pulse:
                 return
 
     def _write_down(self, flushes: int) -> None:
-        self.desk.note_aside(self.aside)
-        self.desk.journal.flush()
-        if flushes % _FLUSHES_PER_BEAT == 0:
-            self._beat(flushes // _FLUSHES_PER_BEAT)
+        slow = threading.Timer(_SLOW_SECONDS, self.desk.may_begin.clear)
+        slow.start()
+        try:
+            self.desk.note_aside(self.aside)
+            self.desk.journal.flush()
+            if flushes % _FLUSHES_PER_BEAT == 0:
+                self._beat(flushes // _FLUSHES_PER_BEAT)
+        finally:
+            slow.cancel()
         self.failing_since = None
         self.desk.may_begin.set()
 

@@ -1,6 +1,7 @@
 """Finished work is in the store a moment later, in the order in which it was finished, and none of it is lost."""
 
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,15 +18,18 @@ from proofsweep.storage.stores import FolderStore
 
 
 class FullStore(FolderStore):
-    """A store on a disk that is full for a while."""
+    """A store on a disk that is full for a while, or one that writes and does not say so."""
 
     is_full = False
+    silent_on: str | None = None
 
     def create(self, name: str, content: bytes) -> None:
         """Create, unless the disk is full."""
         if self.is_full:
             raise ResultsError("The disk is full.")
         super().create(name, content)
+        if self.silent_on is not None and self.silent_on in name:
+            raise ResultsError("Nobody knows whether it was written.")
 
 
 @pytest.fixture
@@ -130,6 +134,35 @@ def test_what_could_not_be_written_is_written_later(results: Results, store: Ful
 
     assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1]
     assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a", "b"]
+
+
+def test_what_was_written_without_a_word_is_there_once(results: Results, store: FullStore) -> None:
+    """The bucket's answer was lost, the segment is written again under its own name; what came since is in the next."""
+    journal = Journal(results, "r", 1, "w")
+    store.silent_on = "journal"
+    for number in range(3):
+        journal.add(verdict(number), [exchange(str(number))])
+        with pytest.raises(ResultsError):
+            journal.flush()
+
+    store.silent_on = None
+    journal.flush()
+
+    assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["0", "1", "2"]
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1, 2]
+
+
+def test_segments_that_were_merged_without_a_word_are_there_once(results: Results, store: FullStore) -> None:
+    """The next merge holds them too, and one more: the longest counts."""
+    journal, numbers = Journal(results, "r", 1, "w"), list(range(MERGED_SEGMENTS + 2))
+    store.silent_on = "-000001_"
+    for number in numbers:
+        journal.add(None, [exchange(str(number))])
+        with suppress(ResultsError):
+            journal.flush()
+
+    assert len(results.store.names(layout.journal_folder("r", 1))) == len(numbers) + 3
+    assert [row["request_id"] for row in rows_of(results, "exchanges")] == [str(number) for number in numbers]
 
 
 def test_a_minute_of_segments_becomes_one(results: Results) -> None:
