@@ -1,6 +1,6 @@
 """A night in small: a rate-limited lane, faults by the hundredth, a quota that ends in the middle, and one kill -9.
 
-Run from the checkout: `python -m benchmarks.night [--rows 20000] [--rate 200]`. A run over a manifest is killed a
+Run from the checkout: `python -m benchmarks.night [--rows 20000] [--rate 100]`. A run over a manifest is killed a
 quarter of the way, resumed until its quota ends, and resumed again with more quota. Of a hundred calls one is answered
 with a 5xx, and one is served but its answer is lost. What is printed comes from the results store and from the
 sandbox's own books: every row must be there once and right, and every call be accounted for.
@@ -70,7 +70,7 @@ def main() -> None:
     """Live through the night, and print the morning's books."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--rate", type=float, default=200.0, help="calls a second that the lane lets through")
+    parser.add_argument("--rate", type=float, default=100.0, help="calls a second that the lane lets through")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sandbox.launch(Path(folder) / "sandbox") as running:
         night = settle_in(Path(folder), running, chosen.rows)

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from cli.screen import counted, duration_text
 from proofsweep.batch.forecast import Bind, Forecast
+from proofsweep.bootstrap.engines import utc_now
 
 _BINDS = {
     Bind.LANE: "the service's lane",
@@ -28,19 +29,23 @@ def print_forecast(out: Console, cost: Forecast, trouble: str = "", key_expires_
     out.print(f"  end: {_end(cost)}", soft_wrap=True)
     if cost.binds in {Bind.CALLS, Bind.WINDOW}:
         rows = counted(cost.rows_left, "row")
-        out.print(
-            f"  left over: about {rows}, for `proofsweep resume`; {_BINDS[cost.binds]} ends first", style="yellow"
-        )
+        out.print(f"  left over: about {rows}, for `proofsweep resume` another time", style="yellow", soft_wrap=True)
     if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):
-        when = f"{key_expires_at:%Y-%m-%d %H:%M} UTC"
-        before = "before the run may end" if cost.ends_at is None else "before the run ends"
-        out.print(f"  key: it expires {when}, {before}; put the rotated one in its place", style="red", soft_wrap=True)
+        told = f"{_expiry(key_expires_at, cost)}; put the rotated one in its place"
+        out.print(f"  key: {told}", style="red", soft_wrap=True)
 
 
 def forecast_json(cost: Forecast) -> dict[str, object]:
     """Give the same as members of a JSON object; instants are ISO text."""
     instants = {name: at.isoformat() for name in ("quota_reset", "ends_at") if (at := getattr(cost, name)) is not None}
     return asdict(cost) | instants
+
+
+def _expiry(key_expires_at: datetime, cost: Forecast) -> str:
+    when = f"{key_expires_at:%Y-%m-%d %H:%M} UTC"
+    if key_expires_at <= utc_now():
+        return f"it expired {when}"
+    return f"it expires {when}, before the run {'may end' if cost.ends_at is None else 'ends'}"
 
 
 def _quota(cost: Forecast, trouble: str) -> str:

@@ -69,12 +69,14 @@ def test_plan_measures_a_sample(proofsweep: Command, world: Path, catalog: Path)
 def test_plan_says_what_the_quota_leaves(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is reserved is not there, and a key that ends first is told."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "1763000000")
-
     done = proofsweep("plan", catalog, "--reserve", "999990")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "4070908800")
+    in_time = proofsweep("plan", catalog)
 
     assert "short by" in done.stdout
     assert "the rest after" in done.stdout
-    assert "it expires 2025-11-13" in done.stdout
+    assert "it expired 2025-11-13" in done.stdout
+    assert "it expires 2099-01-01 00:00 UTC, before the run may end" in in_time.stdout
 
 
 def test_plan_says_what_a_legs_own_bounds_leave_over(proofsweep: Command, catalog: Path) -> None:
