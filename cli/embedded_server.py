@@ -36,10 +36,10 @@ _QUIET = {
 class EmbeddedServer:
     """A server that is starting, or up."""
 
-    def __init__(self, process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], url: str, folder: TemporaryDirectory[str]) -> None:
         self.url = url
         self._process = process
-        self._log = log
+        self._folder = folder
 
     @property
     def pid(self) -> int:
@@ -58,11 +58,11 @@ class EmbeddedServer:
                 if _answers(client, self.url):
                     return
                 time.sleep(_POLL_SECONDS)
-        last = self._log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+        last = _log_in(self._folder).read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
         raise ConfigError(f"The embedded Prefect server did not come up: {last[0]}")
 
     def close(self) -> None:
-        """End the server."""
+        """End the server, and leave nothing of it behind."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -70,6 +70,7 @@ class EmbeddedServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._folder.cleanup()
 
 
 @contextmanager
@@ -85,14 +86,22 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
         _refuse_dead(url)
         yield None
         return
-    with TemporaryDirectory(prefix="proofsweep-prefect-") as folder:
-        server = _start(Path(folder) / "server.log")
-        os.environ["PREFECT_API_URL"] = server.url
-        try:
-            yield server
-        finally:
-            os.environ.pop("PREFECT_API_URL", None)
-            server.close()
+    server = _start()
+    os.environ["PREFECT_API_URL"] = server.url
+    try:
+        yield server
+    finally:
+        os.environ.pop("PREFECT_API_URL", None)
+        server.close()
+
+
+def is_there(url: str) -> bool:
+    """Say whether anybody answers at the address of a Prefect API; Prefect itself judges keys and certificates."""
+    try:
+        httpx.get(f"{url.rstrip('/')}/health", timeout=_ANSWER_SECONDS, verify=False)  # noqa: S501 - see above
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return False
+    return True
 
 
 def _configured_url() -> str | None:
@@ -113,19 +122,20 @@ def _configured_url() -> str | None:
 
 
 def _refuse_dead(url: str) -> None:
-    """Raise ConfigError where nobody answers; any answer counts, for Prefect itself judges keys and certificates."""
-    try:
-        httpx.get(f"{url.rstrip('/')}/health", timeout=_ANSWER_SECONDS, verify=False)  # noqa: S501 - see above
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    if not is_there(url):
         raise ConfigError(
             f"No Prefect server answers at {url}; start it, or unset PREFECT_API_URL to have one brought along."
-        ) from error
+        )
 
 
-def _start(log: Path) -> EmbeddedServer:
-    port = _free_port()
+def _log_in(folder: TemporaryDirectory[str]) -> Path:
+    return Path(folder.name) / "server.log"
+
+
+def _start() -> EmbeddedServer:
+    port, folder = _free_port(), TemporaryDirectory(prefix="proofsweep-prefect-")
     url = f"http://127.0.0.1:{port}/api"
-    with log.open("wb") as sink:
+    with _log_in(folder).open("wb") as sink:
         process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-m", "cli.server_process", str(port)],
             stdin=subprocess.PIPE,
@@ -134,7 +144,7 @@ def _start(log: Path) -> EmbeddedServer:
             start_new_session=True,
             env=os.environ | {"PREFECT_API_URL": url},
         )
-    return EmbeddedServer(process, url, log)
+    return EmbeddedServer(process, url, folder)
 
 
 def _answers(client: httpx.Client, url: str) -> bool:

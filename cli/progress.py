@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -20,8 +20,8 @@ _WIDTH_OF_ALL = 110
 
 
 @contextmanager
-def watched(out: Console, items: int, finished_before: int) -> Iterator[None]:
-    """Show the progress of this process's leg while the work inside goes on.
+def watched(out: Console, items: int, finished_before: int) -> Iterator[Callable[[], None]]:
+    """Show the progress of this process's leg while the work inside goes on; give a way to end the showing before.
 
     Args:
         out: where to show it.
@@ -32,11 +32,15 @@ def watched(out: Console, items: int, finished_before: int) -> Iterator[None]:
     show = _show_live if out.is_terminal else _show_plainly
     thread = threading.Thread(target=show, args=(out, over, items, finished_before), name="progress", daemon=True)
     thread.start()
-    try:
-        yield
-    finally:
+
+    def end() -> None:
         over.set()
         thread.join()
+
+    try:
+        yield end
+    finally:
+        end()
 
 
 def _show_live(out: Console, over: threading.Event, items: int, finished_before: int) -> None:

@@ -1,16 +1,21 @@
 """Run the verify flow in this process, against the configured Prefect server or an embedded one."""
 
 import logging
-from contextlib import nullcontext, suppress
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from shlex import quote
 
 import httpx
+import typer
 from rich.console import Console
 
 from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
 from cli.forecast_lines import forecast_json
+from cli.lost_server import not_kept_waiting
 from cli.progress import watched
 from cli.screen import console, print_json, print_summary
 from proofsweep.batch.bounds import Bounds
@@ -68,7 +73,7 @@ def verify_run(run_id: str, asked: Asked, server: EmbeddedServer | None) -> int:
             server.wait_until_up()
     before = asked.run_seen(run_id)
     if before.remaining:
-        _run_quietly(run_id, asked, before)
+        _run(run_id, asked, before, server)
     return report(run_id, asked)
 
 
@@ -84,28 +89,45 @@ def report(run_id: str, asked: Asked) -> int:
     return code_of_run(run)
 
 
-def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
-    """Run the flow with its log lines going to the server alone: the terminal shows progress and errors our way."""
+def _run(run_id: str, asked: Asked, before: RunSeen, server: EmbeddedServer | None) -> None:
+    """Run the flow; once its leg is settled, what Prefect still wants is not waited for if its server is gone."""
     from prefect.exceptions import CancelledRun  # noqa: PLC0415 - seconds to import
-    from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler  # noqa: PLC0415
 
     from flows.verify_catalog import verify_catalog  # noqa: PLC0415
 
-    logging.getLogger("prefect._internal").setLevel(logging.CRITICAL + 1)  # it prints each event that finds no server
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, PrefectConsoleHandler):
-            handler.setLevel(logging.CRITICAL + 1)
+    def leave() -> None:
+        end_showing()
+        _say_lost()
+        code = report(run_id, asked)
+        if server is not None:
+            server.close()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+    with (
+        _quietly(),
+        watched(asked.out, before.plan.items, before.finished) as end_showing,
+        not_kept_waiting(leave),
+        _explained(run_id, asked, before),
+        suppress(CancelledRun),
+    ):
+        verify_catalog(
+            run_id=run_id,
+            config=asked.config,
+            results=asked.results_url,
+            reserve=asked.bounds.reserve,
+            max_calls=asked.bounds.max_calls,
+            until=None if asked.bounds.closes_at is None else asked.bounds.closes_at.isoformat(),
+            dedupe=asked.dedupe,
+        )
+
+
+@contextmanager
+def _explained(run_id: str, asked: Asked, before: RunSeen) -> Iterator[None]:
+    """Say what failed around the flow: the results store, or Prefect, without which a settled leg is settled too."""
     try:
-        with suppress(CancelledRun), watched(asked.out, before.plan.items, before.finished):
-            verify_catalog(
-                run_id=run_id,
-                config=asked.config,
-                results=asked.results_url,
-                reserve=asked.bounds.reserve,
-                max_calls=asked.bounds.max_calls,
-                until=None if asked.bounds.closes_at is None else asked.bounds.closes_at.isoformat(),
-                dedupe=asked.dedupe,
-            )
+        yield
     except ResultsError as error:
         raise RunMustStop(
             f"{error.message} What was finished is kept; when it is well again: {asked.resume(run_id)}",
@@ -114,8 +136,33 @@ def _run_quietly(run_id: str, asked: Asked, before: RunSeen) -> None:
     except (httpx.HTTPError, RuntimeError) as error:  # ours speaks to the partner in values: this is Prefect's client
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
             raise
+        now = asked.run_seen(run_id)
+        if len(now.legs) > len(before.legs) and now.ended_by is not None:
+            _say_lost()
+            return
         raise RunMustStop(
             f"The Prefect server failed ({error}); then: {asked.resume(run_id)}", ended_by="killed"
         ) from error
+
+
+def _say_lost() -> None:
+    typer.echo(
+        "proofsweep: The Prefect server is lost, and with it its own record of this run; no result is.", err=True
+    )
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Let log lines go to the server alone, once Prefect is imported: the terminal shows things our way."""
+    from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler  # noqa: PLC0415 - seconds to import
+
+    logging.raiseExceptions = False  # Prefect's and ours: a line that finds no server is not told of
+    for name in ("prefect._internal", "prefect._internal.concurrency"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # it prints each event that finds no server
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, PrefectConsoleHandler):
+            handler.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
     finally:
         APILogHandler().flush()
