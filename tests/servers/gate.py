@@ -1,4 +1,4 @@
-"""A door in front of a server that can be shut: to who wants in, the server is gone."""
+"""A door in front of a server that can be shut: to who wants in, the server is gone. Or it may say nothing any more."""
 
 import socket
 import threading
@@ -16,6 +16,8 @@ class Gate:
         self._target = (target.hostname, target.port)
         self._door = socket.create_server(("127.0.0.1", 0), backlog=512)
         self._is_open = True
+        self._flows = threading.Event()
+        self._flows.set()
         self._lock = threading.Lock()
         self._inside: set[socket.socket] = set()
         self.url = f"http://127.0.0.1:{self._door.getsockname()[1]}{target.path}"
@@ -29,14 +31,20 @@ class Gate:
                 with suppress(OSError):
                     each.shutdown(socket.SHUT_RDWR)
 
+    def hold(self) -> None:
+        """Let everybody in, and nothing through: neither what is asked nor what is answered."""
+        self._flows.clear()
+
     def open(self) -> None:
-        """Let them through again."""
+        """Let them through again, with all that was held."""
         with self._lock:
             self._is_open = True
+        self._flows.set()
 
     def close(self) -> None:
         """Be gone for good."""
         self.shut()
+        self._flows.set()
         self._door.close()
 
     def _watch(self) -> None:
@@ -59,6 +67,7 @@ class Gate:
         """Hand on what comes until one of the two is done; each end is closed by the thread that reads from it."""
         with suppress(OSError):
             while piece := source.recv(PIECE_BYTES):
+                self._flows.wait()
                 sink.sendall(piece)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
