@@ -3,6 +3,7 @@
 python bare_runner.py plan CATALOG                 prints the run's id
 python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket
                                                    knows no half
+python bare_runner.py seize RUN_ID                 the same as a process to which every other one seems dead
 
 A leg exits with 0 when its run is complete, with 3 while rows remain, with 9 when another one is at work on it; 1 is an
 error that nobody foresaw.
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from proofsweep.batch import runs
 from proofsweep.bootstrap.runs import held_leg, plan_catalog, results_for
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
@@ -89,10 +91,16 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0
 
 
+def seize(run_id: str) -> int:
+    """Work on one leg, whoever else does."""
+    runs.STALE_SECONDS = -1
+    return work(run_id)
+
+
 def serve() -> None:
     """Do each job that stdin names in a process of its own, forked from this one, which has loaded everything."""
     set_up_logs()
-    jobs = {"plan": plan, "leg": work}
+    jobs = {"plan": plan, "leg": work, "seize": seize}
     for line in sys.stdin:
         job, *arguments = line.split()
         child = os.fork()
