@@ -35,20 +35,24 @@ class Arrival:
     workers: int
 
 
-def calls_unrecorded(before: Figure, after: Arrival, *, recorded: int, busiest: int) -> int | None:
+def calls_unrecorded(before: Figure, after: Arrival, *, recorded: int, throttled: int, busiest: int) -> int | None:
     """Infer what a leg spent and could not write down; None where the figures do not tell.
 
     They do not when the quota began anew or was changed in between, when calls cost something else than one each, or
-    when more is missing than a leg leaves unwritten: then somebody else has used the key.
+    when more is missing than a leg leaves unwritten: then somebody else has used the key. Whether a 429 is charged is
+    not stated (contract, Errors 5): it is taken to be, unless then less than nothing would be missing.
 
     Args:
         before: what the leg was told when it began.
         after: what its successor was told.
         recorded: calls that the leg made after `before` and wrote down.
+        throttled: those of them that were answered 429.
         busiest: the most calls that it made within ten seconds; it writes down every second.
     """
     if before.reset is None or (before.limit, before.reset) != (after.figure.limit, after.figure.reset):
         return None
-    beyond = before.remaining - after.figure.remaining - after.calls - recorded
+    missing = before.remaining - after.figure.remaining - after.calls - recorded
+    if missing < 0:
+        missing += throttled
     in_hand = after.workers * _ITEMS_OF_A_WORKER * CALLS_PER_ITEM
-    return beyond if 0 <= beyond <= busiest + in_hand else None
+    return missing if 0 <= missing <= busiest + in_hand else None

@@ -1,6 +1,6 @@
 """Find out what a killed leg spent beyond its journal: its first figure of the quota against its successor's."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -37,9 +37,15 @@ def infer_unrecorded(results: Results, plan: Plan, leg: int, facts: Row, after: 
     if told is None or _others_at_work(results, plan, after.key_fingerprint, told["started_at"]):
         return None
     before = Figure(remaining=told["rate_remaining"], limit=told["rate_limit"], reset=told["rate_reset"])
-    calls = [at for at in exchanges.filter(CHARGED)["started_at"].to_pylist() if at is not None]
-    recorded = len(calls) - bisect_right(calls, told["started_at"])
-    return calls_unrecorded(before, after, recorded=recorded, busiest=_busiest(calls))
+    charged = exchanges.filter(CHARGED)
+    since = charged.filter(pc.field("started_at") > told["started_at"])
+    return calls_unrecorded(
+        before,
+        after,
+        recorded=since.num_rows,
+        throttled=since.filter(pc.field("status") == HTTPStatus.TOO_MANY_REQUESTS).num_rows,
+        busiest=_busiest([at for at in charged["started_at"].to_pylist() if at is not None]),
+    )
 
 
 def _busiest(calls: Sequence[datetime]) -> int:

@@ -37,11 +37,25 @@ def test_what_is_missing_is_inferred_or_not_known(
     after: Arrival, recorded: int, busiest: int, expected: int | None
 ) -> None:
     """A figure that somebody or something else has moved tells nothing."""
-    assert calls_unrecorded(BEFORE, after, recorded=recorded, busiest=busiest) == expected
+    assert calls_unrecorded(BEFORE, after, recorded=recorded, throttled=0, busiest=busiest) == expected
 
 
 def test_without_a_reset_nobody_knows_whether_the_quota_began_anew() -> None:
     """So nothing is inferred."""
     after = found(8_489, reset=None)
 
-    assert calls_unrecorded(replace(BEFORE, reset=None), after, recorded=500, busiest=50) is None
+    assert calls_unrecorded(replace(BEFORE, reset=None), after, recorded=500, throttled=0, busiest=50) is None
+
+
+@pytest.mark.parametrize(
+    ("remaining", "expected"),
+    [
+        (8_489, 10),  # as if each of them had been charged
+        (8_500, 29),  # one too few is gone: so they were not
+        (8_529, 0),
+        (8_530, None),
+    ],
+)
+def test_whether_a_429_is_charged_is_for_the_figures_to_say(remaining: int, expected: int | None) -> None:
+    """Thirty of five hundred were throttled; the contract leaves it open."""
+    assert calls_unrecorded(BEFORE, found(remaining), recorded=500, throttled=30, busiest=50) == expected
