@@ -5,8 +5,9 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 from tzlocal import get_localzone
 
@@ -29,6 +30,7 @@ from proofsweep.storage.journal import Journal
 from proofsweep.storage.key_bindings import bind_key
 from proofsweep.storage.locations import is_bucket
 from proofsweep.storage.past_answers import PastAnswers
+from proofsweep.storage.past_reads import read_before
 from proofsweep.storage.probe import probe
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import open_store
@@ -253,10 +255,10 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         leg=place.leg,
         results=results,
         journal=Journal(results, place.run_id, place.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}"),
-        partner=engine.partner,
+        partner=engine.partner.with_witness(),
         stop=engine.stop,
         limits=engine.limits,
-        sources=engine.sources,
+        sources=replace(engine.sources, read_earlier=partial(read_before, results, plan)),
         workers=engine.workers,
         clock=utc_now,
         repeats=Repeats(engine.stop, make_room=engine.workers.make_room) if place.dedupe else None,

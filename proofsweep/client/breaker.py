@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from proofsweep.batch.exchanges import Call
 
 _LONGEST_QUIET_SECONDS = 60.0
-_CALLS_FOR_ITEMS = frozenset({Call.UPLOADS, Call.SLOT, Call.VERIFY})
+CALLS_FOR_ITEMS = frozenset({Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Breaker:
 
     def failed(self, call: Call, now: float) -> bool:
         """Take note of a failure; say whether the breaker trips. No run has to end because it cannot see its quota."""
-        if call not in _CALLS_FOR_ITEMS:
+        if call not in CALLS_FOR_ITEMS:
             return False
         streak = self._streaks.setdefault(call, Streak(since=now))
         streak.failures += 1
@@ -64,11 +64,3 @@ class Breaker:
     def quiet_until(self) -> float:
         """The time before which nobody need call; it may have passed."""
         return max((streak.quiet_until for streak in self._streaks.values()), default=0.0)
-
-    def others_fail_too(self, call: Call, own_failures: int) -> bool:
-        """Say whether other items fail as well, at this call or at another of the same service.
-
-        Then this item is not to blame: when a service goes away, each item stands at another of its calls.
-        """
-        streaks = (streak for each, streak in self._streaks.items() if each.is_keyed == call.is_keyed)
-        return call in self._streaks and sum(streak.failures for streak in streaks) > own_failures

@@ -3,7 +3,8 @@
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NoReturn, TypeVar, assert_never
 
@@ -11,17 +12,28 @@ from pydantic import SecretStr
 
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.batch.ledger import reset_clause
+from proofsweep.client.breaker import CALLS_FOR_ITEMS
 from proofsweep.client.gate import Gate
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.lane import Ticket
 from proofsweep.client.messages import Reply, Request
-from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, RetryPolicy, decide
+from proofsweep.client.retry import (
+    FreshSlot,
+    GiveUp,
+    PauseAll,
+    RenewKey,
+    Retry,
+    RetryPolicy,
+    decide,
+    is_everybodys,
+)
 from proofsweep.client.transport import Transport
 from proofsweep.contract.codes import meaning_of
 from proofsweep.errors import CallFailed, RunMustStop, ServiceError, SlotRefused, SlotSpent, UsageError
 
 _LONG_PAUSE_SECONDS = 120.0
 _ANSWER_HOLDS = timedelta(seconds=10)
+_WITNESS_ATTEMPTS = 2
 _Error = TypeVar("_Error", bound=ServiceError)
 
 
@@ -32,6 +44,8 @@ class Line:
     Attributes:
         base_url: ends in `/v1`, without a slash behind it.
         record_aside: takes the exchanges that belong to no row.
+        witness: asks about something else, in a conversation that it is given; raises when it is not answered. None
+            where a call that fails for good need not be told from a service that fails for everyone.
     """
 
     base_url: str
@@ -40,6 +54,7 @@ class Line:
     key: CurrentKey
     policy: RetryPolicy
     record_aside: Callable[[Exchange], None]
+    witness: "Callable[[Conversation], object] | None" = None
 
 
 @dataclass(slots=True)
@@ -50,6 +65,7 @@ class Conversation:
     record: Callable[[Exchange], None]
     _attempts: Counter[Call] = field(default_factory=Counter)
     _failures: Counter[Call] = field(default_factory=Counter)
+    _failing_since: dict[Call, datetime] = field(default_factory=dict)
     _fresh_slots: Counter[Call] = field(default_factory=Counter)
     _holder: object = field(default_factory=object)
     _ticket: Ticket | None = None
@@ -69,6 +85,7 @@ class Conversation:
                 reply = self._exchange(request, key)
                 if reply.exchange.is_success:
                     self._failures[request.call] = 0
+                    self._failing_since.pop(request.call, None)
                     return reply
                 self._obey(reply.exchange, key)
         except BaseException:
@@ -86,7 +103,7 @@ class Conversation:
         sent_key = key if request.call.is_keyed else None
         reply = self.line.transport.send(request, attempt=self._attempts[request.call], key=sent_key)
         self.record(reply.exchange)
-        self.line.gate.learn(reply.exchange, self._ticket)
+        self.line.gate.learn(reply.exchange, self._ticket, self._holder)
         return reply
 
     def _obey(self, exchange: Exchange, key: SecretStr) -> None:
@@ -96,7 +113,9 @@ class Conversation:
         """
         if exchange.failure is not None and self.line.gate.stop.is_overdue:
             self.line.gate.stop.check()
-        self._failures[exchange.call] += not exchange.is_throttled
+        if not exchange.is_throttled:
+            self._failures[exchange.call] += 1
+            self._failing_since.setdefault(exchange.call, exchange.started_at)
         decision = decide(
             exchange,
             self.line.policy,
@@ -170,14 +189,35 @@ class Conversation:
         raise _error(SlotSpent, exchange, "slot_refused")
 
     def _give_up(self, exchange: Exchange, reason: str) -> None:
-        """End this call, unless everybody's calls fail: then wait with the others for an answer or for the breaker."""
-        if self.line.gate.others_fail_too(exchange, self._failures[exchange.call]):
+        """End this call, unless it fails for everybody: then wait with the others for an answer or the leg's end."""
+        if self._is_everybodys(exchange):
+            self.line.gate.end_if_lasting(exchange, self._failing_since[exchange.call])
             self.line.gate.stop.rest(self.line.policy.backoff(self._failures[exchange.call], 1.0))
             if exchange.call is Call.SLOT:
                 self._leave_slot(exchange, 0.0)
             return
         kind: type[ServiceError] = SlotRefused if exchange.call is Call.SLOT else CallFailed
         raise _error(kind, exchange, reason)
+
+    def _is_everybodys(self, exchange: Exchange) -> bool:
+        """Say whether nobody at all is answered while this call fails, so that its item is not to blame.
+
+        Where hardly anybody else asks, as at the end of a run, the witness does, once in a while for all.
+        """
+        gate, since = self.line.gate, self._failing_since[exchange.call]
+        if self.line.witness is None or exchange.call not in CALLS_FOR_ITEMS or not is_everybodys(exchange):
+            return False
+        if not gate.was_answered(exchange.call, since) and not gate.many_fail:
+            gate.testimony.answer(exchange.ended_at - _ANSWER_HOLDS, self._call_witness)
+        return not gate.was_answered(exchange.call, since)
+
+    def _call_witness(self) -> None:
+        self.line.gate.stop.check()
+        policy = replace(self.line.policy, attempts=_WITNESS_ATTEMPTS)
+        alone = Conversation(replace(self.line, policy=policy, witness=None), self.line.record_aside)
+        if self.line.witness is not None:
+            with suppress(ServiceError):
+                self.line.witness(alone)
 
 
 def usage_request(base_url: str, *, days: int | None) -> Request:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from datetime import datetime
 
 from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.breaker import Breaker
@@ -13,7 +14,7 @@ from proofsweep.client.lane import Lane, Ticket, Turn
 from proofsweep.client.pacer import Lesson
 from proofsweep.client.patience import Patience
 from proofsweep.client.question import Question
-from proofsweep.client.retry import is_spent_slot, is_transient
+from proofsweep.client.retry import is_everybodys
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import RunMustStop
 
@@ -45,6 +46,7 @@ class Gate:
     Attributes:
         stop: the leg's switch.
         question: asks for the headroom on behalf of all.
+        testimony: asks on behalf of all whether the service answers others.
     """
 
     def __init__(
@@ -64,13 +66,16 @@ class Gate:
         thread whose turn for a new slot came, with the number of others that wait for theirs.
         """
         self.stop = stop
-        self.question = Question()
+        self.question: Question[int | None] = Question()
+        self.testimony: Question[None] = Question()
         self._lane = lane
         self._breaker = breaker
         self._patience = patience or Patience()
         self._clock = clock
         self._tell = tell
         self._lock = threading.Lock()
+        self._answered_at: dict[Call, datetime] = {}
+        self._failing: set[Hashable] = set()
         self._waiting: dict[Ticket, threading.Condition] = {}
         self._make_room = make_room
 
@@ -122,9 +127,13 @@ class Gate:
                 RunMustStop("The service asks for a longer wait than a run should make.", ended_by="breaker")
             )
 
-    def learn(self, exchange: Exchange, ticket: Ticket | None = None) -> None:
+    def learn(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
         """Take note of an exchange; ends the leg when its call fails for everyone. What throttles is told later."""
         with self._lock:
+            if is_everybodys(exchange):
+                self._failing.add(holder)
+            else:
+                self._failing.discard(holder)
             if ticket is not None and not exchange.is_throttled:
                 self._lane.was_answered(ticket)
             was_outage, tripped = self._lane.is_single_file, self._note(exchange)
@@ -139,12 +148,25 @@ class Gate:
         """Take note that a call came to nothing, and that the slot, if there is one, will not be used."""
         with self._lock:
             self._lane.drop(holder, ticket)
+            self._failing.discard(holder)
             self._serve()
 
-    def others_fail_too(self, exchange: Exchange, own_failures: int) -> bool:
-        """Say whether this failure is everybody's, so that the item must not be blamed for it."""
+    def was_answered(self, call: Call, since: datetime) -> bool:
+        """Say whether the service has answered such a call since then, whoever's it was."""
         with self._lock:
-            return self._breaker.others_fail_too(exchange.call, own_failures)
+            answered_at = self._answered_at.get(call)
+        return answered_at is not None and answered_at >= since
+
+    @property
+    def many_fail(self) -> bool:
+        """Say whether so many items fail at once that none of them can be to blame, whoever else may be answered."""
+        with self._lock:
+            return len(self._failing) >= self._breaker.threshold
+
+    def end_if_lasting(self, exchange: Exchange, since: datetime) -> None:
+        """End the leg if a failure that is everybody's has lasted since then for longer than a run should wait."""
+        if (exchange.ended_at - since).total_seconds() >= self._breaker.patience_seconds:
+            self.stop.pull(RunMustStop(_storm(exchange), ended_by="breaker"))
 
     def remember(self, rate: float) -> None:
         """Begin with a rate that the lane had before, unless it is known better by now."""
@@ -164,13 +186,14 @@ class Gate:
     def _note(self, exchange: Exchange) -> bool:
         """Tell the breaker, and do as it says; say whether it has tripped."""
         tripped = False
-        if is_transient(exchange) or is_spent_slot(exchange):
+        if is_everybodys(exchange):
             now = self._clock()
             tripped = self._breaker.failed(exchange.call, now)
             self._lane.pacer.pause(now, _spread(self._breaker.quiet_until - now))
         else:
             self._breaker.succeeded(exchange.call)
-            if exchange.call.is_keyed and not exchange.is_throttled:
+            if not exchange.is_throttled:
+                self._answered_at[exchange.call] = exchange.ended_at
                 self._patience.renew(exchange.call)
         self._lane.is_single_file = self._breaker.is_outage
         return tripped

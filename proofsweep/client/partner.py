@@ -14,6 +14,7 @@ from proofsweep.batch.outcomes import Answer
 from proofsweep.client.conversation import Conversation, usage_request
 from proofsweep.client.gate import LaneSeen
 from proofsweep.client.messages import Destination, Reply, Request
+from proofsweep.client.silence import SILENCE
 from proofsweep.client.slots import AudioBody, slot_request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import object_of, text_of
@@ -59,6 +60,11 @@ class Partner:
     def lane(self) -> LaneSeen:
         """What is known of the lane that all calls share."""
         return self.talk.line.gate.seen()
+
+    def with_witness(self) -> "Partner":
+        """Give the same partner, which blames an item for its failures only if a file of silence is answered."""
+        line = replace(self.talk.line, witness=_ask_about_silence)
+        return Partner(sidecar_field=self.sidecar_field, talk=Conversation(line, self.talk.record))
 
     def with_attempts(self, attempts: int) -> "Partner":
         """Give the same partner with another patience; its exchanges go where they went."""
@@ -164,6 +170,14 @@ class Partner:
 
     def _url(self, path: str) -> str:
         return self.talk.line.base_url + path  # concatenated: urljoin would drop the base's own path
+
+
+def _ask_about_silence(talk: Conversation) -> None:
+    """Take a file without a credential through the core flow; whatever its verdict is, the service gives verdicts."""
+    partner = Partner(sidecar_field=None, talk=talk)
+    slot = partner.request_slot()
+    partner.fill_slot(slot, SILENCE)
+    partner.verify(slot, None)
 
 
 def _is_slot(document: object) -> bool:

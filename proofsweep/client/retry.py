@@ -93,6 +93,11 @@ def is_transient(exchange: Exchange) -> bool:
     return busy or exchange.failure is not None or _is_slot_denied(exchange)
 
 
+def is_everybodys(exchange: Exchange) -> bool:
+    """Say whether nobody may be answered now; where others are, it is the item's own failure all the same."""
+    return is_transient(exchange) or is_spent_slot(exchange)
+
+
 def _is_slot_denied(exchange: Exchange) -> bool:
     """Say whether no slot was given though the key was taken: asking says nothing of an item, so none is to blame."""
     return exchange.call is Call.UPLOADS and not exchange.is_success and exchange.status != HTTPStatus.FORBIDDEN

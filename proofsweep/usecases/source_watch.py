@@ -21,6 +21,9 @@ class SourceWatch:
     """Watches each bucket by itself; thread-safe. `clock` gives monotonic seconds.
 
     A file that was read before is the witness: while it can still be read, one that cannot is to blame for itself.
+
+    Attributes:
+        read_earlier: names a file of a bucket that was read before this leg; None where there is none.
     """
 
     files: Files
@@ -28,8 +31,9 @@ class SourceWatch:
     threshold: int
     patience_seconds: float
     clock: Callable[[], float] = time.monotonic
+    read_earlier: Callable[[str], str | None] = lambda _root: None
     _streaks: dict[str, SourceStreak] = field(default_factory=dict)
-    _witnesses: dict[str, str] = field(default_factory=dict)
+    _witnesses: dict[str, str | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def was_read(self, location: str) -> None:
@@ -74,7 +78,10 @@ class SourceWatch:
 
     def _witness_can_be_read(self, root: str) -> bool | None:
         """Look at the file that was read last; None when there is none, or when it is gone."""
-        witness = self._witnesses.get(root)
+        with self._lock:
+            if root not in self._witnesses:
+                self._witnesses[root] = self.read_earlier(root)
+            witness = self._witnesses[root]
         try:
             return True if witness is not None and self.files.facts(witness) is not None else None
         except SourceError:

@@ -84,28 +84,3 @@ def test_each_call_is_watched_by_itself() -> None:
     breaker.succeeded(Call.UPLOADS)
 
     assert breaker.failed(Call.VERIFY, 1.0)
-
-
-def test_an_item_is_to_blame_only_while_others_succeed() -> None:
-    """More failures in a row than the item's own mean that it is not the item."""
-    breaker = Breaker()
-    for now in (0.0, 1.0, 2.0):
-        breaker.failed(Call.VERIFY, now)
-
-    assert breaker.others_fail_too(Call.VERIFY, own_failures=2)
-    assert not breaker.others_fail_too(Call.VERIFY, own_failures=3)
-    assert not breaker.others_fail_too(Call.UPLOADS, own_failures=0)
-
-
-def test_an_item_is_not_to_blame_while_others_fail_at_another_call() -> None:
-    """When a service goes away, the one item that stands at verify fails there alone; storage is another service."""
-    breaker = Breaker()
-    breaker.failed(Call.VERIFY, 0.0)
-    breaker.failed(Call.SLOT, 0.0)
-    alone = breaker.others_fail_too(Call.VERIFY, own_failures=1)
-
-    breaker.failed(Call.UPLOADS, 0.0)
-
-    assert not alone
-    assert breaker.others_fail_too(Call.VERIFY, own_failures=1)
-    assert not breaker.others_fail_too(Call.SLOT, own_failures=1)

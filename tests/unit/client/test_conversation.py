@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.breaker import Breaker
+from proofsweep.client.silence import SILENCE
+from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import UploadResponse
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
 
@@ -256,6 +261,62 @@ def test_an_item_that_alone_fails_is_failed(api: ScriptedServer, client: Client,
 
     assert failed.value.reason == "http_500"
     assert client.stop.reason is None
+
+
+def test_who_fails_while_a_witness_is_answered_is_failed(
+    api: ScriptedServer, storage: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """Where nobody else asks, a file of silence does, with exchanges that belong to no row."""
+    client = new_client(attempts=2)
+    own, its = _slot("u-1", storage), _slot("u-2", storage)
+    api.script = [answer(body=own), answer(500), answer(500), answer(body=its), answer(body=VALID)]
+    storage.script = [answer(204, b"")] * 2
+    partner = client.partner.with_witness()
+    slot = partner.request_slot()
+    partner.fill_slot(slot, SILENCE)
+
+    with pytest.raises(CallFailed) as failed:
+        partner.verify(slot, None)
+
+    assert failed.value.reason == "http_500"
+    assert [str(exchange.call) for exchange in client.aside] == ["uploads", "slot", "verify"]
+    assert client.stop.reason is None
+
+
+def test_who_fails_while_not_even_a_witness_is_answered_remains(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """A single row is no proof that the service is well: the leg ends when its patience does."""
+    client = new_client(attempts=2, breaker=Breaker(threshold=10, patience_seconds=0.0))
+    api.script = [answer(500)] * 9
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.with_witness().request_slot()
+
+    assert stopped.value.ended_by == "breaker"
+    assert len(client.aside) == 2
+
+
+def test_no_witness_is_called_while_many_fail(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
+    """They are witnesses enough; in an outage each further call is one too many."""
+    client = new_client(attempts=2, breaker=Breaker(threshold=2, patience_seconds=0.0))
+    for _ in range(2):
+        client.partner.talk.line.gate.learn(_failed(Call.VERIFY), holder=object())
+    api.script = [answer(500)] * 9
+
+    with pytest.raises(RunMustStop):
+        client.partner.with_witness().request_slot()
+
+    assert client.aside == []
+
+
+def _slot(upload_id: str, storage: ScriptedServer) -> bytes:
+    return json.dumps({"uploadId": upload_id, "url": f"{storage.url}/b", "fields": {}}).encode()
+
+
+def _failed(call: Call) -> Exchange:
+    started_at = datetime(2026, 11, 20, tzinfo=UTC)
+    return Exchange(call=call, attempt=1, started_at=started_at, elapsed_ms=1.0, headers=AnswerHeaders(), status=500)
 
 
 def test_a_wait_ends_with_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:

@@ -131,3 +131,17 @@ def test_files_of_this_machine_are_not_remembered() -> None:
         watch.was_read(f"s3://drops/{number}.wav")
 
     assert watch._witnesses == {"s3://drops": "s3://drops/2.wav"}
+
+
+def test_files_that_are_left_over_are_judged_by_one_that_an_earlier_leg_read(
+    watch: SourceWatch, bucket: GuardedFiles
+) -> None:
+    """A leg that has nothing but forbidden files ends with them, and not in the breaker again and again."""
+    watch.read_earlier = {"s3://bucket": "s3://bucket/good.wav"}.get
+
+    blamed = [watch.is_worth_another_try(f"s3://bucket/{number}", FORBIDDEN) for number in range(9)]
+    bucket.is_closed = True
+    with pytest.raises(RunMustStop):
+        until_settled(watch, "s3://bucket/9")
+
+    assert blamed == [False] * 9
