@@ -58,7 +58,7 @@ class FolderStore:
         """Make a file and, where they are missing, its folders."""
         path = self._root / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
             is_ours = _was_created(path, content)
         except OSError as error:
             raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
@@ -84,7 +84,10 @@ class FolderStore:
 
     def delete(self, name: str) -> None:
         """Remove the file, if it is there."""
-        (self._root / name).unlink(missing_ok=True)
+        try:
+            (self._root / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:
@@ -118,6 +121,14 @@ def open_store(url: str) -> Store:
             raise ResultsError(f"The results store cannot be used: {error.message}.") from error
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKETS))
     raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each to be found after a power cut too."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _make_durable(folder.parent)
 
 
 def _was_created(path: Path, content: bytes) -> bool:

@@ -1,5 +1,7 @@
 """Objects stand whole or not at all, and are made once."""
 
+import errno
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +25,34 @@ def test_an_object_is_read_as_it_was_created(store: Store) -> None:
     store.create(NAME, b"content")
 
     assert store.read(NAME) == b"content"
+
+
+def test_an_object_and_all_folders_above_it_survive_a_power_cut(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each folder that was made is made durable in the one above; else the whole branch may be gone."""
+    durable: set[int] = set()
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: durable.add(os.fstat(handle).st_ino) or fsync(handle))
+
+    store.create(NAME, b"content")
+
+    path = tmp_path / "deep" / "results" / NAME
+    above = [folder for folder in path.parents if folder.is_relative_to(tmp_path)]
+    assert [each for each in [path, *above] if each.stat().st_ino not in durable] == []
+
+
+def test_what_cannot_be_deleted_is_told_as_any_other_trouble(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system may turn read-only in mid-run."""
+    store.create(NAME, b"content")
+
+    def refuse(_path: Path, *, missing_ok: bool) -> None:
+        raise OSError(errno.EROFS, f"read-only, missing or not: {missing_ok}")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+
+    with pytest.raises(ResultsError, match="cannot be written"):
+        store.delete(NAME)
 
 
 def test_the_second_to_create_a_name_is_told_so(store: Store) -> None:
