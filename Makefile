@@ -2,6 +2,8 @@
 # A fresh machine needs python3 (3.11 or newer) and make.
 
 PYTHON ?= python3
+KILLS ?= 300
+LEGS ?= 300
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -21,7 +23,7 @@ test: $(READY) ## run all tests
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
 
 soak: $(READY) ## kill runs three hundred times, let anything happen to sixty more, and print the report; takes a while
-	@PROOFSWEEP_SOAK_KILLS=300 PROOFSWEEP_SOAK_LEGS=300 $(BIN)/pytest --quiet --capture=no \
+	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) $(BIN)/pytest --quiet --capture=no \
 		tests/faults/test_killed_anywhere.py tests/faults/test_in_any_order.py
 
 check: $(READY) ## format, lint, types and import contracts
