@@ -8,6 +8,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cli.exit_codes import ExitCode, code_of_error
+from cli.screen import flush
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import close_engines
 from proofsweep.errors import ProofsweepError
@@ -67,7 +68,9 @@ def _proofsweep(
 
 def main() -> NoReturn:
     """Run the command line; every foreseen error ends in one line on stderr."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    flush()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from cli.exit_codes import code_of_run
 from cli.forecast_lines import forecast_json
 from cli.lost_server import not_kept_waiting
 from cli.progress import watched
-from cli.screen import console, print_json, print_summary
+from cli.screen import console, flush, print_json, print_summary
 from proofsweep.batch.bounds import Bounds
 from proofsweep.batch.forecast import Forecast
 from proofsweep.bootstrap.runs import results_for
@@ -101,8 +100,7 @@ def _run(run_id: str, asked: Asked, before: RunSeen, server: EmbeddedServer | No
         code = report(run_id, asked)
         if server is not None:
             server.close()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush()
         os._exit(code)
 
     with (

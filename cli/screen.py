@@ -1,8 +1,11 @@
 """What a person sees: tables and sentences on a terminal or in a log file."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import IO
 
 from rich.console import Console
 from rich.padding import Padding
@@ -17,16 +20,41 @@ COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligib
 _PLAIN_WIDTH = 500
 
 
+class _Screen(Console):
+    """A console whose reader may leave before the end, as `head` does: a run goes on, and its exit code is its own."""
+
+    def on_broken_pipe(self) -> None:
+        """Write to nowhere from now on."""
+        _forget(self.file)
+
+
 def console(*, to_stderr: bool = False) -> Console:
     """Make a console: names are printed as they are, and away from a terminal wide lines keep a log unfolded."""
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() else _PLAIN_WIDTH
-    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
+    return _Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
 def print_json(document: object) -> None:
     """Print one JSON object."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, default=str) + "\n")
+    with suppress(BrokenPipeError):
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, default=str) + "\n")
+    flush()
+
+
+def flush() -> None:
+    """Hand over what was printed, as far as anybody reads it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            _forget(stream)
+
+
+def _forget(stream: IO[str]) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def print_summary(out: Console, run: RunSeen, results_url: str, resume: str) -> None:

@@ -34,8 +34,8 @@ def rendered(text: str) -> str:
     }
     for name, content in blocks.items():
         start, end = f"<!-- generated: {name} -->\n", "<!-- end -->"
-        pattern = re.compile(f"(?<={re.escape(start)}).*?(?={re.escape(end)})", re.DOTALL)
-        text = pattern.sub(lambda _, content=content: content, text)
+        pattern = re.compile(f"({re.escape(start)}).*?({re.escape(end)})", re.DOTALL)  # an empty block matches once
+        text = pattern.sub(lambda found, content=content: found[1] + content + found[2], text)
     return text
 
 

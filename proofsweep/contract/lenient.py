@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, NoReturn
 
@@ -43,6 +44,15 @@ def instant_of(value: object) -> datetime | None:
     """Read unix epoch seconds; out of range or mistyped is absent. Contract, Resources: all timestamps."""
     seconds = number_of(value)
     return datetime.fromtimestamp(seconds, UTC) if seconds is not None and 0 <= seconds <= _LAST_SECOND else None
+
+
+def instant_or_iso_of(value: object) -> datetime | None:
+    """Read unix epoch seconds, or an ISO instant with its offset. Contract, Versioning 6: `deployedAt` was one once."""
+    with suppress(ValueError, OverflowError):
+        written = datetime.fromisoformat(value) if isinstance(value, str) else None
+        if written is not None and written.tzinfo is not None:
+            return written.astimezone(UTC)
+    return instant_of(value)
 
 
 def object_of(value: object) -> dict[str, object]:
@@ -111,3 +121,4 @@ Count = Annotated[int | None, BeforeValidator(count_of)]
 Number = Annotated[float | None, BeforeValidator(number_of)]
 Flag = Annotated[bool | None, BeforeValidator(flag_of)]
 Instant = Annotated[datetime | None, BeforeValidator(instant_of)]
+InstantOrIso = Annotated[datetime | None, BeforeValidator(instant_or_iso_of)]

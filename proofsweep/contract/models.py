@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StrictBool, StrictStr
 from pydantic.alias_generators import to_camel
 
-from proofsweep.contract.lenient import Count, Flag, Instant, Number, Text, list_of_objects, object_of
+from proofsweep.contract.lenient import Count, Flag, Instant, InstantOrIso, Number, Text, list_of_objects, object_of
 
 
 class Resource(BaseModel):
@@ -27,12 +27,12 @@ class ApiError(Resource):
 
 
 class HealthResponse(Resource):
-    """GET /health. `deployed_at` was an ISO string in an earlier release, and is then None."""
+    """GET /health. `deployed_at` was an ISO string in an earlier release, and may be one."""
 
     ok: Flag = None
     version: Text = None
     commit: Text = None
-    deployed_at: Instant = None
+    deployed_at: InstantOrIso = None
 
 
 class KeyRecord(Resource):

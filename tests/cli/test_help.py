@@ -1,5 +1,6 @@
 """`--help` of every command, and the docs made from it."""
 
+import importlib.util
 import json
 import os
 import re
@@ -59,6 +60,21 @@ def test_the_docs_are_what_the_code_says() -> None:
     )
 
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_a_block_that_is_empty_yet_is_filled_once() -> None:
+    """A new block begins as its two markers, and what follows it is left as it is."""
+    spec = importlib.util.spec_from_file_location("render", ROOT / "docs" / "render.py")
+    assert spec is not None
+    assert spec.loader is not None
+    render = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(render)
+    empty = "<!-- generated: runs -->\n<!-- end -->\nand more\n<!-- generated: help -->\n<!-- end -->\n"
+
+    filled = render.rendered(empty)
+
+    assert (filled.count("`service_deployed_at`"), filled.count("and more")) == (1, 1)
+    assert render.rendered(filled) == filled
 
 
 def test_the_docs_list_every_setting() -> None:

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.contract.lenient import canonical_json, count_of, flag_of, instant_of, json_of, number_of, text_of
+from proofsweep.contract.lenient import (
+    canonical_json,
+    count_of,
+    flag_of,
+    instant_of,
+    instant_or_iso_of,
+    json_of,
+    number_of,
+    text_of,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -130,3 +139,22 @@ def test_what_some_servers_do_is_json(body: bytes) -> None:
 def test_no_body_whatsoever_raises(body: bytes) -> None:
     """Whatever the bytes, reading them ends with a value."""
     json.dumps(json_of(body))
+
+
+@pytest.mark.parametrize(
+    ("value", "instant"),
+    [
+        (1_795_176_000, datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ("1795176000", datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ("2026-11-20T12:00:00Z", datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ("2026-11-20T13:00:00.5+01:00", datetime(2026, 11, 20, 12, 0, 0, 500_000, tzinfo=UTC)),
+        ("2026-11-20T12:00:00", None),
+        ("0001-01-01T00:00:00+23:00", None),
+        ("yesterday", None),
+        (True, None),
+        (None, None),
+    ],
+)
+def test_an_iso_instant_is_read_where_an_earlier_release_wrote_one(value: object, instant: datetime | None) -> None:
+    """Contract, Versioning 6. Without an offset it could mean any hour."""
+    assert instant_or_iso_of(value) == instant

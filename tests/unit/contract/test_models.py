@@ -27,7 +27,7 @@ JSON = st.recursive(
         (models.ApiError, {"error": "No.", "code": "brand_new"}, "code", "brand_new"),
         (models.ApiError, {"error": 5}, "error", None),
         (models.HealthResponse, {"ok": False, "deployedAt": 1_795_176_000}, "deployed_at", NOON),
-        (models.HealthResponse, {"ok": True, "deployedAt": "2026-11-20T12:00:00Z"}, "deployed_at", None),
+        (models.HealthResponse, {"ok": True, "deployedAt": "2026-11-20T13:00:00+01:00"}, "deployed_at", NOON),
         (models.HealthResponse, {"ok": "yes"}, "ok", None),
         (models.PartnerKeysResponse, {}, "next_cursor", None),
         (models.PartnerKeysResponse, {"keys": None}, "keys", []),

@@ -43,7 +43,7 @@ WE_KNOW_BETTER = {
 def corpus() -> Path:
     """The folder of real files, where the environment names one."""
     if "PROOFSWEEP_CORPUS" not in os.environ:
-        pytest.skip("PROOFSWEEP_CORPUS names no folder of real audio files")
+        pytest.skip("needs real audio files: set PROOFSWEEP_CORPUS to a folder of them")
     return Path(os.environ["PROOFSWEEP_CORPUS"])
 
 
