@@ -12,8 +12,6 @@ SINGLE_ITEM_RUN = 200
 
 BEAT_SECONDS = 10
 STALE_SECONDS = 30
-WATCH_SECONDS = 2 * BEAT_SECONDS
-"""How long one listens for a leg elsewhere that seems dead: the clock of its host, or of this one, may be wrong."""
 
 
 class EndedBy(StrEnum):

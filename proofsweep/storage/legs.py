@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proofsweep.batch import layout
 from proofsweep.batch.rows.columns import Row
-from proofsweep.batch.runs import WATCH_SECONDS, Claim, Sign, is_fresh
+from proofsweep.batch.runs import STALE_SECONDS, Claim, Sign, is_fresh
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results import Results, json_bytes, sha256_hex
 
@@ -75,12 +75,12 @@ class Legs:
         return is_fresh(self._last_sign(leg, holder), self._now(), same_boot=_is_of_this_boot(holder))
 
     def is_heard(self, leg: int) -> bool:
-        """Listen for a leg that seems dead, where that was told by two hosts' clocks; up to 20 s, until it beats."""
+        """Listen for a leg that seems dead, where that was told by two hosts' clocks; up to 30 s, until it beats."""
         holder = self.holder(leg)
         if holder is None or _is_gone(holder) or (_is_of_this_boot(holder) and holder.uptime_seconds is not None):
             return False
         before = self._beats(leg)
-        for _ in range(WATCH_SECONDS):
+        for _ in range(STALE_SECONDS):
             self.rest(1.0)
             if self._beats(leg) != before or self.receipt(leg) is not None:
                 return True

@@ -4,8 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, field
 
 from proofsweep.batch.exchanges import Exchange
 from proofsweep.batch.runs import BEAT_SECONDS
@@ -14,7 +13,6 @@ from proofsweep.storage.journal import FLUSH_SECONDS
 from proofsweep.storage.legs import Legs
 from proofsweep.usecases.desk import Desk
 
-_FLUSHES_PER_BEAT = round(BEAT_SECONDS / FLUSH_SECONDS)
 _SLOW_SECONDS = 5.0
 """A bucket's client tries again for longer than that before it says that the store fails."""
 
@@ -27,7 +25,7 @@ def kept_alive(desk: Desk, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
     if another process has ended it.
     """
     over = threading.Event()
-    pulse = _Pulse(desk, legs, aside)
+    pulse = Pulse(desk, legs, aside)
     thread = threading.Thread(target=pulse.beat_until, args=(over,), name="pulse", daemon=True)
     thread.start()
     try:
@@ -38,17 +36,31 @@ def kept_alive(desk: Desk, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class _Pulse:
+class Pulse:
+    """What keeps one leg alive.
+
+    Attributes:
+        beats: written so far.
+        beaten_at: when the last was, or the claim; by the boot's monotonic clock.
+        failing_since: when the store first failed; None while it does not.
+    """
+
     desk: Desk
     legs: Legs
     aside: list[Exchange]
+    beats: int = 0
+    beaten_at: float = field(init=False)
     failing_since: float | None = None
 
+    def __post_init__(self) -> None:
+        self.beaten_at = self.legs.uptime()
+
     def beat_until(self, over: threading.Event) -> None:
-        for flushes in count(1):
+        """Do it every second."""
+        while True:
             self.desk.allowance.stop_at_closing()
             try:
-                self._write_down(flushes)
+                self.write_down()
             except ResultsError as error:
                 self._be_patient(error)
             except ProofsweepError as error:
@@ -56,14 +68,19 @@ class _Pulse:
             if over.wait(FLUSH_SECONDS):
                 return
 
-    def _write_down(self, flushes: int) -> None:
+    def write_down(self) -> None:
+        """Give a sign of life when it is due, and flush; a slow store must not let the leg look dead.
+
+        Raises:
+            ResultsError: the store failed; nothing is lost by it.
+        """
         slow = threading.Timer(_SLOW_SECONDS, self.desk.may_begin.clear)
         slow.start()
         try:
+            if self.legs.uptime() - self.beaten_at >= BEAT_SECONDS:
+                self._beat()
             self.desk.note_aside(self.aside)
             self.desk.journal.flush()
-            if flushes % _FLUSHES_PER_BEAT == 0:
-                self._beat(flushes // _FLUSHES_PER_BEAT)
         finally:
             slow.cancel()
         self.failing_since = None
@@ -77,8 +94,9 @@ class _Pulse:
         if now - self.failing_since >= self.desk.store_patience_seconds:
             self.desk.stop.pull(RunMustStop(_complaint(error), ended_by="breaker"))
 
-    def _beat(self, number: int) -> None:
-        self.legs.beat(self.desk.leg, number)
+    def _beat(self) -> None:
+        self.legs.beat(self.desk.leg, self.beats + 1)
+        self.beats, self.beaten_at = self.beats + 1, self.legs.uptime()
         if self.legs.receipt(self.desk.leg) is not None:
             self.desk.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
 

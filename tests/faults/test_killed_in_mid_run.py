@@ -46,8 +46,11 @@ def test_request_ids_of_work_in_hand_outlive_the_process(world: World) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_a_run_killed_again_and_again_loses_nothing_and_doubles_nothing(world: World) -> None:
+def test_a_run_killed_again_and_again_loses_nothing_and_doubles_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Six kills at moments drawn by lot: each row once; of a leg's request IDs only the last moments' are lost."""
+    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "200")
     chance = random.Random(20261120)  # noqa: S311 - draws moments
     world.service.twists["verify"] = lambda _number, usual: time.sleep(0.03) or usual
     catalog = world.catalog(*["valid", "tampered", "local_seal"] * (ROWS // 3))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.batch.runs import WATCH_SECONDS
+from proofsweep.batch.runs import STALE_SECONDS
 from proofsweep.errors import NameTaken
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results
@@ -173,7 +173,7 @@ def test_a_clock_that_jumps_makes_no_leg_of_this_host_stale(legs: Legs, clock: C
 
 @pytest.mark.parametrize("seconds", [-3_600, 3_600])
 def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(legs: Legs, clock: Clock, seconds: int) -> None:
-    """One listens for two beats' time before one takes a run from somebody; the next beat tells."""
+    """One listens for three beats' time before one takes a run from somebody; the next beat tells."""
     claim_of(legs, host="another-host", boot="another-boot")
     clock.jump(seconds)
     clock.meanwhile = lambda: legs.beat(1, 1) if clock.uptime_seconds >= 110 else None
@@ -184,12 +184,12 @@ def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(legs: Legs, clock: Clock,
 
 
 def test_a_leg_elsewhere_that_is_dead_is_not_waited_for_long(legs: Legs, clock: Clock) -> None:
-    """Twenty seconds; and of this host nobody need listen."""
+    """As long as a sign may be old; and of this host nobody need listen."""
     claim_of(legs, host="another-host", boot="another-boot")
     clock.move(31)
 
     assert not legs.is_heard(1)
-    assert clock.uptime_seconds == 131 + WATCH_SECONDS
+    assert clock.uptime_seconds == 131 + STALE_SECONDS
 
 
 def test_a_claim_of_a_later_release_is_a_claim(legs: Legs) -> None:
