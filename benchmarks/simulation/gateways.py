@@ -17,6 +17,7 @@ class Gateway:
         cap: calls inside at once.
         charges_refused: a call that is refused takes what is left of a token all the same.
         least_wait: the smallest `Retry-After`, in seconds; None when there is no such header.
+        most_wait: the largest.
     """
 
     rate: float
@@ -25,6 +26,7 @@ class Gateway:
     cap: float = math.inf
     charges_refused: bool = False
     least_wait: float | None = 1.0
+    most_wait: float = math.inf
     inside: int = 0
     _tokens: float = field(init=False)
     _filled_at: float = 0.0
@@ -66,7 +68,7 @@ class Gateway:
         self._filled_at = now
 
     def _header(self, seconds: float) -> float | None:
-        return None if self.least_wait is None else max(self.least_wait, math.ceil(seconds))
+        return None if self.least_wait is None else min(self.most_wait, max(self.least_wait, math.ceil(seconds)))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -221,6 +221,40 @@ FURTHER = (
         name="4 clients, R20", gateway=_lane(20, 20), seconds=1800, clients=4, must=Asked(goodput=0.99, share=1.5)
     ),
     Scenario(
+        name="16 clients, R100",
+        gateway=_lane(100, 50),
+        seconds=600,
+        clients=16,
+        must=Asked(goodput=0.98, share=1.5),
+    ),
+    Scenario(
+        name="4 clients, charged",
+        gateway=_lane(20, 20, charges_refused=True),
+        seconds=1800,
+        clients=4,
+        must=Asked(goodput=0.97, share=1.5),
+    ),
+    Scenario(
+        name="R20, shut for a minute",
+        gateway=partial(Gateway, rate=20, burst=20, changes=((300, 1e-6), (360, 20)), most_wait=5.0),
+        seconds=900,
+        back_at=360,
+        must=Asked(goodput=0.95, share=0.5, back_seconds=40),
+    ),
+    Scenario(
+        name="R10 to 17, by and by",
+        gateway=_lane(10, 10, changes=tuple((60 * minute, 10 + 0.5 * minute) for minute in range(1, 15))),
+        seconds=900,
+        must=Asked(goodput=0.9, share=1.0),
+    ),
+    Scenario(
+        name="R20 to 200",
+        gateway=_lane(20, 20, changes=((300, 200),)),
+        seconds=900,
+        back_at=300,
+        must=Asked(goodput=0.85, share=0.5, back_seconds=120),
+    ),
+    Scenario(
         name="R5 to 20",
         gateway=_lane(5, 5, changes=((600, 20),)),
         seconds=1200,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _BISECTIONS = 12
+_INSTANT = 0.01
 _TRUST_IN_BURST = 0.5
 
 
@@ -40,8 +41,8 @@ class Cycle:
 
     def rate(self, burst: float) -> float:
         """Give the least rate at which a bucket of this size could have given what it gave."""
-        average = self.calls / sum(seconds for seconds, _ in self.stretches)
-        low, high = average * (0.5 if self.begins_full else 1.0), 4 * average
+        low = 0.5 * self.calls / max(_INSTANT, sum(seconds for seconds, _ in self.stretches))
+        high = 4 * self.calls / max(_INSTANT, sum(seconds for seconds, calls in self.stretches if calls))
         for _ in range(_BISECTIONS):
             middle = math.sqrt(low * high)
             low, high = (middle, high) if self._lowest_level(middle, burst) < 0 else (low, middle)
@@ -57,15 +58,15 @@ class Cycle:
         return lowest
 
 
-def fit(cycles: Sequence[Cycle], likely_burst: float) -> Bucket:
+def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float = 1.0) -> Bucket:
     """Find the bucket that explains the cycles.
 
     To each size of bucket every cycle tells a rate; the size is right at which they agree. Where they agree at any,
-    as cycles that are all alike do, the likely size is taken.
+    as cycles that are all alike do, the likely size is taken. None smaller than the least is.
     """
     best, factor = Bucket(0.0, max(1.0, likely_burst)), 1.35
     for points in (5, 2, 2):
-        sizes = {max(1.0, best.burst * factor**i) for i in range(-points, points + 1)}
+        sizes = {max(1.0, least_burst, best.burst * factor**i) for i in range(-points, points + 1)}
         best = min((_agreed(cycles, size, likely_burst) for size in sorted(sizes)), key=lambda found: found[0])[1]
         factor **= 0.4
     return best

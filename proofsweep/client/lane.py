@@ -16,6 +16,7 @@ from proofsweep.client.pacer import Pacer, Sent
 _SPARE_SLOTS = 8
 _SLOTS_PER_CALL = 0.75
 _LOST_SECONDS = 900.0
+_OLDEST_SECONDS = 120.0
 
 
 class Turn(IntEnum):
@@ -96,10 +97,12 @@ class Lane:
 
     def wake_at(self, now: float) -> float:
         """Give the time at which the next call may go; infinite when only the end of another can bring it."""
+        self.pacer.heed(now)
         return math.inf if self.head(now) is None else self.pacer.next_at
 
     def next_turn(self, now: float) -> Ticket | None:
         """Let the next call go, if it may by now."""
+        self.pacer.heed(now)
         ticket = None if now < self.pacer.next_at else self.head(now)
         if ticket is None:
             return None
@@ -110,7 +113,9 @@ class Lane:
         if ticket.turn is not Turn.ANY:
             self._slots[ticket.holder] = now
         elif ticket.holder in self._slots:
-            self._slot_seconds += 0.02 * (now - self._slots.pop(ticket.holder) - self._slot_seconds)
+            age_seconds = min(_OLDEST_SECONDS, now - self._slots.pop(ticket.holder))
+            if age_seconds > 0:  # unless the clock was put back meanwhile
+                self._slot_seconds += 0.02 * (age_seconds - self._slot_seconds)
         return ticket
 
     def was_answered(self, ticket: Ticket) -> None:

@@ -17,9 +17,14 @@ from itertools import pairwise
 from proofsweep.client.bucket import Bucket, Cycle, fit
 
 FIRST_RATE = 6.0
+_LEAST_RATE = 0.01
 _DOUBLING_SECONDS = 1.5
+_REGROWTH_SECONDS = 1.0
+_REGROWTH_CALLS = 10
 _SLACK_SECONDS = 0.02
+_PUT_BACK_SECONDS = 1.0
 _CATCHING_UP = 0.1
+_CAUTION_AMONG_OTHERS = 0.1
 _FIRST_QUIET_SECONDS = 4.0
 _QUIET_SECONDS = 45.0
 _MOST_QUIET_SECONDS = 240.0
@@ -27,6 +32,8 @@ _QUIET_CALLS = 400
 _QUIET_PAUSES = 25
 _CYCLES = 5
 _SHORT_CYCLE_PAUSES = 4
+_TELLING_CALLS = 6
+_MOST_SHRINKING = 0.6
 _MOST_MARKS = 96
 
 
@@ -67,11 +74,12 @@ class Pacer:
         self._settled = 0 if known_rate is None else 3
         self._widest = 0.0
         self._caution = 0.0
-        self._pause_seconds = self._told_seconds = 1.0
-        self._stopped_at = self._opens_at = self._next_at = -math.inf
+        self._pause_seconds = 1.0
+        self._heeded_at = self._stopped_at = self._opens_at = self._next_at = -math.inf
+        self._is_shut = False
         self._last: Sent | None = None
         self._marks: list[Sent] = []
-        self._marked_pace = self._held_seconds = 0.0
+        self._marked_pace = self._held_seconds = self._doublings = 0.0
         self._credit = self._level = self.bucket.burst
 
     @property
@@ -79,14 +87,28 @@ class Pacer:
         """The time from which the next call may go."""
         return max(self._opens_at, self._next_at)
 
+    def heed(self, now: float) -> None:
+        """Look at the clock before `next_at` is asked for: if it was put back, all that was noted moves with it."""
+        back = self._heeded_at - now
+        self._heeded_at = now if back > _PUT_BACK_SECONDS else max(now, self._heeded_at)
+        if back > _PUT_BACK_SECONDS:
+            self._stopped_at -= back
+            self._opens_at -= back
+            self._next_at -= back
+            self._last = self._last and replace(self._last, at=self._last.at - back)
+            self._marks = [replace(mark, at=mark.at - back) for mark in self._marks]
+
     def send(self, now: float) -> Sent:
         """Take note that a call goes now; it must not go before `next_at`."""
+        self.heed(now)
         was_held_back = now - self.next_at < _SLACK_SECONDS
         last = self._last or Sent(now, 0)
-        self._level = min(self.bucket.burst, self._level + self.bucket.rate * (now - last.at)) - 1.0
+        passed = max(0.0, now - last.at)
+        self._level = min(self.bucket.burst, self._level + self.bucket.rate * passed) - 1.0
         if was_held_back:  # a call that came late says nothing of a faster pace
-            self._held_seconds += min(1.0, now - last.at)
-            self.pace = self._course(min(1.0, now - last.at))
+            elapsed = min(passed, max(1.0, 1.0 / self.pace))
+            self._held_seconds += elapsed
+            self.pace = min(self._course(elapsed), self.pace * math.exp2(elapsed / _DOUBLING_SECONDS))
         self._mark(last, now, was_held_back)
         self._next_at = max(self._next_at, now - _SLACK_SECONDS) + 1.0 / self.pace
         self._last = Sent(now, last.number + 1)
@@ -94,6 +116,7 @@ class Pacer:
 
     def pause(self, now: float, pause_seconds: float) -> None:
         """Hold everybody back for so long, and learn nothing of it."""
+        self.heed(now)
         self._opens_at = max(self._opens_at, now + pause_seconds)
 
     def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
@@ -104,33 +127,44 @@ class Pacer:
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
             return
-        self._told_seconds = max(0.1, pause_seconds)
-        self._learn(sent)
+        sent = replace(sent, at=min(sent.at, now))  # the clock may have been put back
+        cycle = self._cycle_until(sent)
+        if cycle.calls:
+            self._learn(cycle)
+        elif not self._is_shut:
+            self._settle(is_new=False, is_wider=False, earliness=1.0)
         self._stopped_at = now
         self._pause_seconds = now + pause_seconds - sent.at
+        self._is_shut = not cycle.calls
         self.pace = self.bucket.rate
+        if self._is_shut:  # rather than narrow: come back softly
+            self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
         self._begin(sent)
 
     @property
     def _is_searching(self) -> bool:
         return self.learned_rate is None
 
+    @property
+    def _is_shared(self) -> bool:
+        """Others seem to use the lane too: cycles keep ending early."""
+        return self._caution > _CAUTION_AMONG_OTHERS
+
     def _begin(self, emptied: Sent) -> None:
         """Begin a cycle with the call that found the bucket empty."""
         self._last = Sent(emptied.at, 0)
         self._marks = []
-        self._marked_pace = self._held_seconds = self._level = 0.0
+        self._marked_pace = self._held_seconds = self._level = self._doublings = 0.0
         self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
 
     def _course(self, elapsed: float) -> float:
         """Give the pace for now; `elapsed` seconds have passed since it was last asked for."""
         if self._is_searching:
-            return self.pace * math.exp2(elapsed / _DOUBLING_SECONDS)
+            return math.inf
         rate, quiet = self.bucket.rate, self._quiet_seconds()
-        overdue = self._held_seconds - quiet
-        if overdue > 0:
-            doublings = min(30.0, overdue / max(_DOUBLING_SECONDS, 10 / rate))
-            return self._spending() * (1 + 0.02 * math.exp2(doublings))
+        if self._held_seconds > quiet:
+            self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())
+            return self._spending() * (1 + 0.02 * math.exp2(self._doublings))
         if self._level > self._credit / 2 + 1:
             return rate * (1 + _CATCHING_UP - self._caution)
         careful = rate * (1 - self._caution)
@@ -140,12 +174,16 @@ class Pacer:
         """The pace at which half of the credit is spent in the quiet time."""
         return self.bucket.rate + min(_CATCHING_UP * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
 
+    def _regrowth_seconds(self) -> float:
+        """In what time the pace moves away twice as far from what was known: slowly, where others use the lane too."""
+        return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * (1 + 20 * max(0.0, self._caution))
+
     def _quiet_seconds(self) -> float:
         """How long to go without provoking a 429: short while the lane is new, and while it is narrower than it was."""
         rate = self.bucket.rate
         full = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / rate))
-        if rate < 0.7 * self._widest:
-            full = max(10.0, full / 3)
+        if rate < 0.7 * self._widest and not self._is_shared:
+            full = max(9.0, full / 5)
         return min(full, _FIRST_QUIET_SECONDS * math.exp2(min(self._settled, 10)))
 
     def _mark(self, last: Sent, now: float, was_held_back: bool) -> None:
@@ -160,33 +198,44 @@ class Pacer:
         if len(self._marks) > _MOST_MARKS:
             self._marks[2:] = self._marks[2::2]
 
-    def _learn(self, refused: Sent) -> None:
-        """See what the cycle tells that this 429 ends, and whether the lane is still the one that it was."""
-        cycle, before = self._cycle_until(refused), self.bucket
-        was_early = self._held_seconds < self._quiet_seconds() / 2
-        is_narrower = not self._is_searching and self._level > 0.3 * cycle.calls + 2
-        is_wider = False
-        if cycle.calls:
-            is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.doubt
-            if is_narrower or is_wider:
-                self._cycles.clear()
-            self._cycles.append(cycle)
-            self.bucket = fit(self._cycles, self._likely_burst(cycle, is_wider=is_wider, was_early=was_early))
-        elif is_narrower:
-            self.bucket = Bucket(before.rate / 2, before.burst)
-        self.bucket = replace(self.bucket, rate=max(self.bucket.rate, 0.5 / self._told_seconds))
-        self._settle(is_new=is_narrower or self._is_searching, is_wider=is_wider, was_early=was_early)
-        self._widest = max(0.98 * self._widest, self.bucket.rate)
-        self.lesson = _lesson(is_first=self._is_searching, is_narrower=is_narrower, is_wider=is_wider)
+    def _learn(self, cycle: Cycle) -> None:
+        """See what a cycle tells, and whether the lane is still the one that it was."""
+        before, is_first = self.bucket, self._is_searching
+        earliness = 1.0 - 2.0 * self._held_seconds / self._quiet_seconds()
+        is_telling = is_first or cycle.calls >= _TELLING_CALLS  # else one call more would tell quite another rate
+        is_narrower = not is_first and self._level > 0.3 * cycle.calls + (2 if is_telling else 4)
+        is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.doubt
+        if is_narrower or is_wider:
+            self._cycles.clear()
+        self._cycles.append(cycle)
+        likely = self._likely_burst(cycle, is_wider=is_wider, was_early=earliness > 0)
+        fitted = fit(self._cycles, likely, 1.0 if is_first else _MOST_SHRINKING * before.burst)
+        least = _LEAST_RATE if is_telling else before.rate / 2
+        self.bucket = replace(fitted, rate=max(least, fitted.rate * (1 if is_first else self._surplus(cycle))))
+        if self._settled > 1:
+            self._widest = max(0.98 * self._widest, fitted.rate)
+        gave_more = is_wider or -self._level > 0.25 * before.burst + 3
+        self._settle(is_new=is_narrower or is_first, is_wider=gave_more, earliness=earliness)
+        self.lesson = _lesson(is_first=is_first, is_narrower=is_narrower, is_wider=is_wider)
         self.learned_rate = self.bucket.rate
 
-    def _settle(self, *, is_new: bool, is_wider: bool, was_early: bool) -> None:
+    def _surplus(self, cycle: Cycle) -> float:
+        """Give a factor for the rate where more was let through than there should have been.
+
+        Cycles that are all alike would be explained as well by a larger bucket, and the rate never be found.
+        """
+        return 1 + 2 * min(0.05, max(0.0, -self._level - 3.0) / cycle.calls)
+
+    def _settle(self, *, is_new: bool, is_wider: bool, earliness: float) -> None:
         """Grow calm while cycles go as they should, and cautious where they end early: others may use the lane too."""
-        self._settled = 0 if is_new else min(self._settled, 2) if is_wider else self._settled + 1
-        if not was_early:
-            self._caution *= 0.7
+        is_unrest = is_wider and not self._is_shared
+        self._settled = 0 if is_new else min(self._settled, 2) if is_unrest else self._settled + 1
+        if earliness < -1:  # overdue: the lane gives more than is asked of it
+            self._caution = max(-0.014, min(0.9 * self._caution, self._caution - 0.01))
+        elif earliness <= 0:
+            self._caution *= 0.9
         elif self._settled > 2:  # noqa: PLR2004 - until then the quiet time itself is short
-            self._caution = min(0.5, self._caution + 0.04 * (1 - 2 * self._held_seconds / self._quiet_seconds()))
+            self._caution = min(0.5, self._caution + 0.04 * earliness)
 
     def _likely_burst(self, cycle: Cycle, *, is_wider: bool, was_early: bool) -> float:
         """Guess a size for the bucket: what it seemed, but smaller if it had more to give, and larger if less."""

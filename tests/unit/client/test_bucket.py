@@ -45,3 +45,15 @@ def test_a_lane_that_was_never_throttled_begins_full() -> None:
 def test_no_cycle_admits_more_than_the_rate_gives() -> None:
     """However large the bucket, what came out since it was empty went in since."""
     assert cycle(1.0, 3.0).rate(burst=1e6) == pytest.approx((10 + 60) / 4, rel=0.01)
+
+
+def test_an_hour_without_a_call_does_not_lower_the_rate() -> None:
+    """What a full bucket could not hold is lost, and tells nothing."""
+    idle = Cycle(stretches=[(3_600.0, 0), (30.0, 610)])
+
+    assert idle.rate(burst=10.0) == pytest.approx(20.0, rel=0.01)
+
+
+def test_calls_at_one_instant_can_be_told() -> None:
+    """Two calls may go at the same moment of the clock, and the next be refused."""
+    assert fit([Cycle(stretches=[(0.0, 2)], begins_full=True)], likely_burst=4.0).rate > 0

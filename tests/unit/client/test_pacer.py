@@ -15,6 +15,7 @@ class Lane:
     pacer: Pacer
     rate: float
     burst: float
+    longest_wait: float = math.inf
     now: float = 0.0
     tokens: float = field(init=False)
     admitted: int = 0
@@ -40,7 +41,8 @@ class Lane:
             self.admitted += 1
         else:
             self.refused += 1
-            self.pacer.throttled(sent, self.now, max(1.0, math.ceil((1 - self.tokens) / self.rate)))
+            wait = max(1.0, math.ceil((1 - self.tokens) / self.rate))
+            self.pacer.throttled(sent, self.now, min(self.longest_wait, wait))
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(2.0, 2.0), (20.0, 10.0), (20.0, 40.0), (300.0, 100.0)])
@@ -99,6 +101,70 @@ def test_a_lane_that_widens_again_is_used_again() -> None:
     assert lane.pacer.pace > 180.0
 
 
+def test_a_lane_that_is_shut_for_a_while_is_no_narrow_lane() -> None:
+    """Where nothing at all goes through there is nothing to count: the rate stays known, and little is sent."""
+    lane = Lane(Pacer(), 20.0, 20.0, longest_wait=1.0)
+    lane.run(200.0)
+    lane.rate, lane.tokens, lane.refused = 1e-9, 0.0, 0
+    lane.run(60.0)
+    refused, lane.rate, lane.admitted = lane.refused, 20.0, 0
+
+    lane.run(30.0)
+
+    assert refused < 70
+    assert lane.admitted > 0.8 * 20 * 30
+
+
+def test_one_unlucky_call_does_not_undo_what_was_learned() -> None:
+    """A cycle of a call or two tells little; it halves the rate at most."""
+    lane = Lane(Pacer(), 20.0, 20.0)
+    lane.run(400.0)
+    sent = lane.pacer.send(max(lane.now, lane.pacer.next_at))
+    lane.pacer.throttled(sent, sent.at, 1.0)
+    before = lane.pacer.bucket.rate
+    lane.pacer.send(lane.pacer.next_at)
+    sent = lane.pacer.send(lane.pacer.next_at)
+    lane.pacer.throttled(sent, sent.at, 1.0)
+
+    assert lane.pacer.bucket.rate >= before / 2 > 5.0
+
+
+def test_a_lane_that_widens_little_by_little_is_followed() -> None:
+    """What it gives beyond what it should have had is rate, and not a larger bucket."""
+    lane = Lane(Pacer(), 10.0, 20.0)
+    lane.run(120.0)
+    for _ in range(10):
+        lane.rate += 0.5
+        lane.run(60.0)
+
+    assert lane.pacer.learned_rate == pytest.approx(lane.rate, rel=0.12)
+
+
+@pytest.mark.parametrize("jump_seconds", [-86_400.0, -3_600.0, -10.0, 10.0, 3_600.0])
+def test_a_clock_that_jumps_neither_stalls_nor_bursts(jump_seconds: float) -> None:
+    """Whichever way it was put; tokens come in real time."""
+    lane = Lane(Pacer(), 20.0, 20.0)
+    lane.run(200.0)
+    lane.now += jump_seconds
+    lane.pacer.heed(lane.now)
+    lane.admitted = lane.refused = 0
+
+    lane.run(120.0)
+
+    assert lane.admitted > 0.95 * 20 * 120
+    assert lane.refused < 10
+
+
+def test_work_that_comes_in_fits_and_starts_leaves_the_rate_known() -> None:
+    """An hour without a call is no narrow lane."""
+    lane = Lane(Pacer(), 20.0, 20.0)
+    for _ in range(6):
+        lane.run(100.0)
+        lane.tokens, lane.now = lane.burst, lane.now + 3_600.0
+
+    assert lane.pacer.learned_rate == pytest.approx(20.0, rel=0.05)
+
+
 def test_a_volley_of_429s_teaches_once_and_the_longest_wait_counts() -> None:
     """Calls that were on their way when the first came back say nothing new."""
     pacer = Pacer()
@@ -140,7 +206,7 @@ def test_what_a_429_taught_is_told() -> None:
     first = lane.pacer.lesson
     lane.run(200.0)
     lane.rate = 5.0
-    lane.run(8.0)
+    lane.run(12.0)
 
     assert first in {Lesson.FOUND, Lesson.THE_SAME}
     assert lane.pacer.learned_rate is not None
