@@ -12,6 +12,7 @@ _ALL = {
     "first_byte": "--runs 1 --rows 300",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",
+    "lane_in_real_time": "--seconds 16",
     "night": "--rows 120 --rate 100",
     "prefect_tasks": "--files 20",
     "sandbox_rate": "--seconds 1 --megabytes 1",

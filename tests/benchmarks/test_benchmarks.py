@@ -15,6 +15,7 @@ SAYS = {
     "first_byte": "Prefect's home warm",
     "bucket_copy": "times a copy",
     "lanes": "R2 B2",
+    "lane_in_real_time": "the simulation",
     "night": "Unexplained: 0.",
     "prefect_tasks": "a task for each shard",
     "sandbox_rate": "one file of 1 MiB",
