@@ -32,6 +32,8 @@ FAULTS = (
     ("verify", "reset_after", {}),
 )
 ENOUGH = 10**9
+CAREFUL_RATE = 6.0
+"""With which a run begins elsewhere; the sandbox's profile begins as if there were no lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def settle_in(folder: Path, running: sandbox.Running, rows: int) -> Night:
         "PROOFSWEEP_SERVICE__API_KEY_FILE": str(folder / "key"),
         "PROOFSWEEP_CATALOG__DEDUPE": "false",
         "PROOFSWEEP_RETRY__STORM_FAILURES": "0",
+        "PROOFSWEEP_PACE__FIRST_RATE": str(CAREFUL_RATE),
     }
     for call, kind, members in FAULTS:
         running.operator.add_fault(call, kind, share=0.01, **members)
