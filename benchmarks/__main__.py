@@ -13,7 +13,7 @@ _ALL = {
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",
     "lane_in_real_time": "--seconds 16",
-    "night": "--rows 120 --rate 100",
+    "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }

@@ -88,7 +88,7 @@ def main() -> None:
 
 def settle_in(folder: Path, running: sandbox.Running, rows: int) -> Night:
     """Write the catalog, and export where everything is."""
-    samples = sandbox.write_catalog(folder / "catalog", running.operator, files=FILES)
+    samples = sandbox.write_catalog(folder / "catalog", running.operator, files=min(FILES, rows))
     tenant = running.operator.add_tenant("label", quota=round(rows * 1.2))
     (folder / "key").write_text(tenant.api_key)
     with (folder / "catalog.csv").open("w", newline="") as file:
