@@ -30,6 +30,8 @@ from proofsweep.storage.bucket_store import BucketStore
 from proofsweep.usecases.verify_shard import verify_slice
 
 SHARDS_AT_ONCE = 2
+SHARD_ITEMS = 20
+"""So few that small runs too have several shards, each published as soon as it is done."""
 ROWS_REMAIN = 3
 ANOTHER_IS_ACTIVE = 9
 
@@ -100,6 +102,7 @@ def seize(run_id: str) -> int:
 def serve() -> None:
     """Do each job that stdin names in a process of its own, forked from this one, which has loaded everything."""
     set_up_logs()
+    runs.SHARD_ITEMS, runs.SINGLE_ITEM_RUN = SHARD_ITEMS, 0
     jobs = {"plan": plan, "leg": work, "seize": seize}
     for line in sys.stdin:
         job, *arguments = line.split()

@@ -58,6 +58,7 @@ class Soak:
         process = self.runner.begin(f"leg {run_id} {write} {when}")
         if when == "moment":
             time.sleep(self.chance.uniform(0.05, 1.5))
+            _nothing_is_doubled(self.world, run_id)
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         code = self.runner.exit_code()
@@ -106,7 +107,7 @@ def report() -> Iterator[dict[str, Counts]]:
 def test_killed_anywhere_nothing_is_lost_or_doubled(
     place: str, request: pytest.FixtureRequest, new_runner: NewRunner, report: dict[str, Counts]
 ) -> None:
-    """After every kill a plain reader sees no row twice; in the end each is there once, and right."""
+    """While it goes on and after every kill a plain reader sees no row twice; in the end each is there, and right."""
     world: World = request.getfixturevalue("bare_world" if place == "folder" else "bucket_world")
     _trouble(world)
     catalog = world.catalog(*VERDICTS * (ROWS // len(VERDICTS)))
