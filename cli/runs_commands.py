@@ -103,15 +103,19 @@ def _calls(run: RunSeen) -> str:
 def _ended_by(run: RunSeen, store: Results) -> str:
     if active_leg(store, run.plan.run_id) is not None:
         return "active"
-    return run.ended_by or ("killed" if run.legs else "planned only")
+    return run.ended_by or "planned only"
 
 
 def _print_legs(out: Console, run: RunSeen) -> None:
     for leg in run.legs:
+        if not leg.counts:
+            told = "killed; its rows are counted when the run is resumed" if leg.ended_by else "under way"
+            out.print(f"  leg {leg.leg}: {told}", soft_wrap=True)
+            continue
         began = str(leg.counts.get("started_at") or "")[:19]
         rows = sum(leg.count(word) or 0 for word in COLOURS)
         calls = counted(leg.count("calls") or 0, "call")
-        ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}" if leg.ended_by else "not ended"
+        ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}"
         rate = leg.counts.get("rate_learned")
         lane = f", the service lets {rate:,.1f} calls/s through" if isinstance(rate, float) else ""
         out.print(f"  leg {leg.leg}: {began}{ended}{lane}", soft_wrap=True)

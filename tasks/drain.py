@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -61,6 +62,10 @@ def _leave() -> None:
     writing = threading.Thread(target=_write_down, daemon=True)
     writing.start()
     writing.join(_LAST_WRITE_SECONDS)
+    for desk in desks():
+        line = f"proofsweep: ended at once; what was finished is kept. Go on with: proofsweep resume {desk.plan.run_id}"
+        sys.stderr.write(f"\n{line} (and the options of this command)\n")
+    sys.stderr.flush()
     os._exit(_EXIT_CANCELLED)
 
 

@@ -34,6 +34,7 @@ from proofsweep.errors import CallFailed, RunMustStop, ServiceError, SlotRefused
 _LONG_PAUSE_SECONDS = 120.0
 _ANSWER_HOLDS = timedelta(seconds=10)
 _WITNESS_ATTEMPTS = 2
+_KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 _Error = TypeVar("_Error", bound=ServiceError)
 
 
@@ -177,7 +178,7 @@ class Conversation:
         except UsageError:
             renewed = False
         if not renewed:
-            self._stop(RunMustStop("The service refused the key (403).", ended_by="key_refused"))
+            self._stop(RunMustStop(_KEY_REFUSED, ended_by="key_refused"))
 
     def _stop(self, reason: RunMustStop) -> NoReturn:
         self.line.gate.stop.pull(reason)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from proofsweep.batch.runs import Plan
+from proofsweep.batch.runs import EndedBy, Plan
 from proofsweep.reporting.run_seen import OUTCOMES, Group, LegSeen, RunSeen
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results
@@ -47,7 +47,9 @@ def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
 
 
 def _leg_seen(legs: Legs, number: int) -> LegSeen:
-    receipt = legs.receipt(number) or {}
+    receipt = legs.receipt(number)
+    if receipt is None:
+        return LegSeen(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
     counts = receipt.get("counts")
     ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
     return LegSeen(

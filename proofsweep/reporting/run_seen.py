@@ -21,7 +21,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegSeen:
-    """One leg as its receipt tells it; `ended_by` is None while it has none.
+    """One leg as its receipt tells it; `ended_by` is None while it is worked on.
+
+    A leg that was killed has no receipt, and so no counts, before another one takes over.
 
     Attributes:
         quota_reset: when the quota begins anew, as the leg was last told.

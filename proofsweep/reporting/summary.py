@@ -20,7 +20,7 @@ ENDINGS = {
 def ending_of(run: RunSeen) -> str:
     """Say in one clause how the run stands; of a window that closed, whether by the clock or by calls."""
     if run.ended_by is None:
-        return "its last leg has not ended" if run.legs else "planned, and not begun"
+        return "a leg is under way" if run.legs else "planned, and not begun"
     if run.ended_by == EndedBy.WINDOW and run.why:
         return f"stopped: {run.why[0].lower()}{run.why[1:].removesuffix('.')}; resume for the rest"
     return ENDINGS.get(run.ended_by, run.ended_by)

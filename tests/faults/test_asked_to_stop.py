@@ -73,7 +73,7 @@ def test_uploads_that_would_take_minutes_are_broken_off(
 
 
 def test_a_second_request_ends_the_run_at_once_and_loses_nothing(
-    world: World, begin: Begin, monkeypatch: pytest.MonkeyPatch
+    world: World, begin: Begin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What was finished a moment ago, and was not on disk yet, is there for `resume`."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "1")  # when the large file comes, the small ones are finished
@@ -82,8 +82,10 @@ def test_a_second_request_ends_the_run_at_once_and_loses_nothing(
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGINT)
     stopped = process.wait(timeout=MANY_SECONDS / 3)
+    status, told = world.run("status"), capsys.readouterr().out
     code = go_on(world)
 
-    assert (stopped, code) == (6, 0)
+    assert (stopped, status, code) == (6, 6, 0)
+    assert "the leg was killed" in told
     assert [leg["ended_by"] for leg in world.legs()] == ["killed", "complete"]
     assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 2: LARGE}
