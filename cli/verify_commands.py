@@ -2,7 +2,7 @@
 
 import random
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -89,7 +89,10 @@ def resume(
         config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
     )
     run_id = run_id or _newest_unfinished(asked)
-    settle_dead_leg(settings, run_id, read_block)
+    with (
+        asked.out.status("looking whether the last leg is still at work …") if asked.out.is_terminal else nullcontext()
+    ):
+        settle_dead_leg(settings, run_id, read_block)
     before = asked.run_seen(run_id)
     if before.remaining == 0:
         return report(run_id, asked)

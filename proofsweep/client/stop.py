@@ -34,8 +34,9 @@ class StopSwitch:
 
     def check(self) -> None:
         """Raise RunMustStop if the switch was pulled."""
-        if self._reason is not None:
-            raise RunMustStop(self._reason.message, ended_by=self._reason.ended_by)
+        why = self._reason
+        if why is not None:  # raised anew: several threads may raise it at once
+            raise RunMustStop(why.message, ended_by=why.ended_by, quota_reset=why.quota_reset)
 
     def rest(self, seconds: float) -> None:
         """Wait, unless the leg is ending.

@@ -1,6 +1,7 @@
 """The switch is pulled once, and everybody who waits hears of it."""
 
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
@@ -32,6 +33,18 @@ def test_the_first_reason_stays() -> None:
     with pytest.raises(RunMustStop, match="down") as raised:
         stop.check()
     assert raised.value.ended_by == "breaker"
+
+
+def test_when_the_quota_begins_anew_is_told_to_everybody() -> None:
+    """Not to the thread alone that found it used up."""
+    reset = datetime(2026, 12, 1, tzinfo=UTC)
+    stop = StopSwitch()
+    stop.pull(RunMustStop("The quota is used up.", ended_by="quota", quota_reset=reset))
+
+    with pytest.raises(RunMustStop) as raised:
+        stop.check()
+
+    assert raised.value.quota_reset == reset
 
 
 def test_each_thread_gets_an_error_of_its_own() -> None:
