@@ -1,7 +1,7 @@
 """Killed at any instant and at every write, a run loses no row, doubles none, and spends little twice.
 
-Forty kills here; `make soak` draws three hundred, and prints the report that the documentation shows. Of four kills
-three are of runs with their results in a folder, and one of a run with its results in a bucket.
+Thirty-two kills here; `make soak` draws three hundred, and prints the report that the documentation shows. Of four
+kills three are of runs with their results in a folder, and one of a run with its results in a bucket.
 """
 
 import os
@@ -21,7 +21,7 @@ import pytest
 World = Any
 Runner = Any
 
-KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "40"))
+KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "32"))
 PLACES = {"folder": KILLS - KILLS // 4, "bucket": KILLS // 4}
 """Where the results are, and how many kills are for it."""
 ROWS = 60
