@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 _ALL = {
-    "cpu_per_file": "--kibibytes 4 --at-once 2 --files 420 --few 1 --plain",
+    "cpu_per_file": "--kibibytes 4 --at-once 2 --files 240 --few 1 --plain",
     "memory": "--rows 300",
     "planning": "--rows 2000",
     "first_byte": "--runs 1 --rows 300",

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from urllib.parse import parse_qs, urlsplit
 
 KEYED = frozenset({"usage", "uploads", "verify"})
@@ -82,6 +83,7 @@ class Foreign:
     front: str = ""
     _stored: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _uploads_given: "count[int]" = field(default_factory=lambda: count(10**15))
     _server: "_Server | None" = None
     _port: int = 0
 
@@ -150,7 +152,7 @@ class Foreign:
 
     def _uploads(self, asker: "_Desk") -> Says:
         assert parse_qs(urlsplit(asker.path).query) == {"purpose": ["verify"]}
-        upload = str(10**15 + self.asked["uploads"])
+        upload = str(next(self._uploads_given))  # two that ask at once get two
         fields = {
             "x:upload": upload,
             "": "",

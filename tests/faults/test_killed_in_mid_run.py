@@ -9,7 +9,7 @@ import pytest
 
 World = Any
 
-KILLS = 4
+KILLS = 3
 ROWS = 1_050
 """More than one shard, so that the rows in a killed leg's hands are of several."""
 
@@ -49,7 +49,7 @@ def test_request_ids_of_work_in_hand_outlive_the_process(world: World) -> None:
 def test_a_run_killed_again_and_again_loses_nothing_and_doubles_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four kills at moments drawn by lot: each row once; of a leg's request IDs only the last moments' are lost."""
+    """Three kills at moments drawn by lot: each row once; of a leg's request IDs only the last moments' are lost."""
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "200")
     chance = random.Random(20261120)  # noqa: S311 - draws moments
     world.service.twists["verify"] = lambda _number, usual: time.sleep(0.03) or usual
