@@ -14,12 +14,19 @@ Samples = tuple[Path, list[sandbox.Sample]]
 World = Any
 
 ROWS = 5_000
+TWO_SHARDS = 1_500
 
 
 @pytest.fixture
 def large_catalog(world: World, samples: Samples) -> str:
     """A manifest of 5,000 rows over the sample files."""
     return str(world.manifest(islice(cycle(samples[1]), ROWS)))
+
+
+@pytest.fixture
+def catalog_of_two_shards(world: World, samples: Samples) -> str:
+    """A manifest of 1,500 rows over the sample files."""
+    return str(world.manifest(islice(cycle(samples[1]), TWO_SHARDS)))
 
 
 def stop_in_the_middle(world: World, leg: int, number: int, *arguments: str) -> int:
@@ -58,14 +65,14 @@ def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
     assert sum(leg["calls"] for leg in legs) == charged
 
 
-def test_a_killed_run_loses_nothing_and_doubles_nothing(world: World, large_catalog: str) -> None:
+def test_a_killed_run_loses_nothing_and_doubles_nothing(world: World, catalog_of_two_shards: str) -> None:
     """After kill -9, the next leg publishes what the dead one had written down, under the dead one's names."""
-    killed = stop_in_the_middle(world, 1, signal.SIGKILL, "verify", large_catalog)
+    killed = stop_in_the_middle(world, 1, signal.SIGKILL, "verify", catalog_of_two_shards)
     code = world.run("resume")
 
     rows = world.rows()
     assert (killed, code) == (-signal.SIGKILL, 3)
-    assert [row["manifest_row"] for row in rows] == list(range(ROWS))
+    assert [row["manifest_row"] for row in rows] == list(range(TWO_SHARDS))
     assert {row["leg"] for row in rows} == {1, 2}
     legs = sorted(world.table("runs"), key=lambda leg: int(str(leg["leg"])))
     assert [leg["ended_by"] for leg in legs] == ["killed", "complete"]
@@ -73,9 +80,9 @@ def test_a_killed_run_loses_nothing_and_doubles_nothing(world: World, large_cata
     assert in_flight_and_a_second == sum(legs[0][word] for word in ("accepted", "rejected", "ineligible"))
 
 
-def test_receipts_chain_and_name_every_part(world: World, large_catalog: str) -> None:
+def test_receipts_chain_and_name_every_part(world: World, catalog_of_two_shards: str) -> None:
     """Each receipt holds the digest of the plan and of the receipt before it, and every part with its rows."""
-    stop_in_the_middle(world, 1, signal.SIGINT, "verify", large_catalog)
+    stop_in_the_middle(world, 1, signal.SIGINT, "verify", catalog_of_two_shards)
     world.run("resume")
 
     first, second = (
@@ -85,7 +92,7 @@ def test_receipts_chain_and_name_every_part(world: World, large_catalog: str) ->
     assert first["previous_receipt_sha256"] is None
     assert len(second["previous_receipt_sha256"]) == 64
     assert first["plan_sha256"] == second["plan_sha256"]
-    assert sum(rows for name, rows in parts.items() if name.startswith("verdicts/")) == ROWS
+    assert sum(rows for name, rows in parts.items() if name.startswith("verdicts/")) == TWO_SHARDS
     assert {name for name in parts if name.startswith("verdicts/")} == {
         str(path.relative_to(world.results)) for path in world.results.glob("verdicts/*/*.parquet")
     }
