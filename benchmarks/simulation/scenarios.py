@@ -164,9 +164,7 @@ _BUCKETS = tuple(
         gateway=_lane(rate, burst),
         seconds=900,
         since=100,
-        must=Asked(goodput=0.4, share=1.0)
-        if burst < rate / 10
-        else Asked(goodput=0.9, share=min(2.0, max(0.4, 2 / rate))),
+        must=Asked(goodput=0.4 if burst < rate / 10 else 0.9, share=min(2.0, max(0.4, 2.0 / rate))),
     )
     for rate, burst in (
         (1, 1),
@@ -188,13 +186,13 @@ FURTHER = (
         name="20 in each second",
         gateway=partial(WindowGateway, rate=20, burst=20, window_seconds=1.0),
         seconds=900,
-        must=Asked(goodput=0.85, share=1.0),
+        must=Asked(goodput=0.9, share=1.0),
     ),
     Scenario(
         name="100 in each second",
         gateway=partial(WindowGateway, rate=100, burst=100, window_seconds=1.0),
         seconds=900,
-        must=Asked(goodput=0.85, share=1.0),
+        must=Asked(goodput=0.9, share=1.0),
     ),
     Scenario(
         name="1,200 in each minute",

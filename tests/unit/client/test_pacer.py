@@ -206,7 +206,7 @@ def test_what_a_429_taught_is_told() -> None:
     first = lane.pacer.lesson
     lane.run(200.0)
     lane.rate = 5.0
-    lane.run(12.0)
+    lane.run(8.0)
 
     assert first in {Lesson.FOUND, Lesson.THE_SAME}
     assert lane.pacer.learned_rate is not None
