@@ -31,6 +31,12 @@ _QUIET = {
     "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
+_IN_BATCHES = {
+    # Written one by one, as Prefect does, events of tasks cost more than half of the server's work, and lock SQLite
+    # so often that the flow's own calls are answered with 503 and wait for seconds.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "500",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
+}
 
 
 class EmbeddedServer:
@@ -142,7 +148,7 @@ def _start() -> EmbeddedServer:
             stdout=sink,
             stderr=sink,
             start_new_session=True,
-            env=os.environ | {"PREFECT_API_URL": url},
+            env=_IN_BATCHES | os.environ | {"PREFECT_API_URL": url},
         )
     return EmbeddedServer(process, url, folder)
 
