@@ -2,11 +2,11 @@
 
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
 
 from proofsweep.bootstrap.engines import Engine
 from proofsweep.bootstrap.runs import desks
@@ -24,37 +24,52 @@ def drained_on_signals(engine: Engine) -> Iterator[None]:
     """Let the first Ctrl-C or SIGTERM finish what is in hand, for a while; the second ends the process at once.
 
     Prefect sets handlers of its own before a flow's body runs, so ours are set inside it, and put back after it. They
-    only pass the signal on to a thread, since what they interrupt may hold any lock.
+    do nothing: Python runs them in the main thread alone, which sleeps on when the system hands a signal to another
+    one. The bell is rung at once, whichever thread was hit, and who hears it may take any lock.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    asked: SimpleQueue[int] = SimpleQueue()
-    thread = threading.Thread(target=_end_when_asked, args=(engine, asked), name="drain", daemon=True)
+    heard, bell = socket.socketpair()
+    bell.setblocking(False)
+    thread = threading.Thread(target=_end_when_asked, args=(engine, heard), name="drain", daemon=True)
     thread.start()
-    before = {number: signal.signal(number, lambda number, _frame: asked.put(number)) for number in _SIGNALS}
+    bell_before = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
+    before = {number: signal.signal(number, lambda _number, _frame: None) for number in _SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        asked.put(_OVER)
+        signal.set_wakeup_fd(bell_before)
+        bell.send(bytes([_OVER]))
         thread.join()
+        bell.close()
+        heard.close()
 
 
-def _end_when_asked(engine: Engine, asked: SimpleQueue[int]) -> None:
-    first = asked.get()
+def _end_when_asked(engine: Engine, heard: socket.socket) -> None:
+    first = _next_of(heard)
     if first == _OVER:
         return
     engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
     log(Event.STOP_ASKED, signal=signal.Signals(first).name)
+    heard.settimeout(engine.settings.bounds.drain_seconds)
     try:
-        second = asked.get(timeout=engine.settings.bounds.drain_seconds)
-    except Empty:
+        second = _next_of(heard)
+    except TimeoutError:
         engine.cut_off()
-        second = asked.get()
+        heard.settimeout(None)
+        second = _next_of(heard)
     if second != _OVER:
         _leave()
+
+
+def _next_of(heard: socket.socket) -> int:
+    """Wait for a signal to stop, or for the end; other signals that Python handles ring the same bell."""
+    while (number := heard.recv(1)[0]) not in {*_SIGNALS, _OVER}:
+        pass
+    return number
 
 
 def _leave() -> None:
