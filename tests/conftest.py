@@ -1,7 +1,10 @@
 """What holds for every test: a world of its own, and no quiet skip where all parts were promised."""
 
+import fcntl
 import os
+import shutil
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -36,7 +39,30 @@ def _each_row_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def prefect_url() -> Iterator[str]:
+def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with Prefect's tables, made once for all workers: three quarters of a first start are spent on it."""
+    base = tmp_path_factory.getbasetemp()
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "prefect-tables"
+    home.mkdir(exist_ok=True)
+    with (home / "lock").open("w") as lock, pytest.MonkeyPatch.context() as environ:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / "done").exists():
+            environ.setenv("PREFECT_HOME", str(home))
+            _start_prefect_once()
+            (home / "done").touch()
+    return home / "prefect.db"
+
+
+@pytest.fixture(scope="session")
+def warm_home(prefect_tables: Path) -> None:
+    """Give this worker's Prefect home its tables, unless a server has made them there."""
+    database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
+    if not database.exists():
+        shutil.copy(prefect_tables, database)
+
+
+@pytest.fixture(scope="session")
+def prefect_url(warm_home: None) -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
     from cli.embedded_server import prefect_api  # noqa: PLC0415 - after the environment is what it shall be
 
@@ -45,6 +71,14 @@ def prefect_url() -> Iterator[str]:
         del os.environ["PREFECT_API_URL"]
         server.wait_until_up()
         yield server.url
+
+
+def _start_prefect_once() -> None:
+    from cli.embedded_server import prefect_api  # noqa: PLC0415 - as above
+
+    with prefect_api() as server:
+        assert server is not None
+        server.wait_until_up()
 
 
 @pytest.fixture(scope="session")
