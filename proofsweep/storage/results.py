@@ -42,8 +42,7 @@ class Results:
     def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
         """Read one shard's work items, in manifest order."""
         content = self._required(layout.shard_name(run_id, shard))
-        table = pq.read_table(io.BytesIO(content))
-        return [items.planned_item(row) for row in table.to_pylist()]
+        return [items.planned_item(row) for row in _table_of(content).to_pylist()]
 
     def write_plan(self, plan: Plan) -> None:
         """Make the run exist: the plan is written after its shards."""
@@ -105,7 +104,7 @@ class Results:
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema also when there are none."""
         schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
-        read = [pq.read_table(io.BytesIO(self._required(name)), columns=columns) for name in names]
+        read = [_table_of(self._required(name), columns) for name in names]
         return pa.concat_tables([schema.empty_table(), *read])
 
     def all_parts(self, table: str) -> Iterator[str]:
@@ -125,6 +124,14 @@ def parquet_of(table: pa.Table) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()
+
+
+def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
+    """Read one Parquet object in this thread.
+
+    Arrow's own may hold the bytes for a moment after they were read, and abort a process that ends in that moment.
+    """
+    return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
 
 
 def json_bytes(document: object) -> bytes:
