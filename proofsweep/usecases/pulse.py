@@ -56,17 +56,20 @@ class Pulse:
         self.beaten_at = self.legs.uptime()
 
     def beat_until(self, over: threading.Event) -> None:
-        """Do it every second."""
+        """Do it every second, and once more when the work is over; a store that fails then is waited for as well."""
         while True:
-            self.desk.allowance.stop_at_closing()
+            is_last = over.is_set()
+            if not is_last:
+                self.desk.allowance.stop_at_closing()
             try:
                 self.write_down()
             except ResultsError as error:
                 self._be_patient(error)
             except ProofsweepError as error:
                 self.desk.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
-            if over.wait(FLUSH_SECONDS):
+            if is_last and (self.failing_since is None or self.desk.stop.reason is not None):
                 return
+            time.sleep(FLUSH_SECONDS) if is_last else over.wait(FLUSH_SECONDS)
 
     def write_down(self) -> None:
         """Give a sign of life when it is due, and flush; a slow store must not let the leg look dead.

@@ -62,11 +62,12 @@ def test_a_disk_that_is_full_for_a_moment_is_waited_for(
 ) -> None:
     """Meanwhile nothing new is begun, as it could not be written down; then the same leg goes on."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "60")
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "16")
     asked, filler = world.service.asked, small_disk / "filler"
     standstill: list[int] = []
 
     def fill_for_a_while(number: int, usual: Any) -> Any:  # noqa: ANN401 - the fixture's type
-        time.sleep(0.02)
+        time.sleep(0.2 if filler.exists() else 0.02)  # not so fast that all is over before anybody has noticed
         if number == ROWS // 4:
             fill(filler)
             threading.Timer(4.0, lambda: standstill.append(asked["uploads"])).start()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.errors import ResultsError
+from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.storage.legs import Legs
 from proofsweep.storage.results import Results
 from proofsweep.storage.stores import FolderStore
@@ -96,3 +96,39 @@ def test_a_leg_that_was_taken_over_hears_of_it_with_its_next_beat(pulse: Pulse, 
 
     assert desk.stop.reason is not None
     assert desk.stop.reason.ended_by == "error"
+
+
+def test_a_store_that_fails_when_the_work_is_over_is_waited_for(pulse: Pulse, desk: Desk) -> None:
+    """What was finished last is written down when the store is well again, and the leg ends as it would have."""
+    desk.journal.trouble = ResultsError("It is full.")
+    threading.Timer(0.5, setattr, (desk.journal, "trouble", None)).start()
+
+    pulse.beat_until(ended())
+
+    assert desk.stop.reason is None
+    assert desk.journal.trouble is None
+
+
+@pytest.mark.parametrize(
+    ("asked_to_stop", "patience_seconds", "ended_by"), [(True, 20.0, "cancelled"), (False, 0.0, "breaker")]
+)
+def test_it_is_not_waited_for_in_a_hurry_or_for_ever(
+    pulse: Pulse, desk: Desk, asked_to_stop: bool, patience_seconds: float, ended_by: str
+) -> None:
+    """Whoever asked the run to stop has no use for patience, and patience has an end."""
+    desk.journal.trouble, desk.store_patience_seconds = ResultsError("It is full."), patience_seconds
+    if asked_to_stop:
+        desk.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    pulse.beat_until(ended())
+
+    assert desk.stop.reason is not None
+    assert desk.stop.reason.ended_by == ended_by
+    assert not desk.may_begin.is_set()
+
+
+def ended() -> threading.Event:
+    """Say that the work is over."""
+    over = threading.Event()
+    over.set()
+    return over
