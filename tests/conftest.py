@@ -54,18 +54,13 @@ def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def warm_home(prefect_tables: Path) -> None:
-    """Give this worker's Prefect home its tables, unless a server has made them there."""
-    database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
-    if not database.exists():
-        shutil.copy(prefect_tables, database)
-
-
-@pytest.fixture(scope="session")
-def prefect_url(warm_home: None) -> Iterator[str]:
+def prefect_url(prefect_tables: Path) -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
     from cli.embedded_server import prefect_api  # noqa: PLC0415 - after the environment is what it shall be
 
+    database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
+    if not database.exists():
+        shutil.copy(prefect_tables, database)
     with prefect_api() as server:
         assert server is not None
         del os.environ["PREFECT_API_URL"]
