@@ -32,6 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
     }
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Use one more than there are processors: a third of the time, a test waits for somebody else."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True)
 def _each_row_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the setting for every test: a demo that ran in this process forgets all of them."""
