@@ -26,6 +26,7 @@ _QUIET = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",  # it would print each event that a lost server does not take
     "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
     "PREFECT_SERVER_UI_ENABLED": "false",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",

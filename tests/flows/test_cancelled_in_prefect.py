@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -19,10 +20,21 @@ ROWS = 1_500
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 
+class Patient(httpx.HTTPTransport):
+    """Asks again while the server's SQLite is locked, as Prefect's own client does."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Ask until there is an answer."""
+        while (response := super().handle_request(request)).status_code == httpx.codes.SERVICE_UNAVAILABLE:
+            response.close()
+            time.sleep(0.2)
+        return response
+
+
 @pytest.fixture
 def api(prefect_url: str) -> Iterator[httpx.Client]:
     """Talk to the Prefect server as its UI does."""
-    with httpx.Client(base_url=prefect_url, trust_env=False) as client:
+    with httpx.Client(base_url=prefect_url, transport=Patient()) as client:
         yield client
 
 
