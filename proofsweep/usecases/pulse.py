@@ -69,7 +69,10 @@ class Pulse:
                 self.desk.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
             if is_last and (self.failing_since is None or self.desk.stop.reason is not None):
                 return
-            time.sleep(FLUSH_SECONDS) if is_last else over.wait(FLUSH_SECONDS)
+            if is_last:
+                time.sleep(FLUSH_SECONDS)
+            else:
+                over.wait(FLUSH_SECONDS)
 
     def write_down(self) -> None:
         """Give a sign of life when it is due, and flush; a slow store must not let the leg look dead.
