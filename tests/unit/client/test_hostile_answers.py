@@ -214,7 +214,7 @@ def test_junk_in_headers_is_as_good_as_absent(api: ScriptedServer, send: Send) -
 
 def test_an_answer_that_came_before_its_question_is_not_believed(api: ScriptedServer, send: Send) -> None:
     """A gateway that sends an answer twice would give each later item the verdict of the one before it."""
-    api.script, api.keeps_open = [WHOLE + WHOLE, b"", WHOLE], True
+    api.script, api.keeps_open = [WHOLE + WHOLE, WHOLE, WHOLE], True  # the second question may or may not be sent
 
     first, second, third = send(), send(), send()
 
