@@ -42,7 +42,7 @@ class Allowance:
         shortage = self._begin(row)
         if shortage is Shortage.QUOTA:
             with self._asking:
-                if self._ledger.is_worth_asking:
+                if self._ledger.is_worth_asking and self._ledger.can_look:
                     self._ask()
                 shortage = self._begin(row)
         if shortage is not None:
