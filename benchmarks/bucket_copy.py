@@ -17,7 +17,7 @@ from pathlib import Path
 import sandbox
 from proofsweep.bootstrap.runs import held_leg, plan_catalog
 from proofsweep.settings import load_settings
-from proofsweep.usecases.verify_shard import verify_slice
+from proofsweep.usecases.leg.work import verify_slice
 from sandbox.samples.sounds import wav_header
 from tests.servers.buckets import Bucket, swift
 

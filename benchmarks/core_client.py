@@ -7,18 +7,18 @@ service in the environment.
 import sys
 from pathlib import Path
 
-from proofsweep.batch.items import WorkItem
-from proofsweep.batch.outcomes import Accepted, Finished
 from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Accepted, Finished
 from proofsweep.settings import load_settings
-from proofsweep.usecases.verify_item import Means, verify_item
+from proofsweep.usecases.item.verify_item import VerifyContext, verify_item
 
 
 def main() -> None:
     """Verify one file so often, so many at once."""
     audio, files, at_once = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     engine = engine_for(load_settings())
-    means = Means(engine.partner, engine.limits, engine.sources)
+    means = VerifyContext(engine.partner, engine.limits, engine.sources)
     item = WorkItem(manifest_row=0, item_id="", audio=str(audio))
 
     def verify(times: int) -> None:

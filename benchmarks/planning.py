@@ -31,12 +31,12 @@ def main() -> None:
 
 
 def _plan(catalog: Path) -> None:
-    from proofsweep.batch.preflight import SizeLimits  # noqa: PLC0415 - the measuring process is to stay small
     from proofsweep.bootstrap.engines import utc_now  # noqa: PLC0415
-    from proofsweep.storage.catalogs import open_catalog  # noqa: PLC0415
-    from proofsweep.storage.results import Results  # noqa: PLC0415
-    from proofsweep.storage.stores import open_store  # noqa: PLC0415
-    from proofsweep.usecases.plan_run import Asked, plan_run  # noqa: PLC0415
+    from proofsweep.domain.preflight import SizeLimits  # noqa: PLC0415 - the measuring process is to stay small
+    from proofsweep.storage.catalog.open_catalog import open_catalog  # noqa: PLC0415
+    from proofsweep.storage.results.results import Results  # noqa: PLC0415
+    from proofsweep.storage.results.stores import open_store  # noqa: PLC0415
+    from proofsweep.usecases.plan.plan_run import Asked, plan_run  # noqa: PLC0415
 
     asked = Asked(
         catalog=open_catalog(str(catalog), sidecar_names=()),

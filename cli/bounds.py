@@ -4,7 +4,7 @@ from datetime import datetime
 
 from rich.console import Console
 
-from proofsweep.batch.bounds import Bounds
+from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.errors import UsageError
 
 

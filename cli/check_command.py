@@ -6,15 +6,15 @@ from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config
 from cli.screen import COLOURS, console, print_json
-from proofsweep.batch.outcomes import Deferred, Failed, Finished, word_for
-from proofsweep.batch.reasons import remedy_for
-from proofsweep.batch.rows.columns import Row
-from proofsweep.batch.rows.verdicts import RowContext, row_of
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.domain.outcomes import Deferred, Failed, Finished, word_for
+from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.tables.columns import Row
+from proofsweep.domain.tables.verdicts import RowContext, row_of
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, load_settings
-from proofsweep.usecases.check_file import check_file
+from proofsweep.usecases.item.check_file import check_file
 
 _CODES = {
     "accepted": ExitCode.ACCEPTED,

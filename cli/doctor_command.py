@@ -10,14 +10,14 @@ from cli.exit_codes import ExitCode, code_of_error
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
-from proofsweep.batch.outcomes import Accepted, Failed, Finished, Rejected
-from proofsweep.batch.reasons import Ineligible
 from proofsweep.bootstrap.engines import Engine, engine_for
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.contract.verdicts import Verdict
+from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
+from proofsweep.domain.reasons import Ineligible
 from proofsweep.errors import ProofsweepError
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.probe import probe
+from proofsweep.storage.results.write_probe import probe
 
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 

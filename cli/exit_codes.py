@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
-from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.run_status import RunStatus
 
 
 class ExitCode(IntEnum):
@@ -31,7 +31,7 @@ _BY_ENDING = {
 }
 
 
-def code_of_run(run: RunSeen) -> ExitCode:
+def code_of_run(run: RunStatus) -> ExitCode:
     """Give the code for a run as it stands, over all its legs."""
     if run.remaining and run.ended_by == "error":
         return ExitCode.BUG

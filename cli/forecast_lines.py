@@ -6,8 +6,8 @@ from datetime import datetime
 from rich.console import Console
 
 from cli.screen import counted, duration_text
-from proofsweep.batch.forecast import Bind, Forecast
 from proofsweep.bootstrap.engines import utc_now
+from proofsweep.domain.budget.forecast import Bind, Forecast
 
 _BINDS = {
     Bind.LANE: "the service's lane",

@@ -9,16 +9,16 @@ from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
 from cli.screen import console, counted, print_json, print_passed_over, size_text
-from proofsweep.batch.forecast import Need
-from proofsweep.batch.reasons import remedy_for
 from proofsweep.bootstrap.engines import engine_for, limits_for
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
 from proofsweep.bootstrap.runs import bounds_for, catalog_for
+from proofsweep.domain.budget.forecast import Need
+from proofsweep.domain.reasons import remedy_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.files import Files
-from proofsweep.usecases.examine_service import ServiceSeen
-from proofsweep.usecases.survey_catalog import Survey, passed_over, refuse_unnamed_pairs, survey_catalog
+from proofsweep.storage.files.files import Files
+from proofsweep.usecases.plan.examine_service import ServiceStatus
+from proofsweep.usecases.plan.survey import Survey, passed_over, refuse_unnamed_pairs, survey_catalog
 
 _Deep = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size.")
 _Sample = typer.Option(
@@ -78,12 +78,12 @@ def plan(
     return 0
 
 
-def _seen(settings: Settings) -> tuple[ServiceSeen, str]:
+def _seen(settings: Settings) -> tuple[ServiceStatus, str]:
     """Ask the service for its quota; a plan can be had without it."""
     try:
         return engine_for(settings, read_block).seen(), ""
     except (ConfigError, ResultsError, RunMustStop) as error:
-        return ServiceSeen(), error.message
+        return ServiceStatus(), error.message
 
 
 def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) -> None:

@@ -11,8 +11,8 @@ from rich.table import Column
 
 from cli.screen import COLOURS, size_text
 from proofsweep.bootstrap.runs import desks
-from proofsweep.client.gate import LaneSeen
-from proofsweep.usecases.desk import Desk
+from proofsweep.client.pacing.dispatcher import LaneStatus
+from proofsweep.usecases.leg.context import LegContext
 
 _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 10.0
@@ -72,11 +72,11 @@ def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: fl
     progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(desk))
 
 
-def _coloured_counts(desk: Desk) -> str:
+def _coloured_counts(desk: LegContext) -> str:
     return " ".join(f"[{COLOURS[word]}]{count:,} {word}[/]" for word, count in _counts(desk))
 
 
-def _counts(desk: Desk) -> list[tuple[str, int]]:
+def _counts(desk: LegContext) -> list[tuple[str, int]]:
     """Give what came of the rows, always in the same order."""
     return [(word, count) for word in COLOURS if (count := desk.tally.rows[word])]
 
@@ -89,7 +89,7 @@ def _show_plainly(out: Console, over: threading.Event, items: int, finished_befo
             out.print(_plain_line(desk, items, finished_before, time.monotonic() - began))
 
 
-def _plain_line(desk: Desk, items: int, finished_before: int, seconds: float) -> str:
+def _plain_line(desk: LegContext, items: int, finished_before: int, seconds: float) -> str:
     done = desk.tally.rows.total()
     rate = done / seconds
     left = items - finished_before - done
@@ -99,7 +99,7 @@ def _plain_line(desk: Desk, items: int, finished_before: int, seconds: float) ->
     return f"{finished_before + done:,} of {items:,} rows ({counts}), {pace}"
 
 
-def lane_text(lane: LaneSeen) -> str:
+def lane_text(lane: LaneStatus) -> str:
     """Say what holds the work back, once that is known."""
     if lane.is_outage:
         return " · the service fails; it is asked by one call now and then"
@@ -107,5 +107,5 @@ def lane_text(lane: LaneSeen) -> str:
     return rate if lane.most is None else f" · at most {lane.most:,} calls at once"
 
 
-def _desk() -> Desk | None:
+def _desk() -> LegContext | None:
     return next(iter(desks()), None)

@@ -17,15 +17,15 @@ from cli.forecast_lines import forecast_json
 from cli.lost_server import not_kept_waiting
 from cli.progress import watched
 from cli.screen import console, flush, print_json, print_summary
-from proofsweep.batch.bounds import Bounds
-from proofsweep.batch.forecast import Forecast
 from proofsweep.bootstrap.runs import results_for
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.forecast import Forecast
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.results import Results
+from proofsweep.storage.results.results import Results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Asked:
         given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
         return " ".join(["proofsweep resume", run_id, *given])
 
-    def run_seen(self, run_id: str) -> RunSeen:
+    def run_status(self, run_id: str) -> RunStatus:
         """Read how a run stands."""
         return describe_run(self.results, run_id)
 
@@ -70,7 +70,7 @@ def verify_run(run_id: str, asked: Asked, server: EmbeddedServer | None) -> int:
     if server is not None:
         with asked.out.status("starting a Prefect server …") if asked.out.is_terminal else nullcontext():
             server.wait_until_up()
-    before = asked.run_seen(run_id)
+    before = asked.run_status(run_id)
     if before.remaining:
         _run(run_id, asked, before, server)
     return report(run_id, asked)
@@ -78,7 +78,7 @@ def verify_run(run_id: str, asked: Asked, server: EmbeddedServer | None) -> int:
 
 def report(run_id: str, asked: Asked) -> int:
     """Print a run's summary; give its exit code."""
-    run = asked.run_seen(run_id)
+    run = asked.run_status(run_id)
     results_url = asked.results.store.url
     if asked.as_json:
         told = {} if asked.forecast is None else {"forecast": forecast_json(asked.forecast)}
@@ -88,7 +88,7 @@ def report(run_id: str, asked: Asked) -> int:
     return code_of_run(run)
 
 
-def _run(run_id: str, asked: Asked, before: RunSeen, server: EmbeddedServer | None) -> None:
+def _run(run_id: str, asked: Asked, before: RunStatus, server: EmbeddedServer | None) -> None:
     """Run the flow; once its leg is settled, what Prefect still wants is not waited for if its server is gone."""
     from prefect.exceptions import CancelledRun  # noqa: PLC0415 - seconds to import
 
@@ -122,7 +122,7 @@ def _run(run_id: str, asked: Asked, before: RunSeen, server: EmbeddedServer | No
 
 
 @contextmanager
-def _explained(run_id: str, asked: Asked, before: RunSeen) -> Iterator[None]:
+def _explained(run_id: str, asked: Asked, before: RunStatus) -> Iterator[None]:
     """Say what failed around the flow: the results store, or Prefect, without which a settled leg is settled too."""
     try:
         yield
@@ -134,7 +134,7 @@ def _explained(run_id: str, asked: Asked, before: RunSeen) -> Iterator[None]:
     except (httpx.HTTPError, RuntimeError) as error:  # ours speaks to the partner in values: this is Prefect's client
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
             raise
-        now = asked.run_seen(run_id)
+        now = asked.run_status(run_id)
         if len(now.legs) > len(before.legs) and now.ended_by is not None:
             _say_lost()
             return

@@ -12,10 +12,10 @@ from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.active_leg import active_leg
 from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
-from proofsweep.storage.results import Results
+from proofsweep.storage.results.results import Results
 
 
 def add_to(app: typer.Typer) -> None:
@@ -72,14 +72,14 @@ def _newest(store: Results) -> str:
     return run_ids[-1]
 
 
-def _told(run: RunSeen, store: Results) -> dict[str, object]:
+def _told(run: RunStatus, store: Results) -> dict[str, object]:
     """Tell a run as `status --json` does, without the parts that go row by row or leg by leg."""
     whole = json_of(run, store.store.url)
     facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
     return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
 
 
-def _table(newest: list[RunSeen], store: Results) -> Table:
+def _table(newest: list[RunStatus], store: Results) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("run", no_wrap=True)
     for name in ("rows", "remaining", "calls"):
@@ -94,19 +94,19 @@ def _table(newest: list[RunSeen], store: Results) -> Table:
     return table
 
 
-def _calls(run: RunSeen) -> str:
+def _calls(run: RunStatus) -> str:
     """Write what was spent, and what of it is only inferred; `?` where that cannot be."""
     unrecorded = "?" if run.calls_unrecorded is None else f"{run.calls_unrecorded:,}"
     return f"{run.total('calls'):,}" + (f" + {unrecorded}" if unrecorded != "0" else "")
 
 
-def _ended_by(run: RunSeen, store: Results) -> str:
+def _ended_by(run: RunStatus, store: Results) -> str:
     if active_leg(store, run.plan.run_id) is not None:
         return "active"
     return run.ended_by or "planned only"
 
 
-def _print_legs(out: Console, run: RunSeen) -> None:
+def _print_legs(out: Console, run: RunStatus) -> None:
     for leg in run.legs:
         if not leg.counts:
             told = "killed; its rows are counted when the run is resumed" if leg.ended_by else "under way"

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
@@ -57,7 +57,7 @@ def _forget(stream: IO[str]) -> None:
     os.close(nowhere)
 
 
-def print_summary(out: Console, run: RunSeen, results_url: str, resume: str) -> None:
+def print_summary(out: Console, run: RunStatus, results_url: str, resume: str) -> None:
     """Print a run's summary, to be read in ten seconds; `resume` is the command that does what remains."""
     out.print()
     out.print(Text(f"Run {run.plan.run_id}", style="bold"), Text(f"— {ending_of(run)}"))
@@ -102,13 +102,13 @@ def size_text(size_bytes: float) -> str:
     return f"{size_bytes:,.1f} TiB"
 
 
-def _counts(run: RunSeen) -> Text:
+def _counts(run: RunStatus) -> Text:
     words = [Text(f"{run.rows(word):,} {word}", style=COLOURS[word]) for word in COLOURS if run.rows(word)]
     words.append(Text(f"{run.finished:,} of {counted(run.plan.items, 'row')}", style="bold"))
     return Text("   ").join(words)
 
 
-def _kinds(run: RunSeen) -> Table:
+def _kinds(run: RunStatus) -> Table:
     table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=True, header_style="bold")
     table.add_column("rows", justify="right")
     table.add_column("outcome")

@@ -16,16 +16,16 @@ from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_flow import Asked, report, verify_run
 from cli.screen import counted
-from proofsweep.batch.forecast import Need
-from proofsweep.batch.ledger import seconds_after_reset
-from proofsweep.batch.runs import EndedBy
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for
 from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog, settle_dead_leg
+from proofsweep.domain.budget.budget import seconds_after_reset
+from proofsweep.domain.budget.forecast import Need
+from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_unfinished
-from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings, load_settings
 
 
@@ -93,7 +93,7 @@ def resume(
         asked.out.status("looking whether the last leg is still at work …") if asked.out.is_terminal else nullcontext()
     ):
         settle_dead_leg(settings, run_id, read_block)
-    before = asked.run_seen(run_id)
+    before = asked.run_status(run_id)
     if before.remaining == 0:
         return report(run_id, asked)
     asked.out.print(f"Run {run_id}: {before.remaining:,} of {counted(before.plan.items, 'row')} to do", soft_wrap=True)
@@ -106,7 +106,7 @@ def resume(
         return verify_run(run_id, _with_forecast(asked, settings, _need_of_rest(before)), server)
 
 
-def wait_after_reset(out: Console, before: RunSeen, now: datetime, chance: float) -> None:
+def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: float) -> None:
     """Let a quota that has just begun anew be met by one run after the other: wait a moment; Ctrl-C begins at once."""
     reset = before.legs[-1].quota_reset if before.legs and before.ended_by == EndedBy.QUOTA else None
     wait_seconds = seconds_after_reset(reset, now, chance)
@@ -124,7 +124,7 @@ def _with_forecast(asked: Asked, settings: Settings, need: Need) -> Asked:
     return replace(asked, forecast=cost)
 
 
-def _need_of_rest(run: RunSeen) -> Need:
+def _need_of_rest(run: RunStatus) -> Need:
     """Estimate what is left to send of a run that was begun."""
     sent = run.finished - run.rows("ineligible")
     eligible = max(0, min(run.remaining, run.plan.eligible - sent))

@@ -12,8 +12,8 @@ import typer
 from cli.app import app_for
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
-from proofsweep.batch.rows import exchanges, runs, verdicts
-from proofsweep.batch.rows.columns import markdown_of
+from proofsweep.domain.tables import exchanges, runs, verdicts
+from proofsweep.domain.tables.columns import markdown_of
 from sandbox.mutants import MUTANTS
 from sandbox.silences import markdown_of_silences
 

@@ -6,7 +6,7 @@
     store.verdicts(columns=["audio", "verdict"])            # pyarrow.Table
     store.pandas("verdicts", run_id=store.latest_run())     # pandas.DataFrame, Arrow-backed
 
-The columns of the three tables are declared in `proofsweep.batch.rows`.
+The columns of the three tables are declared in `proofsweep.domain.tables`.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results import SCHEMAS, Results
-from proofsweep.storage.stores import open_store
+from proofsweep.storage.results.results import SCHEMAS, Results
+from proofsweep.storage.results.stores import open_store
 
 if TYPE_CHECKING:
     import pandas as pd

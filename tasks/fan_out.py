@@ -6,8 +6,8 @@ from prefect import unmapped
 from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.batch.runs import Slice
-from proofsweep.bootstrap.runs import Place
+from proofsweep.bootstrap.runs import LegHandle
+from proofsweep.domain.runs import Slice
 from tasks.upload_then_verify import upload_then_verify
 
 SHARDS_AT_ONCE = 2
@@ -18,7 +18,7 @@ ITEMS_AT_ONCE = 16
 """Tasks of a small run are single items, and mostly wait."""
 
 
-def fan_out(place: Place, pieces: Sequence[Slice], *, is_small: bool) -> None:
+def fan_out(place: LegHandle, pieces: Sequence[Slice], *, is_small: bool) -> None:
     """Run one task for each slice, and wait for all; what a task raised is raised here."""
     at_once = ITEMS_AT_ONCE if is_small else SHARDS_AT_ONCE
     with ThreadPoolTaskRunner(max_workers=at_once) as runner:  # type: ignore[var-annotated]  # it may run any task

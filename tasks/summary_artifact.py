@@ -2,10 +2,10 @@
 
 from prefect.artifacts import create_markdown_artifact
 
-from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import markdown_of
 
 
-def show_summary(run: RunSeen, results_url: str) -> None:
+def show_summary(run: RunStatus, results_url: str) -> None:
     """Leave the summary as a Markdown artifact of the flow run."""
     create_markdown_artifact(key="proofsweep-summary", markdown=markdown_of(run, results_url))

@@ -2,10 +2,10 @@
 
 from prefect import task
 
-from proofsweep.batch.runs import Slice
-from proofsweep.bootstrap.runs import Place, desk_for
+from proofsweep.bootstrap.runs import LegHandle, desk_for
+from proofsweep.domain.runs import Slice
 from proofsweep.logs import set_up_logs
-from proofsweep.usecases.verify_shard import verify_slice
+from proofsweep.usecases.leg.work import verify_slice
 from tasks.key_block import read_block
 
 
@@ -15,7 +15,7 @@ from tasks.key_block import read_block
     retries=0,  # retrying is the client's business, once
     persist_result=False,
 )
-def upload_then_verify(place: Place, piece: Slice) -> int:
+def upload_then_verify(place: LegHandle, piece: Slice) -> int:
     """Verify one slice of a shard; `place` names config, results, run and leg. Gives the number of rows finished."""
     set_up_logs()
     return verify_slice(desk_for(place, read_block), piece)

@@ -8,9 +8,9 @@ from random import Random
 
 from benchmarks.simulation.partner import Partner
 from benchmarks.simulation.world import World
-from proofsweep.client.cap import Cap
-from proofsweep.client.lane import Lane, Ticket, Turn
-from proofsweep.client.pacer import Pacer
+from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
+from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.client.pacing.pacer import Pacer
 
 _names = count()
 
@@ -23,7 +23,7 @@ class Sweep:
     partner: Partner
     chance: Random
     workers: int = 1024
-    lane: Lane = field(default_factory=lambda: Lane(Pacer(), Cap()))
+    lane: CallQueue = field(default_factory=lambda: CallQueue(Pacer(), ConcurrencyLimit()))
     _busy: int = 0
     _wake_at: float = math.inf
 
@@ -40,9 +40,9 @@ class Sweep:
             self.world.at(at, self.work)
 
     def _next_turn(self, now: float) -> Ticket | None:
-        if self._busy < self.workers and not self.lane.waiting(Turn.NEW_SLOT):
+        if self._busy < self.workers and not self.lane.waiting(Priority.NEW_SLOT):
             self._busy += 1
-            self.lane.enter(Turn.NEW_SLOT, next(_names))
+            self.lane.enter(Priority.NEW_SLOT, next(_names))
         return self.lane.next_turn(now)
 
     def _send(self, ticket: Ticket) -> None:
@@ -50,7 +50,7 @@ class Sweep:
             self._answered(ticket, status, retry_after)
             self.work()
 
-        self.partner.call(ticket.holder, is_verify=ticket.turn is Turn.ANY, answered=answered)
+        self.partner.call(ticket.holder, is_verify=ticket.turn is Priority.ANY, answered=answered)
 
     def _answered(self, ticket: Ticket, status: int, retry_after: float | None) -> None:
         now = self.world.now
@@ -62,7 +62,7 @@ class Sweep:
         self.lane.was_answered(ticket)
         if status == 500:  # noqa: PLR2004 - a status
             self.world.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
-        elif ticket.turn is Turn.ANY:
+        elif ticket.turn is Priority.ANY:
             self._busy -= 1
         else:
             self.world.at(now + self.partner.upload_seconds(), lambda: self._verify(ticket.holder))
@@ -72,8 +72,8 @@ class Sweep:
         self.work()
 
     def _queue_again(self, ticket: Ticket) -> None:
-        self.lane.enter(Turn.ANY if ticket.turn is Turn.ANY else Turn.RETRIED_SLOT, ticket.holder)
+        self.lane.enter(Priority.ANY if ticket.turn is Priority.ANY else Priority.RETRIED_SLOT, ticket.holder)
 
     def _verify(self, item: Hashable) -> None:
-        self.lane.enter(Turn.ANY, item)
+        self.lane.enter(Priority.ANY, item)
         self.work()

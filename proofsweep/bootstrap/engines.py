@@ -9,30 +9,30 @@ from functools import partial
 from pydantic import SecretStr
 
 from proofsweep import __version__
-from proofsweep.batch.exchanges import Call, Exchange
-from proofsweep.batch.preflight import SizeLimits
-from proofsweep.batch.unrecorded import Arrival, Figure
-from proofsweep.client.breaker import Breaker
-from proofsweep.client.cap import Cap
-from proofsweep.client.conversation import Conversation, Line
-from proofsweep.client.gate import Gate, LaneSeen
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
-from proofsweep.client.lane import Lane
-from proofsweep.client.pacer import Pacer
+from proofsweep.client.pacing.breaker import Breaker
+from proofsweep.client.pacing.call_queue import CallQueue
+from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.client.pacing.dispatcher import Dispatcher, LaneStatus
+from proofsweep.client.pacing.pacer import Pacer
+from proofsweep.client.pacing.patience import Patience
 from proofsweep.client.partner import Partner
-from proofsweep.client.patience import Patience
 from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
-from proofsweep.client.workers import Workers
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.preflight import SizeLimits
+from proofsweep.domain.unrecorded import Arrival, Figure
 from proofsweep.errors import ConfigError
 from proofsweep.logs import Event, log
 from proofsweep.settings import ServiceSettings, Settings, environment
-from proofsweep.storage.files import Files
-from proofsweep.storage.key_bindings import check_key
-from proofsweep.storage.stores import open_store
-from proofsweep.usecases.examine_service import ServiceSeen, examine_service, refuse_without_quota
-from proofsweep.usecases.source_watch import SourceWatch
+from proofsweep.storage.files.files import Files
+from proofsweep.storage.results.key_bindings import check_key
+from proofsweep.storage.results.stores import open_store
+from proofsweep.usecases.item.source_watch import SourceWatch
+from proofsweep.usecases.leg.workers import Workers
+from proofsweep.usecases.plan.examine_service import ServiceStatus, examine_service, refuse_without_quota
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
@@ -53,9 +53,9 @@ class Engine:
     sources: SourceWatch
     workers: Workers
     aside: list[Exchange] = field(default_factory=list)
-    _seen: ServiceSeen | None = None
+    _seen: ServiceStatus | None = None
 
-    def seen(self) -> ServiceSeen:
+    def seen(self) -> ServiceStatus:
         """Look at the service, once.
 
         Raises:
@@ -65,7 +65,7 @@ class Engine:
             self._seen = examine_service(self.partner)
         return self._seen
 
-    def examined(self, reserve: int = 0) -> ServiceSeen:
+    def examined(self, reserve: int = 0) -> ServiceStatus:
         """Look at the service, once, and see that its quota leaves something to do above a reserve.
 
         Raises:
@@ -149,7 +149,7 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     retry, times = settings.retry, settings.timeouts
     transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
     workers = Workers(settings.pace.workers, leave=transport.hang_up)
-    line = Line(
+    line = ClientContext(
         base_url=settings.service.base_url,
         transport=transport,
         gate=_gate(settings, stop, workers),
@@ -163,7 +163,7 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     )
     return Engine(
         settings=settings,
-        partner=Partner(sidecar_field=settings.service.sidecar_field, talk=Conversation(line, aside.append)),
+        partner=Partner(sidecar_field=settings.service.sidecar_field, talk=Session(line, aside.append)),
         stop=stop,
         limits=limits_for(settings),
         sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),
@@ -172,10 +172,10 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     )
 
 
-def _gate(settings: Settings, stop: StopSwitch, workers: Workers) -> Gate:
+def _gate(settings: Settings, stop: StopSwitch, workers: Workers) -> Dispatcher:
     pace, retry = settings.pace, settings.retry
-    return Gate(
-        Lane(Pacer(first_rate=pace.first_rate), Cap() if pace.detect_cap else None),
+    return Dispatcher(
+        CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit() if pace.detect_cap else None),
         Breaker(retry.breaker_failures, retry.breaker_seconds),
         stop,
         Patience(pace.longest_pause_seconds),
@@ -184,7 +184,7 @@ def _gate(settings: Settings, stop: StopSwitch, workers: Workers) -> Gate:
     )
 
 
-def _log_lane(workers: Workers, seen: LaneSeen) -> None:
+def _log_lane(workers: Workers, seen: LaneStatus) -> None:
     log(
         Event.LANE_LEARNED,
         rate=seen.rate,

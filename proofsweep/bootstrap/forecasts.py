@@ -1,23 +1,23 @@
 """Forecasts, wired: from a catalog's needs, the service's quota and what earlier legs took."""
 
-from proofsweep.batch.bounds import Bounds
-from proofsweep.batch.forecast import Forecast, Measured, Need, Quota, forecast
-from proofsweep.batch.items import WorkItem
-from proofsweep.batch.outcomes import Deferred, Finished
 from proofsweep.bootstrap.engines import Engine, limits_for, utc_now
 from proofsweep.bootstrap.runs import catalog_for, results_for
 from proofsweep.contract.limits import CALLS_PER_ITEM
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.forecast import Forecast, Measured, Need, Quota, forecast
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Deferred, Finished
 from proofsweep.errors import CallFailed
-from proofsweep.reporting.history import measured_legs
 from proofsweep.settings import Settings
-from proofsweep.usecases.examine_service import ServiceSeen
-from proofsweep.usecases.measure_sample import measure_sample, spread
-from proofsweep.usecases.survey_catalog import items_of
-from proofsweep.usecases.verify_item import Means, verify_item
+from proofsweep.usecases.item.verify_item import VerifyContext, verify_item
+from proofsweep.usecases.plan.examine_service import ServiceStatus
+from proofsweep.usecases.plan.history import measured_legs
+from proofsweep.usecases.plan.sample import measure_sample, spread
+from proofsweep.usecases.plan.survey import items_of
 
 
 def forecast_for(
-    settings: Settings, need: Need, seen: ServiceSeen, bounds: Bounds, sample: Measured | None = None
+    settings: Settings, need: Need, seen: ServiceStatus, bounds: Bounds, sample: Measured | None = None
 ) -> Forecast:
     """Forecast a run that begins now; a sample that was just measured counts before all history."""
     history = measured_legs(results_for(settings), settings.service.environment)
@@ -40,7 +40,7 @@ def sample_of(engine: Engine, location: str, need: Need, *, count: int, reserve:
     seen = engine.examined(reserve + CALLS_PER_ITEM * (count - 1))
     items = list(spread(items_of(catalog_for(settings, location), limits_for(settings)), need.eligible, count))
 
-    means = Means(engine.partner, engine.limits, engine.sources)
+    means = VerifyContext(engine.partner, engine.limits, engine.sources)
 
     def verify(item: WorkItem) -> Finished | Deferred:
         return verify_item(item, means, utc_now)

@@ -11,10 +11,6 @@ from functools import partial
 
 from tzlocal import get_localzone
 
-from proofsweep.batch.bounds import Bounds, closing_of
-from proofsweep.batch.runs import Plan
-from proofsweep.batch.storms import StormWatch
-from proofsweep.batch.unrecorded import Arrival
 from proofsweep.bootstrap.engines import (
     Engine,
     ReadBlock,
@@ -23,31 +19,35 @@ from proofsweep.bootstrap.engines import (
     limits_for,
     utc_now,
 )
+from proofsweep.domain.anomalies import AnomalyGuard
+from proofsweep.domain.budget.bounds import Bounds, closing_of
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.unrecorded import Arrival
 from proofsweep.errors import CatalogError, ConfigError, RunMustStop, UsageError
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.catalogs import Catalog, open_catalog
-from proofsweep.storage.journal import Journal
-from proofsweep.storage.key_bindings import bind_key
+from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
-from proofsweep.storage.past_answers import PastAnswers
-from proofsweep.storage.past_reads import read_before
-from proofsweep.storage.probe import probe
-from proofsweep.storage.results import Results
-from proofsweep.storage.stores import open_store
-from proofsweep.usecases.allowance import Allowance
-from proofsweep.usecases.desk import Desk
-from proofsweep.usecases.last_rate import last_rate
-from proofsweep.usecases.open_leg import open_leg, settle_last_leg
-from proofsweep.usecases.plan_run import Asked, plan_run
-from proofsweep.usecases.repeats import Repeats
-from proofsweep.usecases.sitting import leg_facts, sitting
-from proofsweep.usecases.survey_catalog import Survey, refuse_unnamed_pairs
-from proofsweep.usecases.verify_canaries import Canary, read_canaries, send_ahead
-from proofsweep.usecases.watch_quota import quota_watched
+from proofsweep.storage.results.journal import Journal
+from proofsweep.storage.results.key_bindings import bind_key
+from proofsweep.storage.results.past_answers import PastAnswers
+from proofsweep.storage.results.past_reads import read_before
+from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.write_probe import probe
+from proofsweep.usecases.item.duplicates import DuplicateCache
+from proofsweep.usecases.leg.budget_guard import BudgetGuard
+from proofsweep.usecases.leg.canaries import Canary, read_canaries, send_ahead
+from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.last_rate import last_rate
+from proofsweep.usecases.leg.open import open_leg, settle_last_leg
+from proofsweep.usecases.leg.session import leg_facts, sitting
+from proofsweep.usecases.leg.watch_quota import quota_watched
+from proofsweep.usecases.plan.plan_run import Asked, plan_run
+from proofsweep.usecases.plan.survey import Survey, refuse_unnamed_pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LegHandle:
     """Where one leg of a run is worked on: all that a task is told. Holds no secret.
 
     Attributes:
@@ -71,7 +71,7 @@ class Place:
 
 
 _lock = threading.Lock()
-_desks: dict[Place, Desk] = {}
+_desks: dict[LegHandle, LegContext] = {}
 
 
 def bounds_for(
@@ -180,7 +180,7 @@ def held_leg(
     read_block: ReadBlock | None,
     bounds: Bounds | None = None,
     dedupe: bool | None = None,
-) -> Iterator[tuple[Place, Desk]]:
+) -> Iterator[tuple[LegHandle, LegContext]]:
     """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
 
     Raises:
@@ -198,7 +198,7 @@ def held_leg(
     facts = leg_facts(seen, engine.key_fingerprint, flow_run_id)
     leg = open_leg(results, plan, utc_now, facts, engine.arrival())
     dedupe = settings.catalog.dedupe if dedupe is None else dedupe
-    place = Place(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
+    place = LegHandle(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
     desk = desk_for(place, read_block)
     desk.allowance.was_told(seen.headroom, seen.quota_reset)
     try:
@@ -215,7 +215,7 @@ def held_leg(
         close_engines()
 
 
-def desk_for(place: Place, read_block: ReadBlock | None = None) -> Desk:
+def desk_for(place: LegHandle, read_block: ReadBlock | None = None) -> LegContext:
     """Give this process's desk for one leg of a run; the leg must have been claimed."""
     with _lock:
         if place not in _desks:
@@ -223,7 +223,7 @@ def desk_for(place: Place, read_block: ReadBlock | None = None) -> Desk:
         return _desks[place]
 
 
-def desks() -> list[Desk]:
+def desks() -> list[LegContext]:
     """Give the desks of this process, for whoever watches the work."""
     with _lock:
         return list(_desks.values())
@@ -246,11 +246,11 @@ def _remember_rate(engine: Engine, results: Results) -> None:
         engine.partner.talk.line.gate.remember(rate)
 
 
-def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
+def _build_desk(place: LegHandle, read_block: ReadBlock | None) -> LegContext:
     settings = place.settings
     engine, results = engine_for(settings, read_block), results_for(settings)
     plan = results.plan(place.run_id)
-    return Desk(
+    return LegContext(
         plan=plan,
         leg=place.leg,
         results=results,
@@ -261,9 +261,9 @@ def _build_desk(place: Place, read_block: ReadBlock | None) -> Desk:
         sources=replace(engine.sources, read_earlier=partial(read_before, results, plan)),
         workers=engine.workers,
         clock=utc_now,
-        repeats=Repeats(engine.stop, make_room=engine.workers.make_room) if place.dedupe else None,
-        storms=StormWatch(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
+        repeats=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if place.dedupe else None,
+        storms=AnomalyGuard(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
         past=PastAnswers(results, plan),
         store_patience_seconds=settings.retry.breaker_seconds,
-        allowance=Allowance(place.bounds, engine.partner, engine.stop, utc_now),
+        allowance=BudgetGuard(place.bounds, engine.partner, engine.stop, utc_now),
     )

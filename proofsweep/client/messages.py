@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from proofsweep.batch.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import Call, Exchange
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,10 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from proofsweep.batch.exchanges import Call, Exchange
-from proofsweep.batch.outcomes import Answer
-from proofsweep.client.conversation import Conversation, usage_request
-from proofsweep.client.gate import LaneSeen
 from proofsweep.client.messages import Destination, Reply, Request
-from proofsweep.client.silence import SILENCE
+from proofsweep.client.pacing.dispatcher import LaneStatus
+from proofsweep.client.probe_audio import PROBE_AUDIO
+from proofsweep.client.session import Session, usage_request
 from proofsweep.client.slots import AudioBody, slot_request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import object_of, text_of
@@ -33,6 +31,8 @@ from proofsweep.contract.models import (
     UploadResponse,
     VerifyResponse,
 )
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.outcomes import Answer
 from proofsweep.errors import CallFailed, UsageError
 
 _Resource = TypeVar("_Resource", bound=Resource)
@@ -50,26 +50,26 @@ class Partner:
     """
 
     sidecar_field: str | None
-    talk: Conversation
+    talk: Session
 
-    def in_new_conversation(self, record: Callable[[Exchange], None]) -> "Partner":
+    def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
         """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
-        return Partner(sidecar_field=self.sidecar_field, talk=Conversation(self.talk.line, record))
+        return Partner(sidecar_field=self.sidecar_field, talk=Session(self.talk.line, record))
 
     @property
-    def lane(self) -> LaneSeen:
+    def lane(self) -> LaneStatus:
         """What is known of the lane that all calls share."""
         return self.talk.line.gate.seen()
 
     def with_witness(self) -> "Partner":
         """Give the same partner, which blames an item for its failures only if a file of silence is answered."""
         line = replace(self.talk.line, witness=_ask_about_silence)
-        return Partner(sidecar_field=self.sidecar_field, talk=Conversation(line, self.talk.record))
+        return Partner(sidecar_field=self.sidecar_field, talk=Session(line, self.talk.record))
 
     def with_attempts(self, attempts: int) -> "Partner":
         """Give the same partner with another patience; its exchanges go where they went."""
         line = replace(self.talk.line, policy=replace(self.talk.line.policy, attempts=attempts))
-        return Partner(sidecar_field=self.sidecar_field, talk=Conversation(line, self.talk.record))
+        return Partner(sidecar_field=self.sidecar_field, talk=Session(line, self.talk.record))
 
     def health(self) -> HealthResponse:
         """GET /health, the one public endpoint: no key is sent."""
@@ -172,11 +172,11 @@ class Partner:
         return self.talk.line.base_url + path  # concatenated: urljoin would drop the base's own path
 
 
-def _ask_about_silence(talk: Conversation) -> None:
+def _ask_about_silence(talk: Session) -> None:
     """Take a file without a credential through the core flow; whatever its verdict is, the service gives verdicts."""
     partner = Partner(sidecar_field=None, talk=talk)
     slot = partner.request_slot()
-    partner.fill_slot(slot, SILENCE)
+    partner.fill_slot(slot, PROBE_AUDIO)
     partner.verify(slot, None)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from proofsweep.batch.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import Call, Exchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

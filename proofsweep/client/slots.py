@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from proofsweep.batch.exchanges import Call
-from proofsweep.batch.items import FileFacts
 from proofsweep.client.messages import Request
 from proofsweep.contract.models import UploadResponse
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import FileFacts
 
 _NEUTRAL_NAME = "audio"
 

@@ -13,11 +13,11 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import SecretStr
 
-from proofsweep.batch.exchanges import Call, Exchange, Failure
 from proofsweep.client.deadlines import PunctualBackend, refuse_unasked
 from proofsweep.client.messages import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
+from proofsweep.domain.exchanges import Call, Exchange, Failure
 
 _MOST_BODY_BYTES = 2 * 1024 * 1024
 _UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: host names and ports beyond all rules

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from proofsweep.batch.runs import Claim
-from proofsweep.storage.legs import Legs
-from proofsweep.storage.results import Results
+from proofsweep.domain.runs import Claim
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.results import Results
 
 
 def active_leg(results: Results, run_id: str) -> Claim | None:

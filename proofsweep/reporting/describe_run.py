@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime
 
-from proofsweep.batch.runs import EndedBy, Plan
-from proofsweep.reporting.run_seen import OUTCOMES, Group, LegSeen, RunSeen
-from proofsweep.storage.legs import Legs
-from proofsweep.storage.results import Results
+from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.reporting.run_status import OUTCOMES, Group, LegStatus, RunStatus
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.results import Results
 
 
-def describe_run(results: Results, run_id: str) -> RunSeen:
+def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read a run's state from its store.
 
     Raises:
@@ -16,7 +16,7 @@ def describe_run(results: Results, run_id: str) -> RunSeen:
     """
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
-    return RunSeen(
+    return RunStatus(
         plan=plan, groups=_groups(results, plan), legs=tuple(_leg_seen(legs, number) for number in legs.numbers())
     )
 
@@ -46,13 +46,13 @@ def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or "")))
 
 
-def _leg_seen(legs: Legs, number: int) -> LegSeen:
+def _leg_seen(legs: Legs, number: int) -> LegStatus:
     receipt = legs.receipt(number)
     if receipt is None:
-        return LegSeen(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
+        return LegStatus(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
     counts = receipt.get("counts")
     ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
-    return LegSeen(
+    return LegStatus(
         leg=number,
         ended_by=None if ended_by is None else str(ended_by),
         why=None if why is None else str(why),

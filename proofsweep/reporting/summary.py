@@ -1,9 +1,9 @@
 """A run in words: what came of it, what to do about each kind of row, where the tables are."""
 
-from proofsweep.batch.reasons import remedy_for
-from proofsweep.batch.runs import EndedBy
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.reporting.run_seen import OUTCOMES, Group, RunSeen
+from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.runs import EndedBy
+from proofsweep.reporting.run_status import OUTCOMES, Group, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",
@@ -17,7 +17,7 @@ ENDINGS = {
 }
 
 
-def ending_of(run: RunSeen) -> str:
+def ending_of(run: RunStatus) -> str:
     """Say in one clause how the run stands; of a window that closed, whether by the clock or by calls."""
     if run.ended_by is None:
         return "a leg is under way" if run.legs else "planned, and not begun"
@@ -26,7 +26,7 @@ def ending_of(run: RunSeen) -> str:
     return ENDINGS.get(run.ended_by, run.ended_by)
 
 
-def calls_of(run: RunSeen) -> str:
+def calls_of(run: RunStatus) -> str:
     """Say what was spent, and how much of it for nothing new."""
     told = f"{run.total('calls'):,} keyed calls"
     if run.total("calls_again"):
@@ -38,7 +38,7 @@ def calls_of(run: RunSeen) -> str:
     return told
 
 
-def notes_of(run: RunSeen) -> list[str]:
+def notes_of(run: RunStatus) -> list[str]:
     """Say what else one should know: why it stopped, unless the headline has it, and what the service announces."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
     if run.sunset is not None:
@@ -56,7 +56,7 @@ def advice_for(group: Group) -> str:
     return "accept the credential" if group.outcome == "accepted" else remedy_for(group.reason or "")
 
 
-def markdown_of(run: RunSeen, results_url: str) -> str:
+def markdown_of(run: RunStatus, results_url: str) -> str:
     """Write the summary as Markdown; holds no proof ID and no secret."""
     lines = [
         f"# Run {run.plan.run_id}: {ending_of(run)}",
@@ -78,7 +78,7 @@ def markdown_of(run: RunSeen, results_url: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def json_of(run: RunSeen, results_url: str) -> dict[str, object]:
+def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
     """Give the summary as one object: counts over all legs of the run, and this leg's own row under `this_leg`."""
     last = run.legs[-1] if run.legs else None
     return {

@@ -17,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
-from proofsweep.batch.bounds import duration_of, instant_of
 from proofsweep.contract.limits import SLOT_BYTES
+from proofsweep.domain.budget.bounds import duration_of, instant_of
 from proofsweep.errors import CatalogError, UsageError
 from proofsweep.storage.locations import refuse_credentials
 

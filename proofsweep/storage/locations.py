@@ -5,7 +5,7 @@ import posixpath
 import re
 from urllib.parse import unquote_to_bytes
 
-from proofsweep.batch.items import printable
+from proofsweep.domain.items import printable
 from proofsweep.errors import CatalogError
 
 BUCKETS = frozenset({"s3", "gs", "az", "abfs", "abfss"})

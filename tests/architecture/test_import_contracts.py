@@ -14,27 +14,27 @@ CONTRACTS = {
 }
 PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BREAKS = [
-    ("program", "proofsweep/storage/stores.py", "import tasks"),
+    ("program", "proofsweep/storage/results/stores.py", "import tasks"),
     ("program", "proofsweep/bootstrap/engines.py", "import sandbox"),
     ("program", "sandbox/wire.py", "import proofsweep"),
     ("program", "conformance/wire.py", "import proofsweep"),
     ("program", "sandbox/wire.py", "import conformance"),
     ("program", "tasks/upload_then_verify.py", "import flows"),
     ("program", "flows/verify_catalog.py", "import cli"),
-    ("core", "proofsweep/client/partner.py", "import proofsweep.storage.stores"),
-    ("core", "proofsweep/storage/stores.py", "import proofsweep.usecases"),
-    ("core", "proofsweep/batch/items.py", "import proofsweep.logs"),
-    ("core", "proofsweep/contract/verdicts.py", "import proofsweep.batch.items"),
+    ("core", "proofsweep/client/partner.py", "import proofsweep.storage.results.stores"),
+    ("core", "proofsweep/storage/results/stores.py", "import proofsweep.usecases"),
+    ("core", "proofsweep/domain/items.py", "import proofsweep.logs"),
+    ("core", "proofsweep/contract/verdicts.py", "import proofsweep.domain.items"),
     ("core", "proofsweep/errors.py", "import proofsweep.contract"),
-    ("orchestrator", "proofsweep/usecases/plan_run.py", "import prefect"),
-    ("pure", "proofsweep/batch/preflight.py", "import pathlib"),
+    ("orchestrator", "proofsweep/usecases/plan/plan_run.py", "import prefect"),
+    ("pure", "proofsweep/domain/preflight.py", "import pathlib"),
     ("pure", "proofsweep/contract/headers.py", "import time"),
     ("pure", "proofsweep/errors.py", "import structlog"),
-    ("arrow", "proofsweep/batch/items.py", "import pyarrow"),
+    ("arrow", "proofsweep/domain/items.py", "import pyarrow"),
     ("flows", "flows/verify_catalog.py", "import httpx"),
     ("sandbox", "tasks/fan_out.py", "import sandbox"),
     ("sandbox", "flows/verify_catalog.py", "import conformance"),
-    ("settings", "proofsweep/usecases/plan_run.py", "import proofsweep.settings"),
+    ("settings", "proofsweep/usecases/plan/plan_run.py", "import proofsweep.settings"),
 ]
 
 

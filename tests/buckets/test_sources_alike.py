@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.batch.reasons import Reason
+from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
-from proofsweep.storage.audio import AudioFile, open_audio
-from proofsweep.storage.catalogs import open_catalog
-from proofsweep.storage.files import Files
+from proofsweep.storage.catalog.open_catalog import open_catalog
+from proofsweep.storage.files.audio import AudioFile, open_audio
+from proofsweep.storage.files.files import Files
 
 from ..servers.buckets import Bucket, BucketServer, S3Server
 from .conftest import export

@@ -13,7 +13,7 @@ import sandbox
 from cli.app import run
 from proofsweep.bootstrap.runs import held_leg, plan_catalog
 from proofsweep.settings import load_settings
-from proofsweep.usecases.verify_shard import verify_slice
+from proofsweep.usecases.leg.work import verify_slice
 
 Command = Callable[..., CompletedProcess[str]]
 

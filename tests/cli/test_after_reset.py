@@ -11,14 +11,14 @@ from cli.screen import console
 from cli.verify_commands import wait_after_reset
 from proofsweep.bootstrap.runs import plan_catalog, results_for
 from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_seen import RunSeen
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import load_settings
-from proofsweep.storage.legs import Legs
+from proofsweep.storage.results.legs import Legs
 
 NOW = datetime(2026, 12, 1, 0, 0, 10, tzinfo=UTC)
 
 
-def run_that_ended(catalog: object, ended_by: str) -> RunSeen:
+def run_that_ended(catalog: object, ended_by: str) -> RunStatus:
     """Plan a run, and let its only leg end ten seconds before the month did; the receipt says so."""
     settings = load_settings()
     run_id = plan_catalog(settings, str(catalog)).run_id

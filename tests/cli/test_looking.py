@@ -13,7 +13,7 @@ from proofsweep.bootstrap import engines
 from proofsweep.bootstrap.runs import plan_catalog, results_for
 from proofsweep.logs import Event, log
 from proofsweep.settings import load_settings
-from proofsweep.storage.legs import Legs
+from proofsweep.storage.results.legs import Legs
 
 Command = Callable[..., CompletedProcess[str]]
 

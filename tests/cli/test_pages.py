@@ -11,8 +11,8 @@ import pytest
 
 from proofsweep.bootstrap.runs import held_leg, plan_catalog
 from proofsweep.settings import load_settings
-from proofsweep.storage.results import SCHEMAS
-from proofsweep.usecases.verify_shard import verify_slice
+from proofsweep.storage.results.results import SCHEMAS
+from proofsweep.usecases.leg.work import verify_slice
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from proofsweep.bootstrap.engines import close_engines, engine_for
 from proofsweep.bootstrap.runs import held_leg, plan_catalog
 from proofsweep.client.partner import Partner
 from proofsweep.settings import load_settings
-from proofsweep.usecases.verify_shard import verify_slice
+from proofsweep.usecases.leg.work import verify_slice
 from sandbox.samples import sounds
 from sandbox.silences import Silences
 

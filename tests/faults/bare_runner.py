@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from proofsweep.batch import runs
 from proofsweep.bootstrap.runs import held_leg, plan_catalog, results_for
+from proofsweep.domain import runs
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
-from proofsweep.storage import stores
-from proofsweep.storage.bucket_store import BucketStore
-from proofsweep.usecases.verify_shard import verify_slice
+from proofsweep.storage.results import stores
+from proofsweep.storage.results.bucket_store import BucketStore
+from proofsweep.usecases.leg.work import verify_slice
 
 SHARDS_AT_ONCE = 2
 SHARD_ITEMS = 20

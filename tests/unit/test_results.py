@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 
 from proofsweep import results
-from proofsweep.batch.rows import schemas
-from proofsweep.batch.runs import Plan
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables import schemas
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results import Results
-from proofsweep.storage.stores import open_store
+from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.stores import open_store
 
 FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 

@@ -12,19 +12,19 @@ from typing import BinaryIO
 
 import pytest
 
-from proofsweep.batch.exchanges import Exchange
-from proofsweep.batch.items import FileFacts
-from proofsweep.client.breaker import Breaker
-from proofsweep.client.conversation import Conversation, Line
-from proofsweep.client.gate import Gate
 from proofsweep.client.keys import CurrentKey, key_file
-from proofsweep.client.lane import Lane
-from proofsweep.client.pacer import Pacer
+from proofsweep.client.pacing.breaker import Breaker
+from proofsweep.client.pacing.call_queue import CallQueue
+from proofsweep.client.pacing.dispatcher import Dispatcher
+from proofsweep.client.pacing.pacer import Pacer
 from proofsweep.client.partner import Partner
 from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.contract.models import UploadResponse
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import FileFacts
 
 NewClient = Callable[..., "Client"]
 Write = Callable[..., bytes]
@@ -188,15 +188,15 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
         base_url: str | None = None,
     ) -> Client:
         stop, exchanges, aside = StopSwitch(), list[Exchange](), list[Exchange]()
-        line = Line(
+        line = ClientContext(
             base_url=base_url or f"{api.url}/v1",
             transport=transport,
-            gate=Gate(Lane(Pacer(first_rate=1e4)), breaker or Breaker(), stop),
+            gate=Dispatcher(CallQueue(Pacer(first_rate=1e4)), breaker or Breaker(), stop),
             key=CurrentKey(key_file(key_path)),
             policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),
             record_aside=aside.append,
         )
-        partner = Partner(sidecar_field=sidecar_field, talk=Conversation(line, exchanges.append))
+        partner = Partner(sidecar_field=sidecar_field, talk=Session(line, exchanges.append))
         return Client(partner, stop, exchanges, aside)
 
     return make

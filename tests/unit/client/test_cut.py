@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from proofsweep.batch.exchanges import Call, Exchange
 from proofsweep.client.messages import Request
 from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.domain.exchanges import Call, Exchange
 
 LARGE = 64 * 1024 * 1024
 

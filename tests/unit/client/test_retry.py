@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofsweep.batch.exchanges import Call, Exchange, Failure
 from proofsweep.client.retry import (
     Decision,
     FreshSlot,
@@ -20,6 +19,7 @@ from proofsweep.client.retry import (
     is_transient,
 )
 from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.domain.exchanges import Call, Exchange, Failure
 
 POLICY = RetryPolicy(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
 SHORT = 4.0

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.batch.items import FileFacts
 from proofsweep.contract.models import UploadResponse
+from proofsweep.domain.items import FileFacts
 from proofsweep.errors import SlotRefused, SlotSpent, SourceError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.batch.exchanges import Call
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.transport import Timeouts, Transport
+from proofsweep.domain.exchanges import Call
 from proofsweep.errors import CallFailed
 
 if TYPE_CHECKING:

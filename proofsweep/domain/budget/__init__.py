@@ -1,0 +1,1 @@
+"""What a leg may spend, has spent and will spend: pure."""

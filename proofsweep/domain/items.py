@@ -1,0 +1,101 @@
+"""From a catalog's row to a work item: what is known before anything is sent."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+from proofsweep.domain.reasons import Ineligible
+
+
+class Mode(StrEnum):
+    """How a credential is delivered (contract, What the service does)."""
+
+    ONE_FILE = "one_file"
+    LEGACY_PAIR = "legacy_pair"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What a listing knows of a file without opening it."""
+
+    size_bytes: int
+    version: str
+
+
+class Unlisted(Enum):
+    """Says that nobody looked whether a file is there; what is seen when the item runs counts."""
+
+    UNLISTED = "unlisted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRow:
+    """One row of a catalog as read.
+
+    Locations are absolute paths, or bucket URLs with the raw key; a path that is not UTF-8 holds Python's surrogate
+    escapes, as `os.fsdecode` makes them.
+
+    Attributes:
+        number: 0-based, unique within the catalog.
+        audio: None where the manifest's cell is empty.
+        named_audio, named_sidecar: the locations relative to the catalog, absolute where they lie outside it.
+        item_id: the manifest's own `id`, if it has one.
+        tags: the manifest's further columns.
+        audio_facts, sidecar_facts: None where there is no such file.
+        unreadable: why the facts of one of its files could not be had, where that is not simply missing.
+    """
+
+    number: int
+    audio: str | None
+    sidecar: str | None = None
+    named_audio: str = ""
+    named_sidecar: str = ""
+    item_id: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    audio_facts: FileFacts | Unlisted | None = None
+    sidecar_facts: FileFacts | Unlisted | None = None
+    unreadable: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkItem:
+    """One row of a plan. An item with `ineligible` set gets its row without any call."""
+
+    manifest_row: int
+    item_id: str
+    audio: str
+    sidecar: str | None = None
+    audio_bytes: int | None = None
+    audio_version: str | None = None
+    tags_json: str | None = None
+    ineligible: Ineligible | None = None
+
+    @property
+    def mode(self) -> Mode:
+        """The presence of a sidecar chooses the mode, and so what is verified."""
+        return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
+
+
+def item_id_of(row: ManifestRow, catalog_name: str) -> str:
+    """Name an item so that it is the same in every run and on every machine.
+
+    The manifest's own id counts; else 32 hex digits made of the catalog's name and the locations relative to it.
+    """
+    if row.item_id:
+        return printable(row.item_id)
+    parts = (catalog_name, row.named_audio, row.named_sidecar)
+    return hashlib.sha256(b"\0".join(map(raw_bytes, parts))).hexdigest()[:32]
+
+
+def raw_bytes(location: str) -> bytes:
+    """Give the location's own bytes, also where they are not UTF-8; what no file name can hold becomes `?`."""
+    try:
+        return location.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte, as JSON may hold it
+        return location.encode("utf-8", "replace")
+
+
+def printable(text: str) -> str:
+    r"""Show any text as UTF-8 can hold it; bytes that are none show as \xNN."""
+    return raw_bytes(text).decode("utf-8", "backslashreplace")

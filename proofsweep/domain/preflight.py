@@ -1,0 +1,133 @@
+"""What can be said of a row before any call, and of a file before it is sent (contract, Limits).
+
+Two looks: the listing's facts when the run is planned, the content when the item runs. Nothing is dropped: a row
+that cannot be sent becomes an ineligible one, with its reason.
+"""
+
+import json
+from dataclasses import dataclass
+
+from proofsweep.contract.limits import SLOT_BYTES
+from proofsweep.domain.content_guess import UNKNOWN_CONTENT, ContentGuess
+from proofsweep.domain.formats import AudioFormat
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, WorkItem, item_id_of, printable
+from proofsweep.domain.reasons import Ineligible, Reason
+
+_ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})
+_PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeLimits:
+    """Largest sizes in bytes that are sent; the contract states only the first."""
+
+    one_file: int = SLOT_BYTES
+    pair: int = SLOT_BYTES
+    sidecar: int = 1024 * 1024
+
+    def audio(self, mode: Mode) -> int:
+        """Give the bound of the audio in one mode."""
+        return self.one_file if mode is Mode.ONE_FILE else self.pair
+
+
+def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> WorkItem:
+    """Turn a catalog's row into a planned item, eligible or not."""
+    return WorkItem(
+        manifest_row=row.number,
+        item_id=item_id_of(row, catalog_name),
+        audio=row.audio or "",
+        sidecar=row.sidecar,
+        audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,
+        audio_version=row.audio_facts.version if isinstance(row.audio_facts, FileFacts) else None,
+        tags_json=_tags_json(row),
+        ineligible=judge_listing(row, limits),
+    )
+
+
+def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
+    """Say why a row cannot be sent, by what the listing knows; None when it can."""
+    if not row.audio:
+        return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
+    if row.unreadable:
+        return Ineligible(Reason.UNREADABLE_FILE, row.unreadable)
+    if row.audio_facts is None:
+        return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
+    mode = Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
+    unfit = None if isinstance(row.audio_facts, Unlisted) else judge_size(row.audio_facts, limits.audio(mode))
+    if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
+        return unfit
+    return _judge_sidecar(row.sidecar_facts, limits)
+
+
+def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
+    """Say whether the audio is empty or will not fit the slot."""
+    if facts.size_bytes == 0:
+        return Ineligible(Reason.EMPTY, "The audio file holds no bytes: ask the supplier to deliver it again.")
+    if facts.size_bytes > most_bytes:
+        return Ineligible(
+            Reason.TOO_LARGE,
+            f"The audio has {facts.size_bytes:,} bytes and may have {most_bytes:,}: ask the supplier for a delivery "
+            "that fits, such as MP3 or M4A with a sidecar.",
+        )
+    return None
+
+
+def judge_content(audio_format: AudioFormat, mode: Mode, look: ContentGuess = UNKNOWN_CONTENT) -> Ineligible | None:
+    """Say why this content cannot be sent in this mode; None when it can.
+
+    Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
+    RF64 and BW64 are WAV's large siblings: whether they pass is for the service to say. So it is with a pair whose
+    audio is in doubt: its sidecar may have been made for these very bytes.
+
+    Args:
+        audio_format: as told by the content.
+        mode: how the credential is delivered.
+        look: what content of unknown format seems to be.
+    """
+    if mode is Mode.ONE_FILE:
+        return None if audio_format in _ONE_FILE_FORMATS else _no_wav(audio_format, look)
+    is_in_doubt = audio_format is AudioFormat.UNKNOWN and not look.is_other
+    if audio_format in _PAIR_FORMATS or is_in_doubt:
+        return None
+    return Ineligible(
+        Reason.UNLISTED_FORMAT,
+        f"The content is {_named(audio_format, look)}, which the service does not take: ask the supplier for the WAV, "
+        "AIFF, CAF, MP3 or M4A that the sidecar was made for.",
+    )
+
+
+def _no_wav(audio_format: AudioFormat, look: ContentGuess) -> Ineligible:
+    named = _named(audio_format, look)
+    if audio_format in _PAIR_FORMATS:
+        return Ineligible(
+            Reason.NOT_WAV,
+            f"The content is {named}, and without a sidecar only WAV/BWF can be verified: ask the supplier for a "
+            "credentialed WAV, or for this file's sidecar.",
+        )
+    return Ineligible(
+        Reason.UNLISTED_FORMAT,
+        f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, MP3 or "
+        "M4A with its sidecar.",
+    )
+
+
+def _named(audio_format: AudioFormat, look: ContentGuess) -> str:
+    return look.words if audio_format is AudioFormat.UNKNOWN else audio_format.upper()
+
+
+def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | None:
+    if facts is None:
+        return Ineligible(Reason.MISSING_SIDECAR, "There is no sidecar at the location the catalog gives.")
+    if facts.size_bytes == 0:
+        return Ineligible(Reason.MISSING_SIDECAR, "The sidecar file holds no bytes.")
+    if facts.size_bytes > limits.sidecar:
+        return Ineligible(
+            Reason.SIDECAR_TOO_LARGE,
+            f"The sidecar has {facts.size_bytes:,} bytes; the setting allows {limits.sidecar:,}.",
+        )
+    return None
+
+
+def _tags_json(row: ManifestRow) -> str | None:
+    tags = {printable(name): printable(value) for name, value in row.tags.items()}
+    return json.dumps(tags, ensure_ascii=False) if tags else None

@@ -1,0 +1,52 @@
+"""The `exchanges` table: one row per HTTP exchange, the audit trail."""
+
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row
+
+COLUMNS = (
+    Column("run_id", TEXT, "the run", nullable=False),
+    Column("leg", SMALL, "the leg of the run that made the call", nullable=False),
+    Column("manifest_row", INT, "the row it was made for; null for calls that belong to none"),
+    Column("call", TEXT, "uploads, slot, verify, usage, health …; never a path", nullable=False),
+    Column("attempt", SMALL, "from 1, of this call for this row", nullable=False),
+    Column("started_at", TIME, "when the request began", nullable=False),
+    Column("elapsed_ms", REAL, "until the answer was read, in milliseconds", nullable=False),
+    Column("status", STATUS, "HTTP status; null when there was no answer"),
+    Column("error_code", TEXT, "ApiError code as received"),
+    Column("failure", TEXT, "timeout, connection, bad_answer; null when the answer could be read"),
+    Column("request_id", TEXT, "X-Request-Id or x-amzn-requestid; for the slot, the storage target's own"),
+    Column("retry_after_seconds", REAL, "a duration, as received"),
+    Column("rate_limit", INT, "X-RateLimit-Limit: the monthly quota"),
+    Column("rate_remaining", INT, "X-RateLimit-Remaining: headroom"),
+    Column("rate_reset", TIME, "X-RateLimit-Reset: when the quota's window ends"),
+    Column(
+        "bytes_sent", INT, "bytes of the request's body; null when no connection could be had, so that nothing was sent"
+    ),
+    Column("partner_date", TIME, "the answer's Date header"),
+    Column("sunset", TEXT, "the answer's Sunset header: a breaking change is announced"),
+)
+
+
+def exchange_row(exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None) -> Row:
+    """Make the one row of an exchange."""
+    headers = exchange.headers
+    return {
+        "run_id": run_id,
+        "leg": leg,
+        "manifest_row": manifest_row,
+        "call": str(exchange.call),
+        "attempt": exchange.attempt,
+        "started_at": exchange.started_at,
+        "elapsed_ms": exchange.elapsed_ms,
+        "status": exchange.status,
+        "error_code": exchange.error_code,
+        "failure": None if exchange.failure is None else str(exchange.failure),
+        "request_id": exchange.request_id or exchange.storage_id,
+        "retry_after_seconds": headers.retry_after_seconds,
+        "rate_limit": headers.rate_limit,
+        "rate_remaining": headers.rate_remaining,
+        "rate_reset": headers.rate_reset,
+        "bytes_sent": exchange.bytes_sent,
+        "partner_date": headers.partner_date,
+        "sunset": headers.sunset,
+    }

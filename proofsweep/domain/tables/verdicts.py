@@ -1,0 +1,205 @@
+"""The `verdicts` table: one row per manifest row."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from proofsweep.contract.lenient import canonical_json, flag_of, number_of, object_of, text_of
+from proofsweep.contract.verdicts import Action
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.items import WorkItem, printable
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, Rejected, word_for
+from proofsweep.domain.reasons import Ineligible
+from proofsweep.domain.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, empty_row
+
+COLUMNS = (
+    Column("run_id", TEXT, "the run", nullable=False),
+    Column("leg", SMALL, "the leg of the run that finished this row", nullable=False),
+    Column("environment", TEXT, "label of the service's environment: sandbox, beta, production", nullable=False),
+    Column("manifest_row", INT, "0-based row of the catalog as planned; unique within the run", nullable=False),
+    Column("item_id", TEXT, "the same in every run and on every machine; runs are joined by it", nullable=False),
+    Column("audio", TEXT, "location as resolved", nullable=False),
+    Column("sidecar", TEXT, "location of the sidecar proof file"),
+    Column("sidecar_source", TEXT, "given, or recovered from the service"),
+    Column("mode", TEXT, "one_file or legacy_pair; null when ineligible before it could be told"),
+    Column("audio_format", TEXT, "by content: wav rf64 bw64 aiff caf mp3 m4a flac ogg unknown"),
+    Column("audio_bytes", INT, "size in bytes"),
+    Column("audio_sha256", TEXT, "hex, of the bytes that were sent"),
+    Column("sidecar_sha256", TEXT, "hex, of the sidecar that was sent"),
+    Column("audio_version", TEXT, "what the store knows the audio by: ETag, or size and modification time"),
+    Column("outcome", TEXT, "accepted, rejected, failed or ineligible", nullable=False),
+    Column("accepted", FLAG, "true only for good = true and verdict = valid", nullable=False),
+    Column("action", TEXT, "what to do next: " + ", ".join(Action), nullable=False),
+    Column("verdict", TEXT, "as received, known or not; null when the service gave none"),
+    Column("good", FLAG, "as received; null when absent"),
+    Column("reason", TEXT, "why the row is not accepted; null when it is"),
+    Column("detail", TEXT, "one sentence for a person"),
+    Column("http_status", STATUS, "of the last answer"),
+    Column("error_code", TEXT, "ApiError code as received"),
+    Column("proof_id", TEXT, "as received"),
+    Column("song", TEXT, "as received"),
+    Column("issued_at", TIME, "when the proof was issued"),
+    Column("classification", TEXT, "report-only, as received"),
+    Column("grade_human", REAL, "report-only; where the member is a number or reads as one"),
+    Column("grade_ai", REAL, "the same"),
+    Column("grade_unknown", REAL, "the same"),
+    Column("grade_risk_category", TEXT, "report-only"),
+    Column("grade_rubric_version", TEXT, "report-only"),
+    Column("grade_json", TEXT, "the whole grade as received, canonical JSON"),
+    Column("interpretation_json", TEXT, "the whole interpretation as received, canonical JSON"),
+    Column("embedded_credential_json", TEXT, "the whole embeddedCredential as received, canonical JSON"),
+    Column("publicly_trusted", FLAG, "as received; absent is null, and false is no failure"),
+    Column("uploads_request_id", TEXT, "X-Request-Id of the POST /uploads that led to this outcome"),
+    Column("verify_request_id", TEXT, "X-Request-Id of the POST /verify that gave this outcome"),
+    Column("storage_request_id", TEXT, "the slot target's own id, where it gives one"),
+    Column("answer_sha256", TEXT, "hex, of the exact body that POST /verify answered"),
+    Column("answered_by_row", INT, "another row of this run whose verification answered for this one"),
+    Column("verify_attempts", SMALL, "tries of POST /verify", nullable=False),
+    Column("calls", SMALL, "keyed requests sent for this row, whatever the answer", nullable=False),
+    Column("started_at", TIME, "when work on the row began"),
+    Column("finished_at", TIME, "when it ended"),
+    Column("slot_ms", REAL, "milliseconds of POST /uploads, of the attempt that counted"),
+    Column("upload_ms", REAL, "milliseconds of the slot's form POST"),
+    Column("verify_ms", REAL, "milliseconds of POST /verify"),
+    Column("tags", TEXT, "the manifest's further columns as a JSON object"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """What all rows of one leg share."""
+
+    run_id: str
+    leg: int
+    environment: str
+
+
+def row_of(finished: Finished, context: RowContext) -> Row:
+    """Make the one verdicts row of a finished item; total and pure."""
+    row: Row = empty_row(COLUMNS)
+    row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment}
+    row |= _item_cells(finished.item)
+    if finished.read is not None:
+        row |= _read_cells(finished.read)
+    row |= _exchange_cells(finished.exchanges)
+    if finished.original is not None:
+        row |= _original_cells(finished.original)
+    row |= _outcome_cells(finished.outcome)
+    row |= {"started_at": finished.started_at, "finished_at": finished.finished_at}
+    return row
+
+
+def _item_cells(item: WorkItem) -> Row:
+    return {
+        "manifest_row": item.manifest_row,
+        "item_id": item.item_id,
+        "audio": printable(item.audio),
+        "sidecar": None if item.sidecar is None else printable(item.sidecar),
+        "sidecar_source": None if item.sidecar is None else "given",
+        "mode": str(item.mode) if item.audio else None,
+        "audio_bytes": item.audio_bytes,
+        "audio_version": item.audio_version,
+        "tags": item.tags_json,
+    }
+
+
+def _read_cells(read: AudioRead) -> Row:
+    return {
+        "audio_format": read.audio_format,
+        "audio_bytes": read.size_bytes,
+        "audio_version": read.version,
+        "audio_sha256": read.sha256,
+        "sidecar_sha256": read.sidecar_sha256,
+    }
+
+
+def _exchange_cells(exchanges: Sequence[Exchange]) -> Row:
+    uploads, slot, verify = _round_that_counted(exchanges)
+    last = exchanges[-1] if exchanges else None
+    return {
+        "http_status": last.status if last else None,
+        "uploads_request_id": uploads.request_id if uploads else None,
+        "storage_request_id": (slot.storage_id or slot.request_id) if slot else None,
+        "verify_request_id": verify.request_id if verify else None,
+        "slot_ms": uploads.elapsed_ms if uploads else None,
+        "upload_ms": slot.elapsed_ms if slot else None,
+        "verify_ms": verify.elapsed_ms if verify else None,
+        "verify_attempts": sum(exchange.call is Call.VERIFY for exchange in exchanges),
+        "calls": sum(exchange.is_charged for exchange in exchanges),
+    }
+
+
+def _original_cells(original: Finished) -> Row:
+    """Name the exchanges that gave the answer, though they were another row's; that row alone counts them."""
+    cells = _exchange_cells(original.exchanges)
+    ids = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
+    return {name: cells[name] for name in ids} | {"answered_by_row": original.item.manifest_row}
+
+
+def _round_that_counted(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
+    """Pick the last uploads, slot and verify exchange, leaving out what belongs to an earlier slot."""
+    counted: list[Exchange | None] = [None, None, None]
+    for exchange in exchanges:
+        place = (Call.UPLOADS, Call.SLOT, Call.VERIFY).index(exchange.call)
+        counted[place:] = [exchange] + [None] * (2 - place)
+    return counted
+
+
+def _outcome_cells(outcome: Outcome) -> Row:
+    cells: Row = {"outcome": word_for(outcome), "accepted": isinstance(outcome, Accepted)}
+    match outcome:
+        case Accepted(answer):
+            return cells | _answer_cells(answer) | {"action": str(Action.ACCEPT)}
+        case Rejected(answer, reason, detail, action):
+            said = {"action": str(action), "reason": _clean(reason), "detail": detail}
+            return cells | _answer_cells(answer) | said
+        case Failed(reason=reason, detail=detail, error_code=code):
+            said = {"action": str(Action.TRY_AGAIN), "reason": str(reason), "detail": detail}
+            return cells | said | {"error_code": code}
+        case Ineligible(reason, detail):
+            return cells | {"action": str(Action.FIX_CATALOG), "reason": str(reason), "detail": detail}
+        case _:
+            assert_never(outcome)
+
+
+def _answer_cells(answer: Answer) -> Row:
+    response = answer.response
+    return {
+        "verdict": _clean(response.verdict),
+        "good": response.good,
+        "proof_id": response.proof_id,
+        "song": response.song,
+        "issued_at": response.issued_at,
+        "classification": response.classification,
+        **_grade_cells(response.grade),
+        "grade_json": _json(response.grade),
+        "interpretation_json": _json(response.interpretation),
+        "embedded_credential_json": _json(response.embedded_credential),
+        "publicly_trusted": flag_of(object_of(response.embedded_credential).get("publiclyTrusted")),
+        "answer_sha256": answer.body_sha256,
+    }
+
+
+def _grade_cells(grade: object) -> Row:
+    members = object_of(grade)
+    return {
+        "grade_human": number_of(members.get("human")),
+        "grade_ai": number_of(members.get("ai")),
+        "grade_unknown": number_of(members.get("unknown")),
+        "grade_risk_category": _word(members.get("riskCategory")),
+        "grade_rubric_version": _word(members.get("rubricVersion")),
+    }
+
+
+def _word(member: object) -> str | None:
+    """Keep text; a number or flag in a text column is written as JSON writes it."""
+    return json.dumps(member) if isinstance(member, bool | int | float) else text_of(member)
+
+
+def _clean(text: str) -> str:
+    return text_of(text) or ""
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else canonical_json(value)

@@ -1,0 +1,103 @@
+"""How a run stands, as a value: its rows by kind, over all its legs."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from proofsweep.domain.runs import Plan
+
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rows of one kind: same outcome, verdict and reason."""
+
+    outcome: str
+    verdict: str | None
+    reason: str | None
+    rows: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegStatus:
+    """One leg as its receipt tells it; `ended_by` is None while it is worked on.
+
+    A leg that was killed has no receipt, and so no counts, before another one takes over.
+
+    Attributes:
+        quota_reset: when the quota begins anew, as the leg was last told.
+    """
+
+    leg: int
+    ended_by: str | None
+    why: str | None = None
+    quota_reset: datetime | None = None
+    counts: dict[str, object] = field(default_factory=dict)
+
+    def count(self, column: str) -> int | None:
+        """Give a count of the `runs` table; None where it is not known."""
+        found = self.counts.get(column)
+        return found if isinstance(found, int) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """A run as its parts and receipts tell it."""
+
+    plan: Plan
+    groups: tuple[Group, ...]
+    legs: tuple[LegStatus, ...]
+
+    @property
+    def finished(self) -> int:
+        """Rows that have an outcome."""
+        return sum(group.rows for group in self.groups)
+
+    @property
+    def remaining(self) -> int:
+        """Rows that have none yet."""
+        return self.plan.items - self.finished
+
+    @property
+    def ended_by(self) -> str | None:
+        """How the last leg ended; None while it has not, or where there was none."""
+        return self.legs[-1].ended_by if self.legs else None
+
+    @property
+    def why(self) -> str | None:
+        """What stopped the last leg, in one sentence; None where rows do not remain."""
+        return self.legs[-1].why if self.legs and self.remaining else None
+
+    @property
+    def sunset(self) -> str | None:
+        """The last Sunset header that the service sent in this run: a breaking change is announced."""
+        return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
+
+    def rows(self, outcome: str) -> int:
+        """Count the rows of one outcome."""
+        return sum(group.rows for group in self.groups if group.outcome == outcome)
+
+    def total(self, column: str) -> int:
+        """Add a count of the `runs` table up over all legs."""
+        return sum(leg.count(column) or 0 for leg in self.legs)
+
+    @property
+    def calls_unrecorded(self) -> int | None:
+        """What killed legs spent beyond what they wrote down; None while that is not known of each leg."""
+        is_known = all(
+            leg.ended_by not in {None, "killed"} or leg.count("calls_unrecorded") is not None for leg in self.legs
+        )
+        return self.total("calls_unrecorded") if is_known else None
+
+    @property
+    def seconds(self) -> float:
+        """How long the legs worked, together."""
+        return sum(_seconds(leg.counts) for leg in self.legs)
+
+
+def _seconds(counts: dict[str, object]) -> float:
+    began, ended = counts.get("started_at"), counts.get("finished_at")
+    if began is None or ended is None:
+        return 0.0
+    return (datetime.fromisoformat(str(ended)) - datetime.fromisoformat(str(began))).total_seconds()

@@ -1,0 +1,1 @@
+"""Buckets, opened by the usual means of each cloud, and what their failures mean."""

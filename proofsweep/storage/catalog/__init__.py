@@ -1,0 +1,1 @@
+"""Many files: manifests, scans and listings, as rows."""

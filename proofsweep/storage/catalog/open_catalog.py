@@ -1,0 +1,140 @@
+"""What is to be verified: a manifest, a glob of manifests or a folder, here or in a bucket, all read in one way."""
+
+import glob
+import os
+import posixpath
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from proofsweep.domain.formats import AudioFormat
+from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.pairing import SidecarNames
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.storage.catalog.bucket_globs import matches_of
+from proofsweep.storage.catalog.ignored import Ignored
+from proofsweep.storage.catalog.manifest_formats import is_manifest_name
+from proofsweep.storage.catalog.manifests import Manifests
+from proofsweep.storage.catalog.scans import FolderScan, is_audio_name
+from proofsweep.storage.files.audio import sniff
+from proofsweep.storage.files.files import Files
+from proofsweep.storage.locations import is_bucket, one_line, path_of, path_within, root_and_key
+
+
+class Catalog(Protocol):
+    """A list of audio, streamed.
+
+    Attributes:
+        name: the last part of the location, the same on every machine.
+        location: absolute, printable.
+        kind: `manifest` or `folder`.
+        passed_over: what became no row; whole once a pass over the rows came to its end.
+    """
+
+    name: str
+    location: str
+    kind: str
+    passed_over: Ignored
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Give the rows from the first, as often as wanted; CatalogError when there is none or reading fails."""
+        ...
+
+    def digest(self) -> str:
+        """Give a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
+        ...
+
+
+def open_catalog(location: str, *, sidecar_names: Sequence[str], files: Files | None = None) -> Catalog:
+    """Open a catalog: a path, `file://` URL or bucket URL of a manifest, a folder or prefix, or a glob of manifests.
+
+    Args:
+        location: relative to the working folder. A path that exists is never taken as a glob.
+        sidecar_names: the patterns by which a folder's sidecars are found; a manifest names its own.
+        files: where its files lie; by default this machine and the buckets that it may reach.
+
+    Raises:
+        CatalogError: it cannot be read as a catalog; one line, which says what to do.
+    """
+    if not location:
+        raise CatalogError("the catalog's location is empty")
+    files = files or Files()
+    path = path_of(location, str(Path.cwd()))
+    if is_bucket(path):
+        return _in_bucket(path, files, SidecarNames(sidecar_names))
+    if posixpath.isdir(path):
+        return _folder(path, files, SidecarNames(sidecar_names))
+    if posixpath.lexists(path):
+        return _manifests(path, posixpath.dirname(path), [path], files)
+    if glob.has_magic(path):
+        return _globbed(path, files)
+    raise CatalogError(f"{one_line(path)}: there is no such file or folder")
+
+
+def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
+    """Take the object of that name, else the prefix if something is below it, else a pattern."""
+    try:
+        if not url.endswith("/") and _is_object(url, files):
+            return _manifests(url, posixpath.dirname(url), [url], files)
+        if next(files.buckets.listed(url), None) is not None:
+            return FolderScan(url.rstrip("/"), files, sidecar_names)
+        if glob.has_magic(root_and_key(url)[1]):
+            folder, urls = matches_of(url, files.buckets)
+            return _manifests(url, folder, urls, files)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(url)}: {error.message}") from error
+    raise CatalogError(f"{one_line(url)}: there is no such object, and none below it")
+
+
+def _is_object(url: str, files: Files) -> bool:
+    """Ask by reading: a store says what is wrong in a body, and the answer to a mere look has none."""
+    file = files.open(url)
+    if file is not None:
+        file.close()
+    return file is not None
+
+
+def _folder(path: str, files: Files, sidecar_names: SidecarNames) -> FolderScan:
+    try:
+        os.scandir(path).close()
+    except OSError as error:
+        raise CatalogError(f"{one_line(path)}: the folder cannot be read: {error.strerror}") from error
+    return FolderScan(path, files, sidecar_names)
+
+
+def _globbed(path: str, files: Files) -> Manifests:
+    """Read the part of a pattern that exists as it stands literally: brackets are common in the names of folders."""
+    folder = posixpath.dirname(path)
+    while not posixpath.isdir(folder):
+        folder = posixpath.dirname(folder)
+    matches = glob.glob(path_within(path, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
+    matches.sort(key=os.fsencode)
+    return _manifests(path, folder, [posixpath.join(folder, match) for match in matches], files)
+
+
+def _manifests(location: str, folder: str, paths: Sequence[str], files: Files) -> Manifests:
+    if not paths:
+        raise CatalogError(f"{one_line(location)}: no manifest matches")
+    for path in paths:
+        _must_be_manifest(path, files)
+    manifests = Manifests(location, folder, paths, files)
+    manifests.check()
+    return manifests
+
+
+def _must_be_manifest(path: str, files: Files) -> None:
+    try:
+        file = files.open(path)
+        if file is None:
+            raise CatalogError(f"{one_line(path)}: the link leads to nothing")
+        with file:
+            is_audio = is_audio_name(path) or sniff(file) is not AudioFormat.UNKNOWN
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
+    if is_manifest_name(path):
+        return
+    if is_audio:
+        raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
+    raise CatalogError(
+        f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"
+    )

@@ -1,0 +1,199 @@
+"""Files in buckets, as a source: read in two requests at most, and bound to the version that was opened."""
+
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import obstore
+
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Reason
+from proofsweep.errors import SourceError
+from proofsweep.storage.buckets.buckets import FAILURES, Trouble, failure_of, open_bucket
+from proofsweep.storage.files.bucket_listing import Listing
+from proofsweep.storage.files.source import Folder
+from proofsweep.storage.locations import root_and_key
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, GetResult, ObjectMeta
+    from obstore.store import ObjectStore
+
+PIECE_BYTES = 1024 * 1024
+_PAGE = 1_000
+_REASONS = {
+    Trouble.ARCHIVED: Reason.ARCHIVED,
+    Trouble.BAD_KEY: Reason.UNREADABLE_FILE,
+    Trouble.CHANGED: Reason.SOURCE_CHANGED,
+    Trouble.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
+}
+
+
+class BucketFile:
+    """One object: its first MiB comes with the opening, the rest as one stream that waits for its reader.
+
+    So a look costs no more than a MiB, a small object one request, and a reader two MiB of memory.
+    """
+
+    def __init__(self, store: "ObjectStore", key: str) -> None:
+        self._store = store
+        self._key = key
+        self._etag: str | None = None
+        self._stream: Iterator[bytes] = iter(())
+        self._start, self._piece, self._went_on = 0, b"", False
+        self._opened, self._head = self._open()
+
+    def facts(self) -> FileFacts:
+        """Give the object's facts as of the last request; after more than one, ask again."""
+        if not self._went_on:
+            return self._opened
+        try:
+            return facts_of(obstore.head(self._store, self._key))
+        except FAILURES as error:
+            raise _changed_if_missing(error) from error
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Give the bytes at an offset; reading on from the last piece is what is quick."""
+        if offset < len(self._head):
+            return self._head[offset : offset + most_bytes]
+        if offset >= self._opened.size_bytes:
+            return b""
+        if not self._start <= offset < self._start + len(self._piece):
+            self._move_to(offset)
+        return self._piece[offset - self._start : offset - self._start + most_bytes]
+
+    def close(self) -> None:
+        """Let go of the stream."""
+        self._stream, self._piece = iter(()), b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> tuple[FileFacts, bytes]:
+        try:
+            found = obstore.get(self._store, self._key, options={"range": (0, PIECE_BYTES)})
+            self._etag = found.meta["e_tag"]
+            return facts_of(found.meta), bytes(found.bytes())
+        except FAILURES as error:
+            if failure_of(error).trouble is not Trouble.EMPTY_RANGE:
+                raise
+            return facts_of(obstore.head(self._store, self._key)), b""
+
+    def _move_to(self, offset: int) -> None:
+        try:
+            if offset != self._start + len(self._piece) or not self._went_on:
+                self._stream = self._stream_from(offset)
+            self._start, self._piece = offset, bytes(next(self._stream, b""))
+        except FAILURES as error:
+            raise _changed_if_missing(error) from error
+
+    def _stream_from(self, offset: int) -> Iterator[bytes]:
+        self._went_on = True
+        options: GetOptions = {"range": {"offset": offset}}
+        if self._etag is not None:
+            options["if_match"] = self._etag
+        found: GetResult = obstore.get(self._store, self._key, options=options)
+        if facts_of(found.meta) != self._opened:  # of a store that knows no conditions
+            raise SourceError("The object was replaced while it was read.", reason=Reason.SOURCE_CHANGED)
+        return iter(found.stream(min_chunk_size=PIECE_BYTES))
+
+
+class BucketFiles:
+    """A source of bucket URLs; every bucket is opened once, by `open_root`, until it is to be opened anew."""
+
+    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
+        self._open_root = open_root
+        self._stores: dict[str, ObjectStore] = {}
+        self._lock = threading.Lock()
+
+    def facts(self, location: str) -> FileFacts | None:
+        """Ask for size and version of one object."""
+        store, key = self._place_of(location)
+        try:
+            return facts_of(obstore.head(store, key)) if _is_name(key) else None
+        except FAILURES as error:
+            _raise_unless_missing(error)
+            return None
+
+    def open(self, location: str) -> BucketFile | None:
+        """Open one object, with its first bytes."""
+        store, key = self._place_of(location)
+        try:
+            return BucketFile(store, key) if _is_name(key) else None
+        except FAILURES as error:
+            _raise_unless_missing(error)
+            return None
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Give a prefix and all prefixes below it, as if they were folders; their files' facts come with them."""
+        listing = Listing(location)
+        for key, facts in self.listed(location):
+            listing.add(key, facts)
+        yield from listing.folders()
+
+    def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
+        """List all keys below a prefix with their facts, in the store's order; those behind the key `after` only.
+
+        Raises:
+            SourceError: it cannot be listed.
+        """
+        store, key = self._place_of(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
+        try:
+            for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE):
+                yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
+        except FAILURES as error:
+            raise source_error(error) from error
+
+    def reopen(self, location: str) -> None:
+        """Let go of a bucket, so that its credentials are looked for anew."""
+        with self._lock:
+            self._stores.pop(root_and_key(location)[0], None)
+
+    def _place_of(self, location: str) -> tuple["ObjectStore", str]:
+        root, key = root_and_key(location)
+        with self._lock:
+            if root not in self._stores:
+                try:
+                    self._stores[root] = self._open_root(root)
+                except FAILURES as error:
+                    raise source_error(error) from error
+            return self._stores[root], key
+
+
+def facts_of(meta: "ObjectMeta") -> FileFacts:
+    """Give an object's facts; listings and answers may quote one ETag differently."""
+    etag = meta["e_tag"]
+    version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
+    return FileFacts(meta["size"], version)
+
+
+def source_error(error: Exception) -> SourceError:
+    """Put a store's failure into our words, with the row's reason."""
+    failure = failure_of(error)
+    sentence = f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
+    return SourceError(sentence, reason=_REASONS.get(failure.trouble, Reason.SOURCE_UNAVAILABLE))
+
+
+def _raise_unless_missing(error: Exception) -> None:
+    """Tell a key under which nothing is, or that no bucket can hold, from an object that is kept from us."""
+    if not isinstance(error, UnicodeEncodeError) and failure_of(error).trouble is not Trouble.MISSING:
+        raise source_error(error) from error
+
+
+def _changed_if_missing(error: Exception) -> SourceError:
+    if failure_of(error).trouble is Trouble.MISSING:
+        return SourceError("The object was deleted while it was read.", reason=Reason.SOURCE_CHANGED)
+    return source_error(error)
+
+
+def _is_name(key: str) -> bool:
+    """Say whether a key can be a file's: obstore would take a slash at either end away, and find another object."""
+    if key.startswith("/"):
+        raise SourceError(f"{Trouble.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
+    return bool(key) and not key.endswith("/")

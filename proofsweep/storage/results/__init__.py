@@ -1,0 +1,1 @@
+"""What is written: plans, legs, the journal and the parts of the tables."""

@@ -1,0 +1,107 @@
+"""A results store in a bucket: objects are created only where there is none."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
+
+import obstore
+
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.storage.buckets.buckets import FAILURES, Trouble, failure_of, open_bucket
+from proofsweep.storage.locations import root_and_key
+
+if TYPE_CHECKING:
+    from obstore import ListResult, ObjectMeta
+    from obstore.store import ObjectStore
+
+_CREATE_ATTEMPTS = 3
+_FIRST_TRY = re.compile(r"\bretries: 0,")
+
+
+class BucketStore:
+    """A results store below a bucket URL; `open_root` opens the bucket, at the first use.
+
+    Where several racers get through a store's create, the last one's object stands whole, and what is read back counts.
+    """
+
+    def __init__(self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
+        self.url = url.rstrip("/")
+        self._root, self._prefix = root_and_key(self.url)
+        self._open_root = open_root
+        self._store: ObjectStore | None = None
+
+    def create(self, name: str, content: bytes) -> None:
+        """Put an object if there is none; one that an unanswered attempt of this very call has put counts as put."""
+        for _ in range(_CREATE_ATTEMPTS):
+            try:
+                obstore.put(self._bucket, self._key(name), content, mode="create")
+            except FAILURES as error:
+                if failure_of(error).trouble is not Trouble.TAKEN:
+                    self._fail("written", error)
+                there = self.read(name)
+                if there is None:  # who stood in the way is gone: a racer whose own write came to nothing
+                    continue
+                if there == content and not _FIRST_TRY.search(str(error)):
+                    return
+                raise NameTaken(f"{name} exists already.") from None
+            else:
+                return
+        raise ResultsError(f"The results store {self.url} cannot be written (others stand in the way).")
+
+    def read(self, name: str) -> bytes | None:
+        """Get an object's content, if there is one."""
+        try:
+            return bytes(obstore.get(self._bucket, self._key(name)).bytes())
+        except FAILURES as error:
+            if failure_of(error).trouble is Trouble.MISSING:
+                return None
+            self._fail("read", error)
+
+    def names(self, folder: str) -> list[str]:
+        """List the objects right below a folder."""
+        paths = [self._name(meta["path"]) for meta in self._below(folder)["objects"]]
+        return sorted(path for path in paths if _is_open(path) and path.startswith(f"{folder}/"))
+
+    def folders(self, folder: str) -> list[str]:
+        """List the prefixes right below a folder."""
+        paths = [self._name(prefix.rstrip("/")) for prefix in self._below(folder)["common_prefixes"]]
+        return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
+
+    def delete(self, name: str) -> None:
+        """Delete an object, if it is there."""
+        try:
+            obstore.delete(self._bucket, self._key(name))
+        except FAILURES as error:
+            if failure_of(error).trouble is not Trouble.MISSING:
+                self._fail("written", error)
+
+    @property
+    def _bucket(self) -> "ObjectStore":
+        if self._store is None:
+            try:
+                self._store = self._open_root(self._root)
+            except FAILURES as error:
+                self._fail("opened", error)
+        return self._store
+
+    def _below(self, folder: str) -> "ListResult[list[ObjectMeta]]":
+        try:
+            return obstore.list_with_delimiter(self._bucket, self._key(folder) + "/")  # type: ignore[return-value]
+        except FAILURES as error:
+            self._fail("listed", error)
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}" if self._prefix else name
+
+    def _name(self, key: str) -> str:
+        return key.removeprefix(f"{self._prefix}/") if self._prefix else key
+
+    def _fail(self, what: str, error: Exception) -> NoReturn:
+        failure = failure_of(error)
+        said = Trouble.NO_BUCKET if failure.trouble is Trouble.MISSING else failure.sentence
+        raise ResultsError(f"The results store {self.url} cannot be {what}: {said}.") from None
+
+
+def _is_open(path: str) -> bool:
+    """Say whether a name is not hidden, as in a folder."""
+    return not path.rpartition("/")[2].startswith(".")

@@ -1,0 +1,168 @@
+"""Legs in the store: the claim that is created once, the beats that say it is alive, the receipt that ends it."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from pathlib import Path
+
+from proofsweep.domain import layout
+from proofsweep.domain.runs import STALE_SECONDS, Claim, Sign, is_fresh
+from proofsweep.domain.tables.columns import Row
+from proofsweep.errors import NameTaken
+from proofsweep.storage.results.results import Results, json_bytes, sha256_hex
+
+_CLAIMED = frozenset(field.name for field in fields(Claim))
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """The legs of one run.
+
+    Attributes:
+        clock: gives the time in UTC.
+        uptime: gives seconds of this boot's monotonic clock, which is the same for all its processes.
+        rest: waits for so many seconds.
+    """
+
+    results: Results
+    run_id: str
+    clock: Callable[[], datetime]
+    uptime: Callable[[], float] = time.monotonic
+    rest: Callable[[float], None] = time.sleep
+
+    def numbers(self) -> list[int]:
+        """List the legs that were ever claimed."""
+        return [int(name) for name in self.results.store.folders(layout.legs_folder(self.run_id)) if name.isdecimal()]
+
+    def claim(self, leg: int, facts: Row | None = None) -> None:
+        """Take a leg for this process; `facts` are kept for whoever takes over should it be killed.
+
+        Raises:
+            NameTaken: another process was first, or, where the store let both through, last.
+        """
+        claim = _own_claim(self._now(), facts or {})
+        self.results.store.create(self._name(leg, "claim.json"), json_bytes(asdict(claim)))
+        if self.holder(leg) != claim:
+            raise NameTaken(f"Leg {leg} was claimed by another process at the same moment.")
+
+    def beat(self, leg: int, number: int) -> None:
+        """Say that this process is alive."""
+        now = self._now()
+        beat = {"at": now.at.isoformat(), "uptime_seconds": now.uptime_seconds}
+        with suppress(NameTaken):
+            self.results.store.create(self._name(leg, f"beat-{number:06}.json"), json_bytes(beat))
+
+    def holder(self, leg: int) -> Claim | None:
+        """Read who claimed a leg; None where the claim cannot be read."""
+        content = self.results.store.read(self._name(leg, "claim.json"))
+        if content is None:
+            return None
+        try:
+            return Claim(**{name: told for name, told in json.loads(content).items() if name in _CLAIMED})
+        except (ValueError, TypeError, AttributeError):
+            return None
+
+    def is_alive(self, leg: int) -> bool:
+        """Say whether a leg without a receipt is still being worked on, as far as its last sign tells."""
+        holder = self.holder(leg)
+        if holder is None or _is_gone(holder):
+            return False
+        return is_fresh(self._last_sign(leg, holder), self._now(), same_boot=_is_of_this_boot(holder))
+
+    def is_heard(self, leg: int) -> bool:
+        """Listen for a leg that seems dead, where that was told by two hosts' clocks; up to 30 s, until it beats."""
+        holder = self.holder(leg)
+        if holder is None or _is_gone(holder) or (_is_of_this_boot(holder) and holder.uptime_seconds is not None):
+            return False
+        before = self._beats(leg)
+        for _ in range(STALE_SECONDS):
+            self.rest(1.0)
+            if self._beats(leg) != before or self.receipt(leg) is not None:
+                return True
+        return False
+
+    def receipt(self, leg: int) -> dict[str, object] | None:
+        """Read how a leg ended; None while it has not."""
+        content = self.results.store.read(self._name(leg, "receipt.json"))
+        document = None if content is None else json.loads(content)
+        return document if isinstance(document, dict) else None
+
+    def write_receipt(self, leg: int, receipt: dict[str, object]) -> None:
+        """End a leg: its last object but the row in `runs`."""
+        self.results.store.create(self._name(leg, "receipt.json"), json_bytes(receipt))
+
+    def receipt_digest(self, leg: int) -> str | None:
+        """Give the hex sha256 of a receipt as it stands."""
+        content = self.results.store.read(self._name(leg, "receipt.json"))
+        return None if content is None else sha256_hex(content)
+
+    def _now(self) -> Sign:
+        return Sign(self.clock(), self.uptime())
+
+    def _beats(self, leg: int) -> list[str]:
+        return [name for name in self.results.store.names(layout.leg_folder(self.run_id, leg)) if "/beat-" in name]
+
+    def _last_sign(self, leg: int, holder: Claim) -> Sign:
+        beats = self._beats(leg)
+        content = self.results.store.read(beats[-1]) if beats else None
+        try:
+            beat = json.loads(content) if content else {}
+            return Sign(datetime.fromisoformat(beat["at"]), beat.get("uptime_seconds"))
+        except (ValueError, KeyError, TypeError):
+            return Sign(datetime.fromisoformat(holder.claimed_at), holder.uptime_seconds)
+
+    def _name(self, leg: int, name: str) -> str:
+        return f"{layout.leg_folder(self.run_id, leg)}/{name}"
+
+
+def _own_claim(now: Sign, facts: Row) -> Claim:
+    pid = os.getpid()
+    return Claim(
+        host=socket.gethostname(),
+        boot=_boot_id(),
+        pid=pid,
+        process_started=_process_started(pid),
+        claimed_at=now.at.isoformat(),
+        uptime_seconds=now.uptime_seconds,
+        facts=facts,
+    )
+
+
+def _is_gone(claim: Claim) -> bool:
+    """Say whether the claim's process was on this very host and is not there any more."""
+    if claim.host != socket.gethostname() or claim.boot != _boot_id():
+        return False
+    try:
+        os.kill(claim.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return _process_started(claim.pid) != claim.process_started
+
+
+def _is_of_this_boot(claim: Claim) -> bool:
+    return claim.boot == _boot_id() != ""
+
+
+def _boot_id() -> str:
+    """Tell this boot of this host from others, as containers may share a host name."""
+    return _text_of("/proc/sys/kernel/random/boot_id")
+
+
+def _process_started(pid: int) -> str:
+    """Give the kernel's start mark of a process, and whether it is a zombie; empty where it is not told."""
+    stat = _text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return "" if not stat or stat[0] == "Z" else stat[19]
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

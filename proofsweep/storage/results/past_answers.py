@@ -1,0 +1,50 @@
+"""What the service said of a catalog's items in its last run before this one."""
+
+import threading
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from proofsweep.domain.runs import Plan
+from proofsweep.storage.results.results import Results
+
+
+class PastAnswers:
+    """Knows which items were accepted the last time; read from the store when first asked. Safe to use from threads.
+
+    The last time is the newest earlier run of the same catalog and environment that accepted anything.
+    """
+
+    def __init__(self, results: Results, plan: Plan) -> None:
+        self._results = results
+        self._plan = plan
+        self._lock = threading.Lock()
+        self._accepted: Sequence[int] | None = None
+
+    def was_accepted(self, item_id: str) -> bool:
+        """Say whether the item's last answer was an acceptance."""
+        with self._lock:
+            if self._accepted is None:
+                self._accepted = self._read()
+        mark = hash(item_id)
+        place = bisect_left(self._accepted, mark)
+        return place < len(self._accepted) and self._accepted[place] == mark
+
+    def _read(self) -> Sequence[int]:
+        """Keep eight bytes an item: a catalog may have millions."""
+        for run_id in reversed(self._results.run_ids()):
+            if run_id < self._plan.run_id and self._is_alike(plan := self._results.plan(run_id)):
+                accepted = self._accepted_in(plan)
+                if accepted:
+                    return array("q", sorted(accepted))
+        return array("q")
+
+    def _is_alike(self, plan: Plan) -> bool:
+        return (plan.catalog, plan.environment) == (self._plan.catalog, self._plan.environment)
+
+    def _accepted_in(self, plan: Plan) -> list[int]:
+        marks: list[int] = []
+        for name in self._results.parts_of("verdicts", plan):
+            part = self._results.table("verdicts", [name], ["item_id", "accepted"])
+            marks.extend(hash(item_id) for item_id in part["item_id"].filter(part["accepted"]).to_pylist())
+        return marks

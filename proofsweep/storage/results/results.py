@@ -1,0 +1,144 @@
+"""The results store: plans, shards and the parts of the tables."""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from proofsweep.domain import layout
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables import planned_items, schemas
+from proofsweep.domain.tables.columns import Row
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results.stores import Store
+
+SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a table as it was read back: its name, rows and hex sha256."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+class Results:
+    """What the pipeline reads and writes in one results store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def write_shard(self, run_id: str, shard: int, table: pa.Table) -> None:
+        """Write down one shard's work items."""
+        self.store.create(layout.shard_name(run_id, shard), parquet_of(table))
+
+    def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
+        """Read one shard's work items, in manifest order."""
+        content = self._required(layout.shard_name(run_id, shard))
+        return [planned_items.planned_item(row) for row in _table_of(content).to_pylist()]
+
+    def write_plan(self, plan: Plan) -> None:
+        """Make the run exist: the plan is written after its shards."""
+        self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
+
+    def plan(self, run_id: str) -> Plan:
+        """Read a run's plan.
+
+        Raises:
+            ResultsError: there is no such run here.
+        """
+        content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
+        if content is None:
+            raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
+        known = {field.name for field in fields(Plan)}
+        return Plan(**{name: value for name, value in json.loads(content).items() if name in known})
+
+    def plan_digest(self, run_id: str) -> str:
+        """Give the hex sha256 of the plan as it stands."""
+        return sha256_hex(self._required(layout.plan_name(run_id)))
+
+    def run_ids(self) -> list[str]:
+        """List the runs that have a plan, oldest first."""
+        named = self.store.folders("_runs")
+        return [run_id for run_id in named if self.store.read(layout.plan_name(run_id)) is not None]
+
+    def parts_of(self, table: str, plan: Plan) -> list[str]:
+        """List the names of one run's parts of a table."""
+        folder = layout.table_folder(table, plan.run_date)
+        return [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
+
+    def finished_rows(self, plan: Plan, shard: int) -> set[int]:
+        """Give the manifest rows of a shard that are in a part of any leg."""
+        mine = f"/{plan.run_id}-{shard:05}-"
+        names = [name for name in self.parts_of("verdicts", plan) if mine in name]
+        return {
+            row
+            for row in self.table("verdicts", names, ["manifest_row"])["manifest_row"].to_pylist()
+            if row is not None
+        }
+
+    def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
+        """Write one part with its table's whole schema, and read it back.
+
+        Raises:
+            NameTaken: somebody else wrote it; then this process must stop working on it.
+        """
+        schema = SCHEMAS[table]
+        content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
+        whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
+        self.store.create(name, parquet_of(whole))
+        return self.part(name)
+
+    def part(self, name: str) -> Part:
+        """Describe a part as it stands in the store."""
+        content = self._required(name)
+        return Part(name=name, rows=pq.read_metadata(io.BytesIO(content)).num_rows, sha256=sha256_hex(content))
+
+    def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
+        """Read parts of one table into Arrow, with the whole schema also when there are none."""
+        schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
+        read = [_table_of(self._required(name), columns) for name in names]
+        return pa.concat_tables([schema.empty_table(), *read])
+
+    def all_parts(self, table: str) -> Iterator[str]:
+        """List the names of all parts of a table, oldest first."""
+        for folder in self.store.folders(table):
+            yield from self.store.names(f"{table}/{folder}")
+
+    def _required(self, name: str) -> bytes:
+        content = self.store.read(name)
+        if content is None:
+            raise ResultsError(f"{name} is missing from the results store {self.store.url}.")
+        return content
+
+
+def parquet_of(table: pa.Table) -> bytes:
+    """Write a table as the bytes of one Parquet object."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
+    """Read one Parquet object in this thread.
+
+    Arrow's own may hold the bytes for a moment after they were read, and abort a process that ends in that moment.
+    """
+    return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
+
+
+def json_bytes(document: object) -> bytes:
+    """Write a small document for people and programs."""
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+
+
+def sha256_hex(content: bytes) -> str:
+    """Give the digest in lowercase hex."""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,1 @@
+"""One item, from its file to its outcome."""

@@ -1,0 +1,51 @@
+"""Verify one file now: the same steps as in a run, and the same row, but nothing is stored."""
+
+import posixpath
+from pathlib import Path
+
+from proofsweep.client.partner import Partner
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
+from proofsweep.domain.outcomes import Deferred, Finished
+from proofsweep.domain.preflight import SizeLimits, work_item_of
+from proofsweep.errors import SourceError
+from proofsweep.storage.files.files import Files
+from proofsweep.storage.locations import path_of
+from proofsweep.usecases.item.source_watch import SourceWatch
+from proofsweep.usecases.item.verify_item import Clock, VerifyContext, verify_item
+
+
+def check_file(
+    audio: str, sidecar: str | None, partner: Partner, limits: SizeLimits, files: Files, *, clock: Clock
+) -> Finished | Deferred:
+    """Take one file, or one pair, through the core flow; an ineligible one costs no call.
+
+    Raises:
+        CatalogError: a location is a URL of a kind that is not read, or holds credentials.
+    """
+    alone = SourceWatch(files, StopSwitch(), threshold=2, patience_seconds=0.0)  # there is nothing to compare it with
+    return verify_item(_item(audio, sidecar, limits, files), VerifyContext(partner, limits, alone), clock)
+
+
+def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+    here = str(Path.cwd())
+    place, sidecar_place = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
+    facts, unreadable = _facts(files, place)
+    row = ManifestRow(
+        number=0,
+        audio=place,
+        sidecar=sidecar_place,
+        named_audio=posixpath.basename(place),
+        named_sidecar="" if sidecar_place is None else posixpath.basename(sidecar_place),
+        audio_facts=facts,
+        sidecar_facts=None if sidecar_place is None else _facts(files, sidecar_place)[0],
+        unreadable=unreadable,
+    )
+    return work_item_of(row, posixpath.basename(place), limits)
+
+
+def _facts(files: Files, location: str) -> tuple[FileFacts | None, str | None]:
+    try:
+        return files.facts(location), None
+    except SourceError as error:
+        return None, error.message

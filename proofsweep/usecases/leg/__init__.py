@@ -1,0 +1,1 @@
+"""One attempt at a run, from claim to receipt."""

@@ -1,0 +1,83 @@
+"""Send files ahead whose answers are known: if one comes out otherwise, the catalog's answers would mean nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from proofsweep.contract.verdicts import Verdict
+from proofsweep.domain.items import ManifestRow, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Outcome, Rejected, word_for
+from proofsweep.domain.preflight import SizeLimits, work_item_of
+from proofsweep.errors import ConfigError, RunMustStop
+from proofsweep.storage.catalog.open_catalog import Catalog
+from proofsweep.usecases.item.verify_item import VerifyContext, verify_item
+from proofsweep.usecases.leg.context import LegContext
+
+MOST_CANARIES = 100
+_NO_ROW = -1
+_EXPECTATIONS = frozenset({"accepted", "rejected", *Verdict})
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """One file with what must become of it: `accepted`, `rejected`, or a verdict as on the wire."""
+
+    item: WorkItem
+    expect: str
+
+    def contradiction(self, outcome: Outcome) -> str | None:
+        """Say in one clause how an outcome differs from what was expected; None when it does not."""
+        if isinstance(outcome, Accepted | Rejected):
+            verdict = outcome.answer.response.verdict
+            return None if self.expect in {word_for(outcome), verdict} else f"came out {word_for(outcome)} ({verdict})"
+        return f"could not be verified ({outcome.reason})"
+
+
+def read_canaries(catalog: Catalog, limits: SizeLimits) -> list[Canary]:
+    """Read a manifest whose column `expect` says of each file what must become of it.
+
+    Raises:
+        CatalogError: it cannot be read.
+        ConfigError: a row expects nothing that can be, its file cannot be sent, or there are too many.
+    """
+    canaries = [_canary_of(row, catalog, limits) for row in islice(catalog.rows(), MOST_CANARIES + 1)]
+    if len(canaries) > MOST_CANARIES:
+        raise ConfigError(f"{catalog.location}: more than {MOST_CANARIES} canaries; each costs two calls in every leg")
+    return canaries
+
+
+def send_ahead(desk: LegContext, canaries: Sequence[Canary]) -> None:
+    """Verify the canaries before anything else of a leg; the first that comes out otherwise ends it.
+
+    Their exchanges are recorded as belonging to no row. A failure counts as well: before a night of calls is spent, it
+    must be known that answers can be had.
+    """
+    means = VerifyContext(desk.partner, desk.limits, desk.sources)
+    for canary in canaries:
+        if not desk.allowance.admits(_NO_ROW):
+            return
+        done = verify_item(canary.item, means, desk.clock, desk.note_exchange)
+        desk.allowance.leave(_NO_ROW)
+        if isinstance(done, Deferred):
+            return
+        if (wrong := canary.contradiction(done.outcome)) is not None:
+            desk.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by="breaker"))
+            return
+
+
+def _canary_of(row: ManifestRow, catalog: Catalog, limits: SizeLimits) -> Canary:
+    where = f"{catalog.location}: row {row.number + 1}"
+    expect = row.tags.get("expect", "").strip()
+    if expect not in _EXPECTATIONS:
+        raise ConfigError(f"{where}: the column expect must say accepted, rejected or a verdict of the contract")
+    item = work_item_of(row, catalog.name, limits)
+    if item.ineligible is not None:
+        raise ConfigError(f"{where}: this canary cannot be sent. {item.ineligible.detail}")
+    return Canary(item, expect)
+
+
+def _suspicion(canary: Canary, wrong: str) -> str:
+    return (
+        f"The canary {canary.item.item_id} must be {canary.expect} and {wrong}: suspect another environment, the "
+        "sidecar's wire name, an emptied registry, or that the canary itself was changed."
+    )

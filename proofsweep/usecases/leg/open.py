@@ -1,0 +1,66 @@
+"""Begin a leg: make sure that no other is alive, settle one that died, and claim the next number."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from proofsweep.domain.runs import Claim, EndedBy, Plan
+from proofsweep.domain.tables.columns import Row
+from proofsweep.domain.unrecorded import Arrival
+from proofsweep.errors import NameTaken, RunIsActive
+from proofsweep.logs import Event, log
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.results import Results
+from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
+
+Clock = Callable[[], datetime]
+
+
+def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, arrival: Arrival | None) -> int:
+    """Claim the next leg of a run for this process; give its number.
+
+    Args:
+        results: where the run is.
+        plan: of the run.
+        clock: gives the time in UTC.
+        facts: cells of the `runs` row that only this process knows.
+        arrival: how it found the quota; None if that was not told.
+
+    Raises:
+        RunIsActive: another leg is alive; the message names its holder.
+    """
+    settle_last_leg(results, plan, clock, lambda: arrival)
+    legs = Legs(results, plan.run_id, clock)
+    leg = max(legs.numbers(), default=0) + 1
+    try:
+        legs.claim(leg, facts)
+    except NameTaken as taken:
+        raise _active(plan, leg, legs.holder(leg)) from taken
+    return leg
+
+
+def settle_last_leg(results: Results, plan: Plan, clock: Clock, arrival: Callable[[], Arrival | None]) -> None:
+    """See that the leg before is over: publish a dead one's journal, under its own part names.
+
+    Only for a dead one is `arrival` called, which finds out how the quota stands now.
+
+    Raises:
+        RunIsActive: it is alive.
+    """
+    legs = Legs(results, plan.run_id, clock)
+    last = max(legs.numbers(), default=0)
+    if last == 0:
+        return
+    if legs.receipt(last) is not None:
+        write_runs_row(results, plan, legs, last)
+        return
+    if legs.is_alive(last) or legs.is_heard(last):
+        raise _active(plan, last, legs.holder(last))
+    holder = legs.holder(last)
+    facts = {} if holder is None else holder.facts
+    settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED, facts=facts, arrival=arrival()), legs)
+    log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=last)
+
+
+def _active(plan: Plan, leg: int, holder: Claim | None) -> RunIsActive:
+    who = "another process" if holder is None else f"process {holder.pid} on {holder.host}"
+    return RunIsActive(f"Leg {leg} of run {plan.run_id} is being worked on by {who}.")

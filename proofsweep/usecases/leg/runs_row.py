@@ -1,0 +1,100 @@
+"""Count what a leg did, from the parts that stand in the store and from nothing else."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep import __version__
+from proofsweep.contract import CONTRACT_VERSION
+from proofsweep.domain import layout
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables import runs
+from proofsweep.domain.tables.columns import Row, empty_row
+from proofsweep.storage.results.results import Results
+
+_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+_THROTTLED = 429
+_WORK = ["manifest_row", "call"]
+_ANSWERED = (pc.field("status") >= 200) & (pc.field("status") < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
+
+CHARGED = pc.field("call").isin([str(call) for call in Call if call.is_keyed]) & pc.field("bytes_sent").is_valid()
+"""Picks the keyed requests that went out, whatever the answer; needs the columns `call` and `bytes_sent`."""
+
+
+def runs_row(results: Results, plan: Plan, leg: int) -> Row:
+    """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null."""
+    row: Row = empty_row(runs.COLUMNS)
+    row |= {
+        "run_id": plan.run_id,
+        "leg": leg,
+        "environment": plan.environment,
+        "base_url_host": plan.base_url.split("/")[2],
+        "catalog": plan.catalog,
+        "catalog_digest": plan.catalog_digest,
+        "items": plan.items,
+        "skipped": 0,
+        "contract_version": CONTRACT_VERSION,
+        "proofsweep_version": __version__,
+    }
+    row |= _outcomes_of(results, plan, leg) | _exchanges_of(results, plan, leg)
+    row["calls_again"] = _calls_again(results, plan, leg)
+    return row
+
+
+def repeats_count(results: Results, plan: Plan, leg: int) -> int:
+    """Count the rows of a leg that another row's verification answered for: no call was made for them."""
+    table = _of_leg(results, plan, leg, "verdicts", ["answered_by_row"])
+    return table.num_rows - table["answered_by_row"].null_count
+
+
+def finished_count(results: Results, plan: Plan) -> int:
+    """Count the rows that are in parts, of all legs."""
+    return results.table("verdicts", results.parts_of("verdicts", plan), ["manifest_row"]).num_rows
+
+
+def _outcomes_of(results: Results, plan: Plan, leg: int) -> Row:
+    table = _of_leg(results, plan, leg, "verdicts", ["outcome"])
+    found = table.group_by("outcome").aggregate([("outcome", "count")]).to_pylist()
+    counts: Row = dict.fromkeys(_OUTCOMES, 0) | {group["outcome"]: group["outcome_count"] for group in found}
+    return counts | {"remaining": plan.items - finished_count(results, plan)}
+
+
+def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
+    """Add the audit trail up; an exchange without `bytes_sent` never went out, and so was no call."""
+    columns = ["call", "status", "bytes_sent", "started_at", "sunset"]
+    table = exchanges_of_leg(results, plan, leg, columns)
+    grouped = table.group_by(["call", "status"])
+    groups = grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist()
+    sunsets = table["sunset"].drop_null()
+    return {
+        "bytes_sent": sum(group["bytes_sent_sum"] or 0 for group in groups),
+        "calls": sum(group["bytes_sent_count"] for group in groups if Call(group["call"]).is_keyed),
+        "throttled": sum(group["call_count"] for group in groups if group["status"] == _THROTTLED),
+        "started_at": pc.min(table["started_at"]).as_py(),
+        "finished_at": pc.max(table["started_at"]).as_py(),
+        "sunset": sunsets[-1].as_py() if len(sunsets) else None,
+    }
+
+
+def _calls_again(results: Results, plan: Plan, leg: int) -> int:
+    """Count the calls of a leg for something that an earlier leg had been answered for the same row.
+
+    Such a row was left without an outcome: its leg was killed or stopped between its calls, or a storm held it back.
+    The earlier legs' parts are read one by one, as there may be many.
+    """
+    own = exchanges_of_leg(results, plan, leg, [*_WORK, "bytes_sent"]).filter(CHARGED).select(_WORK)
+    mine = _ANSWERED & pc.field("manifest_row").isin(own["manifest_row"].unique().drop_null())
+    columns = [*_WORK, "status", "failure"]
+    names = [name for name in results.parts_of("exchanges", plan) if layout.shard_and_leg_of(name)[1] < leg]
+    had = (results.table("exchanges", [name], columns).filter(mine).select(_WORK) for name in names)
+    return own.join(pa.concat_tables([own.slice(0, 0), *had]), _WORK, join_type="left semi").num_rows
+
+
+def exchanges_of_leg(results: Results, plan: Plan, leg: int, columns: list[str]) -> pa.Table:
+    """Read columns of the exchanges that a leg has published."""
+    return _of_leg(results, plan, leg, "exchanges", columns)
+
+
+def _of_leg(results: Results, plan: Plan, leg: int, table: str, columns: list[str]) -> pa.Table:
+    names = [name for name in results.parts_of(table, plan) if layout.shard_and_leg_of(name)[1] == leg]
+    return results.table(table, names, columns)

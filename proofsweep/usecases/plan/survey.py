@@ -1,0 +1,102 @@
+"""Count what a catalog holds, and how it fits the slot: nothing is sent, nothing is written."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from proofsweep.domain.items import Mode, WorkItem, printable
+from proofsweep.domain.preflight import SizeLimits, judge_content, work_item_of
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.errors import ConfigError, SourceError
+from proofsweep.storage.catalog.open_catalog import Catalog
+from proofsweep.storage.files.audio import open_audio
+from proofsweep.storage.files.files import Files
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a catalog holds, counted while its rows go by. Sizes are in bytes.
+
+    Attributes:
+        formats: rows by audio format: by the name's ending, or by content where that was looked at.
+        over_slot: rows whose audio is larger than a slot.
+    """
+
+    items: int = 0
+    eligible: int = 0
+    pairs: int = 0
+    audio_bytes: int = 0
+    largest_bytes: int = 0
+    over_slot: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    formats: Counter[str] = field(default_factory=Counter)
+
+    def note(self, item: WorkItem, audio_format: str, slot_bytes: int) -> None:
+        """Count one item."""
+        size = item.audio_bytes or 0
+        self.items += 1
+        self.formats[audio_format] += 1
+        self.over_slot += size > slot_bytes
+        self.largest_bytes = max(self.largest_bytes, size)
+        if item.ineligible is not None:
+            self.reasons[str(item.ineligible.reason)] += 1
+            return
+        self.eligible += 1
+        self.pairs += item.mode is Mode.LEGACY_PAIR
+        self.audio_bytes += size
+
+
+def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None = None) -> Survey:
+    """Read a catalog once and count.
+
+    Args:
+        catalog: what to read.
+        limits: largest sizes that are sent.
+        deep: where to open every file that would be sent, to judge it by its content too; None to open none.
+    """
+    survey = Survey()
+    for item in items_of(catalog, limits):
+        judged, audio_format = _look_into(item, deep) if deep else (item, format_by_name(item))
+        survey.note(judged, audio_format, limits.one_file)
+    return survey
+
+
+def refuse_unnamed_pairs(survey: Survey, sidecar_field: str | None) -> None:
+    """Raise ConfigError if there are pairs whose sidecar the service would not recognise (contract, Naming note).
+
+    A service passes over a field that it does not know, and would verify the audio alone: a false `unreadable`.
+    """
+    if survey.pairs and sidecar_field is None:
+        raise ConfigError(
+            f"The catalog holds {survey.pairs} legacy pair(s), but the sidecar's wire name is not set: "
+            "ask the partner for it and set service.sidecar_field."
+        )
+
+
+def items_of(catalog: Catalog, limits: SizeLimits) -> Iterator[WorkItem]:
+    """Turn a catalog's rows into work items, each judged by its listing."""
+    return (work_item_of(row, catalog.name, limits) for row in catalog.rows())
+
+
+def format_by_name(item: WorkItem) -> str:
+    """Guess the format by the name's ending: nothing is opened."""
+    name = item.audio.rpartition("/")[2]
+    return printable(name.rpartition(".")[2].lower()) if "." in name else "no ending"
+
+
+def passed_over(catalog: Catalog) -> dict[str, int]:
+    """Count what a scan took for no item, by cause; only causes that occurred."""
+    seen = catalog.passed_over
+    counts = {"not_audio": seen.not_audio, "orphan_sidecars": seen.orphan_sidecars, "unreadable": seen.unreadable}
+    return {cause: count for cause, count in counts.items() if count}
+
+
+def _look_into(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
+    if item.ineligible is not None:
+        return item, format_by_name(item)
+    try:
+        with open_audio(item.audio, files) as audio:
+            unfit = judge_content(audio.audio_format, item.mode, audio.look)
+            return replace(item, ineligible=unfit), str(audio.audio_format)
+    except SourceError as error:
+        return replace(item, ineligible=Ineligible(Reason(error.reason), error.message)), format_by_name(item)

@@ -1,0 +1,213 @@
+"""The pacer learns a lane from counts and 429s alone; time is what the test says it is."""
+
+import math
+from dataclasses import dataclass, field
+
+import pytest
+
+from proofsweep.client.pacing.pacer import FIRST_RATE, Pacer, RateChange
+
+
+@dataclass(slots=True)
+class CallQueue:
+    """A bucket that answers at once, and a pacer that sends to it as fast as it may."""
+
+    pacer: Pacer
+    rate: float
+    burst: float
+    longest_wait: float = math.inf
+    now: float = 0.0
+    tokens: float = field(init=False)
+    admitted: int = 0
+    refused: int = 0
+
+    def __post_init__(self) -> None:
+        self.tokens = self.burst
+
+    def run(self, seconds: float) -> None:
+        """Send for so long."""
+        end = self.now + seconds
+        while (at := max(self.now, self.pacer.next_at)) < end:
+            self.tokens = min(self.burst, self.tokens + (at - self.now) * self.rate)
+            self.now = at
+            self._send()
+        self.tokens = min(self.burst, self.tokens + (end - self.now) * self.rate)
+        self.now = end
+
+    def _send(self) -> None:
+        sent = self.pacer.send(self.now)
+        if self.tokens >= 1:
+            self.tokens -= 1
+            self.admitted += 1
+        else:
+            self.refused += 1
+            wait = max(1.0, math.ceil((1 - self.tokens) / self.rate))
+            self.pacer.throttled(sent, self.now, min(self.longest_wait, wait))
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(2.0, 2.0), (20.0, 10.0), (20.0, 40.0), (300.0, 100.0)])
+def test_any_lane_is_learned_and_used_and_hardly_throttles(rate: float, burst: float) -> None:
+    """Two figures count together: what was let through of what is possible, and the share of 429s."""
+    lane = CallQueue(Pacer(), rate, burst)
+    lane.run(120.0)
+    lane.admitted = lane.refused = 0
+
+    lane.run(600.0)
+
+    assert lane.admitted / (rate * 600) > 0.97
+    assert lane.refused / lane.admitted < 0.01
+    assert lane.pacer.learned_rate == pytest.approx(rate, rel=0.03)
+
+
+def test_nothing_is_learned_until_a_429() -> None:
+    """A search doubles its pace, and knows nothing while all is let through."""
+    lane = CallQueue(Pacer(), 1e6, 1e6)
+
+    lane.run(3.0)
+
+    assert lane.pacer.learned_rate is None
+    assert lane.pacer.pace == pytest.approx(4 * FIRST_RATE, rel=0.1)
+
+
+def test_a_known_rate_is_begun_with() -> None:
+    """The first minute of a run that remembers is not spent on searching."""
+    lane = CallQueue(Pacer(known_rate=50.0), 50.0, 50.0)
+
+    lane.run(15.0)
+
+    assert lane.refused == 0
+    assert lane.admitted == pytest.approx(0.95 * 50 * 15, rel=0.1)
+
+
+def test_a_lane_that_narrows_is_found_within_a_few_429s() -> None:
+    """Between two 429s nothing has to be searched for."""
+    lane = CallQueue(Pacer(), 200.0, 100.0)
+    lane.run(200.0)
+    lane.rate, lane.refused = 20.0, 0
+
+    lane.run(30.0)
+
+    assert lane.refused <= 8
+    assert lane.pacer.learned_rate == pytest.approx(20.0, rel=0.1)
+
+
+def test_a_lane_that_widens_again_is_used_again() -> None:
+    """While it is narrower than it was, it is tried more often."""
+    lane = CallQueue(Pacer(), 200.0, 100.0)
+    for rate, seconds in ((200.0, 200.0), (50.0, 200.0), (200.0, 40.0)):
+        lane.rate = rate
+        lane.run(seconds)
+
+    assert lane.pacer.pace > 180.0
+
+
+def test_a_lane_that_is_shut_for_a_while_is_no_narrow_lane() -> None:
+    """Where nothing at all goes through there is nothing to count: the rate stays known, and little is sent."""
+    lane = CallQueue(Pacer(), 20.0, 20.0, longest_wait=1.0)
+    lane.run(200.0)
+    lane.rate, lane.tokens, lane.refused = 1e-9, 0.0, 0
+    lane.run(60.0)
+    refused, lane.rate, lane.admitted = lane.refused, 20.0, 0
+
+    lane.run(30.0)
+
+    assert refused < 70
+    assert lane.admitted > 0.8 * 20 * 30
+
+
+def test_one_unlucky_call_does_not_undo_what_was_learned() -> None:
+    """A cycle of a call or two tells little; it halves the rate at most."""
+    lane = CallQueue(Pacer(), 20.0, 20.0)
+    lane.run(400.0)
+    sent = lane.pacer.send(max(lane.now, lane.pacer.next_at))
+    lane.pacer.throttled(sent, sent.at, 1.0)
+    before = lane.pacer.bucket.rate
+    lane.pacer.send(lane.pacer.next_at)
+    sent = lane.pacer.send(lane.pacer.next_at)
+    lane.pacer.throttled(sent, sent.at, 1.0)
+
+    assert lane.pacer.bucket.rate >= before / 2 > 5.0
+
+
+def test_a_lane_that_widens_little_by_little_is_followed() -> None:
+    """What it gives beyond what it should have had is rate, and not a larger bucket."""
+    lane = CallQueue(Pacer(), 10.0, 20.0)
+    lane.run(120.0)
+    for _ in range(10):
+        lane.rate += 0.5
+        lane.run(60.0)
+
+    assert lane.pacer.learned_rate == pytest.approx(lane.rate, rel=0.12)
+
+
+@pytest.mark.parametrize("jump_seconds", [-86_400.0, -3_600.0, -10.0, 10.0, 3_600.0])
+def test_a_clock_that_jumps_neither_stalls_nor_bursts(jump_seconds: float) -> None:
+    """Whichever way it was put; tokens come in real time."""
+    lane = CallQueue(Pacer(), 20.0, 20.0)
+    lane.run(200.0)
+    lane.now += jump_seconds
+    lane.pacer.heed(lane.now)
+    lane.admitted = lane.refused = 0
+
+    lane.run(120.0)
+
+    assert lane.admitted > 0.95 * 20 * 120
+    assert lane.refused < 10
+
+
+def test_work_that_comes_in_fits_and_starts_leaves_the_rate_known() -> None:
+    """An hour without a call is no narrow lane."""
+    lane = CallQueue(Pacer(), 20.0, 20.0)
+    for _ in range(6):
+        lane.run(100.0)
+        lane.tokens, lane.now = lane.burst, lane.now + 3_600.0
+
+    assert lane.pacer.learned_rate == pytest.approx(20.0, rel=0.05)
+
+
+def test_a_volley_of_429s_teaches_once_and_the_longest_wait_counts() -> None:
+    """Calls that were on their way when the first came back say nothing new."""
+    pacer = Pacer()
+    sent = [pacer.send(number * 0.2) for number in range(20)]
+    pacer.throttled(sent[18], 4.0, 1.0)
+    learned, lesson = pacer.learned_rate, pacer.lesson
+
+    pacer.throttled(sent[19], 4.1, 3.0)
+    pacer.throttled(sent[17], 4.2, 1.0)
+
+    assert (pacer.learned_rate, pacer.lesson) == (learned, lesson) != (None, None)
+    assert pacer.next_at == pytest.approx(7.1)
+
+
+def test_a_pause_for_another_reason_holds_back_and_teaches_nothing() -> None:
+    """An outage, or the question for the headroom, says nothing of the rate."""
+    pacer = Pacer()
+
+    pacer.pause(10.0, 5.0)
+
+    assert pacer.next_at == 15.0
+    assert pacer.learned_rate is None
+
+
+def test_who_sends_less_than_it_may_does_not_come_to_think_that_it_may_send_more() -> None:
+    """Slow uploads leave turns unused; the pace must not grow by that."""
+    pacer = Pacer()
+
+    for second in range(600):
+        pacer.send(float(second))
+
+    assert pacer.pace == FIRST_RATE
+
+
+def test_what_a_429_taught_is_told() -> None:
+    """Whoever watches a run learns why it goes slower."""
+    lane = CallQueue(Pacer(), 20.0, 20.0)
+    lane.run(8.0)
+    first = lane.pacer.lesson
+    lane.run(200.0)
+    lane.rate = 5.0
+    lane.run(8.0)
+
+    assert first in {RateChange.FOUND, RateChange.THE_SAME}
+    assert lane.pacer.learned_rate is not None
+    assert lane.pacer.learned_rate < 10.0

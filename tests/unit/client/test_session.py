@@ -1,0 +1,331 @@
+"""Asking until there is an answer: what is asked again, what is final, and what ends the run."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proofsweep.client.pacing.breaker import Breaker
+from proofsweep.client.probe_audio import PROBE_AUDIO
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.contract.models import UploadResponse
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
+
+if TYPE_CHECKING:
+    from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
+
+SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
+VALID = b'{"good": true, "verdict": "valid"}'
+
+
+@pytest.mark.parametrize("failure", [500, 502, 503, 599, None])
+def test_an_outage_that_passes_leaves_no_trace_but_its_exchanges(
+    api: ScriptedServer, client: Client, answer: Write, failure: int | None
+) -> None:
+    """A 5xx or a lost connection is asked again, and every try is on record with its own number and ID."""
+    broken = b"" if failure is None else answer(failure, b"", x_request_id="rid-0")
+    api.script = [broken, broken, answer(body=SLOT, x_request_id="rid-2")]
+
+    slot = client.partner.request_slot()
+
+    assert slot.upload_id == "u-2"
+    assert [exchange.attempt for exchange in client.exchanges] == [1, 2, 3]
+    assert [exchange.status for exchange in client.exchanges] == [failure, failure, 200]
+    assert client.exchanges[-1].request_id == "rid-2"
+
+
+def test_an_outage_that_stays_fails_the_call(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """With all that support will ask for, and nothing that it must not see."""
+    api.script = [answer(500, b'{"error": "SECRET", "code": "internal"}', x_request_id=f"rid-{n}") for n in range(3)]
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.request_slot()
+
+    error = failed.value
+    assert (error.stage, error.reason, error.status, error.code) == ("uploads", "http_500", 500, "internal")
+    assert error.request_id == "rid-2"
+    assert "SECRET" not in f"{error!r}{error}"
+    assert len(api.received) == 3
+
+
+def test_a_success_that_cannot_be_read_is_asked_again(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Verifying has no side effects (contract, Retry safety)."""
+    api.script = [answer(body=b"<html>"), answer(body=b'{"good"', content_length="99"), answer(body=VALID)]
+
+    verified = client.partner.verify(UploadResponse.model_validate_json(SLOT), None)
+
+    assert verified.response.verdict == "valid"
+    assert client.facts() == [("verify", 200, "bad_answer")] * 2 + [("verify", 200, None)]
+
+
+@pytest.mark.parametrize("verdict", ["tampered", "local_seal", "quantumSealed"])
+def test_a_verdict_is_never_asked_again(api: ScriptedServer, client: Client, answer: Write, verdict: str) -> None:
+    """A rejection is an answer like any other."""
+    api.script = [answer(body=b'{"good": false, "verdict": "%s"}' % verdict.encode())] * 2
+
+    verified = client.partner.verify(UploadResponse.model_validate_json(SLOT), None)
+
+    assert verified.response.verdict == verdict
+    assert len(api.received) == 1
+
+
+@pytest.mark.parametrize("status", [404, 409, 413, 422, 400])
+def test_a_refusal_to_verify_gets_one_fresh_upload(
+    api: ScriptedServer, client: Client, answer: Write, status: int
+) -> None:
+    """The upload may be gone; if it is not that, the second refusal is final."""
+    slot = UploadResponse.model_validate_json(SLOT)
+    api.script = [answer(status), answer(status, b'{"code": "upload_gone"}')]
+
+    with pytest.raises(SlotSpent):
+        client.partner.verify(slot, None)
+    with pytest.raises(CallFailed) as failed:
+        client.partner.verify(slot, None)
+
+    assert (failed.value.reason, failed.value.code) == (f"http_{status}", "upload_gone")
+
+
+def test_an_expired_slot_does_not_use_up_the_fresh_upload(
+    api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes
+) -> None:
+    """They are two misfortunes, and each is healed by itself."""
+    storage.script, api.script = [answer(403, b"")], [answer(404)]
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(slot, audio)
+    with pytest.raises(SlotSpent):
+        client.partner.verify(slot, None)
+
+    assert client.facts() == [("slot", 403, None), ("verify", 404, None)]
+
+
+def test_a_storage_target_that_never_takes_the_audio_is_given_up(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, audio: Bytes
+) -> None:
+    """Fresh slots cost calls, so there are only so many."""
+    storage.script = [answer(403, b"")] * 3
+
+    for _ in range(2):
+        with pytest.raises(SlotSpent):
+            client.partner.fill_slot(slot, audio)
+    with pytest.raises(SlotRefused) as refused:
+        client.partner.fill_slot(slot, audio)
+
+    assert (refused.value.stage, refused.value.reason, refused.value.status) == ("slot", "slot_refused", 403)
+
+
+def test_a_throttled_call_waits_and_goes_on(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """However often; it is a wait and no failure, and each throttle is on record."""
+    throttled = answer(429, b'{"error": "Slow.", "code": "rate_limited"}', retry_after="0.001")
+    api.script = [*[throttled] * 7, answer(body=SLOT)]
+
+    client.partner.request_slot()
+
+    assert [exchange.status for exchange in client.exchanges] == [429] * 7 + [200]
+    assert {exchange.error_code for exchange in client.exchanges} == {"rate_limited", None}
+    assert client.stop.reason is None
+
+
+def test_a_throttle_without_end_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """A service that asks for an hour is asked for the headroom once, and then left alone."""
+    api.script = [answer(429, retry_after="3600"), answer(x_ratelimit_remaining="500")]
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.request_slot()
+
+    assert stopped.value.ended_by == "breaker"
+    assert api.targets() == ["POST /v1/uploads?purpose=verify", "GET /v1/partner/usage?days=1"]
+    assert [str(exchange.call) for exchange in client.aside] == ["usage"]
+
+
+def test_an_exhausted_quota_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Throttling and an empty quota look alike; the headroom of GET /partner/usage decides."""
+    api.script = [answer(429, retry_after="1", x_ratelimit_remaining="0"), answer(x_ratelimit_remaining="0")]
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.request_slot()
+
+    assert stopped.value.ended_by == "quota"
+    assert client.stop.reason is not None
+    assert len(api.received) == 2
+
+
+def test_a_quota_that_answers_for_itself_is_not_asked_again(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """The usage call is a keyed one too, and may be the one that is refused."""
+    api.script = [answer(429, retry_after="1", x_ratelimit_remaining="0")] * 2
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.usage(days=1)
+
+    assert stopped.value.ended_by == "quota"
+    assert len(api.received) == 1
+
+
+def test_a_zero_that_the_headroom_contradicts_is_only_a_throttle(
+    api: ScriptedServer, client: Client, answer: Write
+) -> None:
+    """Limiting is metered at the edge, whose header may lag behind (contract, Limits)."""
+    throttled = answer(429, retry_after="0.001", x_ratelimit_remaining="0")
+    api.script = [throttled, answer(x_ratelimit_remaining="9"), answer(body=SLOT)]
+
+    client.partner.request_slot()
+
+    assert client.stop.reason is None
+
+
+def test_a_refused_key_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """There is no sense in asking 40,000 times with it (contract, Authentication 3)."""
+    api.script = [answer(403, b'{"error": "No.", "code": "forbidden"}')] * 2
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.request_slot()
+
+    assert stopped.value.ended_by == "key_refused"
+    assert len(api.received) == 1
+
+
+def test_a_key_rotated_meanwhile_takes_over(api: ScriptedServer, client: Client, answer: Write, key_path: Path) -> None:
+    """Its file is read again, once, and the call is made with what is there now."""
+    api.script = [answer(403), answer(body=SLOT)]
+    key_path.write_text("pk_rotated")
+
+    client.partner.request_slot()
+
+    assert [request.headers["x-api-key"] for request in api.received] == ["pk_SECRET_of_this_test", "pk_rotated"]
+
+
+def test_a_key_file_that_is_gone_stops_the_run_in_good_order(
+    api: ScriptedServer, client: Client, answer: Write, key_path: Path
+) -> None:
+    """Nothing can be read there, so nothing better can be tried."""
+    api.script = [answer(403)]
+    key_path.unlink()
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.request_slot()
+
+    assert stopped.value.ended_by == "key_refused"
+
+
+def test_threads_refused_together_go_on_together(
+    api: ScriptedServer, new_client: NewClient, answer: Write, key_path: Path
+) -> None:
+    """The second finds the key renewed by the first, and does not take the new one for the refused one."""
+    first = new_client()
+    second = first.partner.in_new_session(first.aside.append)
+    both_refused = threading.Barrier(2)
+    api.before_answering = lambda request: "SECRET" in request.headers["x-api-key"] and both_refused.wait(30.0)
+    api.script = [answer(403), answer(403), answer(body=SLOT), answer(body=SLOT)]
+    key_path.write_text("pk_rotated")
+
+    other = threading.Thread(target=second.request_slot)
+    other.start()
+    first.partner.request_slot()
+    other.join(30.0)
+
+    assert first.stop.reason is None
+    assert [exchange.status for exchange in first.aside] == [403, 200]
+
+
+def test_a_service_that_fails_for_everyone_ends_the_run(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """The item is not failed for it: its row remains, to be answered by another leg."""
+    client = new_client(breaker=Breaker(threshold=4, patience_seconds=0.0))
+    others = client.partner.in_new_session(client.aside.append)
+    api.script = [answer(500)] * 9
+
+    with pytest.raises(CallFailed):
+        others.request_slot()
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.request_slot()
+
+    assert stopped.value.ended_by == "breaker"
+    assert client.facts() == [("uploads", 500, None)]
+
+
+def test_an_item_that_alone_fails_is_failed(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Its file may be what upsets the service; the others get on."""
+    others = client.partner.in_new_session(client.aside.append)
+    api.script = [answer(500), answer(500), answer(body=SLOT), answer(500)]
+    with pytest.raises(CallFailed) as failed:
+        client.partner.with_attempts(2).request_slot()
+
+    others.request_slot()
+
+    assert failed.value.reason == "http_500"
+    assert client.stop.reason is None
+
+
+def test_who_fails_while_a_witness_is_answered_is_failed(
+    api: ScriptedServer, storage: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """Where nobody else asks, a file of silence does, with exchanges that belong to no row."""
+    client = new_client(attempts=2)
+    own, its = _slot("u-1", storage), _slot("u-2", storage)
+    api.script = [answer(body=own), answer(500), answer(500), answer(body=its), answer(body=VALID)]
+    storage.script = [answer(204, b"")] * 2
+    partner = client.partner.with_witness()
+    slot = partner.request_slot()
+    partner.fill_slot(slot, PROBE_AUDIO)
+
+    with pytest.raises(CallFailed) as failed:
+        partner.verify(slot, None)
+
+    assert failed.value.reason == "http_500"
+    assert [str(exchange.call) for exchange in client.aside] == ["uploads", "slot", "verify"]
+    assert client.stop.reason is None
+
+
+def test_who_fails_while_not_even_a_witness_is_answered_remains(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """A single row is no proof that the service is well: the leg ends when its patience does."""
+    client = new_client(attempts=2, breaker=Breaker(threshold=10, patience_seconds=0.0))
+    api.script = [answer(500)] * 9
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.with_witness().request_slot()
+
+    assert stopped.value.ended_by == "breaker"
+    assert len(client.aside) == 2
+
+
+def test_no_witness_is_called_while_many_fail(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
+    """They are witnesses enough; in an outage each further call is one too many."""
+    client = new_client(attempts=2, breaker=Breaker(threshold=2, patience_seconds=0.0))
+    for _ in range(2):
+        client.partner.talk.line.gate.learn(_failed(Call.VERIFY), holder=object())
+    api.script = [answer(500)] * 9
+
+    with pytest.raises(RunMustStop):
+        client.partner.with_witness().request_slot()
+
+    assert client.aside == []
+
+
+def _slot(upload_id: str, storage: ScriptedServer) -> bytes:
+    return json.dumps({"uploadId": upload_id, "url": f"{storage.url}/b", "fields": {}}).encode()
+
+
+def _failed(call: Call) -> Exchange:
+    started_at = datetime(2026, 11, 20, tzinfo=UTC)
+    return Exchange(call=call, attempt=1, started_at=started_at, elapsed_ms=1.0, headers=AnswerHeaders(), status=500)
+
+
+def test_a_wait_ends_with_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Whoever waits for a retry when the run is stopped does not ask again."""
+    api.script = [answer(500), answer(body=SLOT)]
+    client.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+
+    with pytest.raises(RunMustStop) as stopped:
+        client.partner.request_slot()
+
+    assert stopped.value.ended_by == "cancelled"
+    assert len(api.received) == 1

@@ -1,0 +1,93 @@
+"""Whatever the service answers, there is a row of it that Parquet takes, and only one thing is accepted."""
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from proofsweep.contract.lenient import json_of
+from proofsweep.contract.models import VerifyResponse
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Answer, Finished, outcome_of
+from proofsweep.domain.tables import schemas
+from proofsweep.domain.tables.columns import Row
+from proofsweep.domain.tables.verdicts import RowContext, row_of
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+ANY_TEXT = st.text(st.characters())
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.integers(-(10**400), 10**400) | st.floats() | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+GRADE = st.dictionaries(st.sampled_from(["human", "ai", "unknown", "riskCategory", "rubricVersion"]), ANY)
+ANSWERS = st.fixed_dictionaries(
+    {
+        "good": st.sampled_from([True, True, False, "true", 1, None]),
+        "verdict": st.sampled_from(["valid", "valid", "Valid", "valid ", "tampered", "local_seal", ""]) | ANY_TEXT,
+    },
+    optional={
+        "proofId": ANY,
+        "song": ANY,
+        "issuedAt": ANY,
+        "classification": ANY,
+        "grade": GRADE | ANY,
+        "interpretation": ANY,
+        "embeddedCredential": st.fixed_dictionaries({"publiclyTrusted": ANY}) | ANY,
+        "brandNew": ANY,
+    },
+)
+
+
+def written(row: Row) -> Row:
+    """Write a row, and give it as a reader sees it."""
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([row], schema=schemas.VERDICTS), file)
+    cells: Row = pq.read_table(file).to_pylist()[0]
+    return cells
+
+
+def deep_in_the_stack(levels: int, answer: VerifyResponse) -> Row:
+    """Make the row of an answer from some frames further down, as an orchestrator's thread does."""
+    if levels:
+        return deep_in_the_stack(levels - 1, answer)
+    item = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
+    finished = Finished(item=item, outcome=outcome_of(Answer(answer, "aa")), started_at=NOON, finished_at=NOON)
+    return row_of(finished, RowContext("r", 1, "sandbox"))
+
+
+@settings(deadline=None)
+@given(ANSWERS)
+@example({"good": True, "verdict": "valid", "issuedAt": 253_402_300_799.9999999, "grade": {"human": "1" * 4000}})
+def test_any_answer_that_can_be_read_has_a_row(document: dict[str, object]) -> None:
+    """It is accepted exactly if `good` is true and the verdict is `valid`; all else changes nothing."""
+    received = json_of(json.dumps(document).encode())
+    assume(received is not None)
+    try:
+        answer = VerifyResponse.model_validate(received)
+    except ValidationError:
+        assert not isinstance(document["good"], bool) or "\\ud" in json.dumps(document["verdict"])
+        return
+
+    row = written(deep_in_the_stack(0, answer))
+
+    assert row["accepted"] is (document["good"] is True and document["verdict"] == "valid")
+    assert (row["outcome"] == "accepted") is row["accepted"]
+
+
+@pytest.mark.parametrize("levels", [10, 97, 98, 800, 850, 900])
+def test_no_depth_that_is_read_is_too_deep_to_be_written(levels: int) -> None:
+    """A row is made further down the stack than its answer was read, and must not come to its end there."""
+    grade = b"[" * levels + b"]" * levels
+    received = json_of(b'{"good": true, "verdict": "valid", "grade": ' + grade + b"}")
+
+    if received is None:
+        assert levels > 97
+        return
+    assert written(deep_in_the_stack(200, VerifyResponse.model_validate(received)))["grade_json"] == grade.decode()

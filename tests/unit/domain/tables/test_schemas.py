@@ -1,0 +1,61 @@
+"""The tables' columns, word for word: a reader's queries depend on names, order and types."""
+
+import pyarrow as pa
+import pytest
+
+from proofsweep.domain.tables import schemas
+from proofsweep.domain.tables.columns import Column, markdown_of
+
+VERDICTS = """
+run_id:string! leg:int32! environment:string! manifest_row:int64! item_id:string! audio:string! sidecar:string
+sidecar_source:string mode:string audio_format:string audio_bytes:int64 audio_sha256:string sidecar_sha256:string
+audio_version:string outcome:string! accepted:bool! action:string! verdict:string good:bool reason:string detail:string
+http_status:int16 error_code:string proof_id:string song:string issued_at:timestamp classification:string
+grade_human:double grade_ai:double grade_unknown:double grade_risk_category:string grade_rubric_version:string
+grade_json:string interpretation_json:string embedded_credential_json:string publicly_trusted:bool
+uploads_request_id:string verify_request_id:string storage_request_id:string answer_sha256:string
+answered_by_row:int64 verify_attempts:int32! calls:int32! started_at:timestamp finished_at:timestamp slot_ms:double
+upload_ms:double verify_ms:double tags:string
+"""
+EXCHANGES = """
+run_id:string! leg:int32! manifest_row:int64 call:string! attempt:int32! started_at:timestamp! elapsed_ms:double!
+status:int16 error_code:string failure:string request_id:string retry_after_seconds:double rate_limit:int64
+rate_remaining:int64 rate_reset:timestamp bytes_sent:int64 partner_date:timestamp sunset:string
+"""
+RUNS = """
+run_id:string! leg:int32! environment:string! base_url_host:string key_fingerprint:string flow_run_id:string
+catalog:string catalog_digest:string started_at:timestamp finished_at:timestamp ended_by:string! items:int64
+skipped:int64 accepted:int64 rejected:int64 failed:int64 ineligible:int64 remaining:int64 bytes_sent:int64 calls:int64
+calls_again:int64 calls_unrecorded:int64 throttled:int64 rate_learned:double quota_before:int64 quota_after:int64
+service_version:string service_commit:string service_deployed_at:timestamp contract_version:string
+proofsweep_version:string sunset:string
+"""
+TIME = "timestamp[us, tz=UTC]"
+
+
+def words_of(schema: pa.Schema) -> list[str]:
+    """Write a schema as the lists above; `!` marks what is never null."""
+    kinds = [str(field.type).replace(TIME, "timestamp") for field in schema]
+    return [f"{field.name}:{kind}{'' if field.nullable else '!'}" for field, kind in zip(schema, kinds, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "promised"),
+    [(schemas.VERDICTS, VERDICTS), (schemas.EXCHANGES, EXCHANGES), (schemas.RUNS, RUNS)],
+    ids=["verdicts", "exchanges", "runs"],
+)
+def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schema, promised: str) -> None:
+    """Columns may be added at the end of the promise; none is renamed, moved or retyped."""
+    assert words_of(schema) == promised.split()
+
+
+def test_columns_can_be_read_as_a_table() -> None:
+    """The docs are made of the declaration."""
+    columns = [Column("a", pa.int64(), "the first", nullable=False), Column("b", pa.string(), "the second")]
+
+    assert markdown_of(columns).splitlines() == [
+        "| column | type | meaning |",
+        "|---|---|---|",
+        "| `a` | int64, not null | the first |",
+        "| `b` | string | the second |",
+    ]

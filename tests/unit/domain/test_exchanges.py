@@ -1,0 +1,63 @@
+"""What one exchange means: success, charge, throttle."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+
+
+def exchange(call: Call, status: int | None, failure: Failure | None = None, *, bytes_sent: int | None = 0) -> Exchange:
+    """Make an exchange."""
+    return Exchange(
+        call=call,
+        attempt=1,
+        started_at=datetime(2026, 11, 20, tzinfo=UTC),
+        elapsed_ms=1.0,
+        headers=AnswerHeaders(),
+        status=status,
+        failure=failure,
+        bytes_sent=bytes_sent,
+    )
+
+
+def test_all_calls_but_three_carry_the_key() -> None:
+    """Health is public; slot and download lead to other origins (contract, Authentication 2)."""
+    assert {call for call in Call if not call.is_keyed} == {Call.HEALTH, Call.SLOT, Call.DOWNLOAD}
+
+
+@pytest.mark.parametrize(
+    ("status", "failure", "is_success"),
+    [
+        (200, None, True),
+        (204, None, True),
+        (299, None, True),
+        (199, None, False),
+        (302, None, False),
+        (403, None, False),
+        (200, Failure.BAD_ANSWER, False),
+        (None, Failure.CONNECTION, False),
+    ],
+)
+def test_success_is_a_2xx_that_could_be_read(status: int | None, failure: Failure | None, is_success: bool) -> None:
+    """Either alone is none."""
+    assert exchange(Call.VERIFY, status, failure).is_success is is_success
+
+
+@pytest.mark.parametrize(
+    ("call", "bytes_sent", "is_charged"),
+    [(Call.VERIFY, 40, True), (Call.USAGE, 0, True), (Call.VERIFY, None, False), (Call.SLOT, 40, False)],
+)
+def test_what_went_out_with_the_key_is_charged(call: Call, bytes_sent: int | None, is_charged: bool) -> None:
+    """Whatever the answer; a connection that never was costs nothing (contract, Limits: all keyed operations)."""
+    assert exchange(call, 500, bytes_sent=bytes_sent).is_charged is is_charged
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "is_throttled"),
+    [(Call.VERIFY, 429, True), (Call.SLOT, 429, False), (Call.HEALTH, 429, False), (Call.VERIFY, 503, False)],
+)
+def test_only_the_service_throttles(call: Call, status: int, is_throttled: bool) -> None:
+    """A busy storage target knows nothing of the key's lane."""
+    assert exchange(call, status).is_throttled is is_throttled

@@ -1,0 +1,58 @@
+"""An item's identity comes from what the catalog says of it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofsweep.domain.items import ManifestRow, Mode, WorkItem, item_id_of, printable, raw_bytes
+
+
+def test_the_manifests_own_id_names_the_item() -> None:
+    """Where the catalog has ids, runs are joined by them."""
+    row = ManifestRow(number=0, audio="/d/a.wav", named_audio="a.wav", item_id="ISRC-1")
+
+    assert item_id_of(row, "d") == "ISRC-1"
+
+
+def test_the_same_row_has_the_same_id_on_another_machine() -> None:
+    """The folder that holds the catalog, and the row's number, leave the id alone."""
+    here = ManifestRow(number=0, audio="/mnt/a.wav", named_audio="a.wav")
+    there = ManifestRow(number=9, audio="/srv/drop/a.wav", named_audio="a.wav")
+
+    assert item_id_of(here, "drop") == item_id_of(there, "drop")
+
+
+def test_catalog_audio_and_sidecar_all_tell_items_apart() -> None:
+    """Another catalog, another file or another sidecar is another item."""
+    rows = [
+        ("x", ManifestRow(number=0, audio="/a", named_audio="a")),
+        ("y", ManifestRow(number=0, audio="/a", named_audio="a")),
+        ("x", ManifestRow(number=0, audio="/b", named_audio="b")),
+        ("x", ManifestRow(number=0, audio="/a", sidecar="/s", named_audio="a", named_sidecar="s")),
+    ]
+
+    assert len({item_id_of(row, catalog) for catalog, row in rows}) == len(rows)
+
+
+def test_the_presence_of_a_sidecar_chooses_the_mode() -> None:
+    """A WAV may be either: only the sidecar decides what is verified."""
+    alone = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
+    paired = WorkItem(manifest_row=0, item_id="i", audio="/a.wav", sidecar="/a.sidecar")
+
+    assert (alone.mode, paired.mode) == (Mode.ONE_FILE, Mode.LEGACY_PAIR)
+
+
+def test_bytes_that_are_no_text_are_shown_and_kept() -> None:
+    """A name that is not UTF-8 can be printed, and its own bytes come back."""
+    name = b"caf\xe9.wav".decode("utf-8", "surrogateescape")
+
+    assert printable(name) == r"caf\xe9.wav"
+    assert raw_bytes(name) == b"caf\xe9.wav"
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_text_can_be_shown_and_named(text: str) -> None:
+    """Also lone surrogates, as JSON may hold them, end as UTF-8 and as an item id."""
+    row = ManifestRow(number=0, audio=text, named_audio=text)
+
+    assert printable(text).encode().decode() == printable(text)
+    assert len(item_id_of(row, text)) == 32

@@ -1,0 +1,47 @@
+"""Names in a results store are functions of run, shard and leg."""
+
+from datetime import date
+
+import pytest
+
+from proofsweep.domain import layout
+
+DAY = date(2026, 11, 20)
+RUN = "20261120T120000Z_ab12"
+
+
+def test_each_object_has_its_place() -> None:
+    """The tree as the docs draw it; whatever begins with `_` is passed over by the usual readers."""
+    names = [
+        layout.plan_name(RUN),
+        layout.shard_name(RUN, 7),
+        layout.verdicts_name(RUN, DAY, 7, 2),
+        layout.exchanges_name(RUN, DAY, 0, 2),
+        layout.runs_name(RUN, DAY, 2),
+        layout.leg_folder(RUN, 2),
+        layout.journal_folder(RUN, 2),
+    ]
+
+    assert names == [
+        f"_runs/{RUN}/plan.json",
+        f"_runs/{RUN}/shards/00007.parquet",
+        f"verdicts/run_date=2026-11-20/{RUN}-00007-002.parquet",
+        f"exchanges/run_date=2026-11-20/{RUN}-00000-002.parquet",
+        f"runs/run_date=2026-11-20/{RUN}-002.parquet",
+        f"_runs/{RUN}/legs/002",
+        f"_runs/{RUN}/journal/002",
+    ]
+
+
+def test_a_part_s_name_tells_shard_and_leg() -> None:
+    """Also where they have outgrown their digits."""
+    assert layout.shard_and_leg_of(layout.verdicts_name(RUN, DAY, 255, 3)) == (255, 3)
+    assert layout.shard_and_leg_of(layout.exchanges_name(RUN, DAY, 123_456, 1_000)) == (123_456, 1_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"), [(RUN, True), ("", False), ("a-b", False), ("../x", False), ("a" * 65, False), ("a\n", False)]
+)
+def test_a_run_s_name_leads_nowhere_else(text: str, is_one: bool) -> None:
+    """It comes from the command line, and becomes part of a path."""
+    assert layout.is_run_id(text) is is_one

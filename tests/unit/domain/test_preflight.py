@@ -1,0 +1,128 @@
+"""Rows that cannot be sent are told apart before any call."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proofsweep.contract.limits import SLOT_BYTES
+from proofsweep.domain.content_guess import ContentGuess
+from proofsweep.domain.formats import AudioFormat
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode
+from proofsweep.domain.preflight import SizeLimits, judge_content, judge_listing, work_item_of
+from proofsweep.domain.reasons import REMEDIES, Reason
+
+LIMITS = SizeLimits(pair=1000, sidecar=100)
+
+
+def a_row(
+    audio_bytes: int | None = 10,
+    *,
+    sidecar_bytes: int | None = None,
+    paired: bool = False,
+    unreadable: str | None = None,
+) -> ManifestRow:
+    """Make a row whose files have these sizes; None where there is no such file."""
+    return ManifestRow(
+        number=0,
+        audio="/a.wav",
+        sidecar="/a.sidecar" if paired else None,
+        audio_facts=None if audio_bytes is None else FileFacts(audio_bytes, "v"),
+        sidecar_facts=None if sidecar_bytes is None else FileFacts(sidecar_bytes, "v"),
+        unreadable=unreadable,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (a_row(), None),
+        (a_row(paired=True, sidecar_bytes=10), None),
+        (a_row(SLOT_BYTES), None),
+        (a_row(1000, paired=True, sidecar_bytes=100), None),
+        (ManifestRow(number=0, audio=None), Reason.MISSING_AUDIO),
+        (a_row(None), Reason.MISSING_AUDIO),
+        (a_row(None, unreadable="Permission denied."), Reason.UNREADABLE_FILE),
+        (a_row(0), Reason.EMPTY),
+        (a_row(SLOT_BYTES + 1), Reason.TOO_LARGE),
+        (a_row(1001, paired=True, sidecar_bytes=10), Reason.TOO_LARGE),
+        (a_row(paired=True), Reason.MISSING_SIDECAR),
+        (a_row(paired=True, sidecar_bytes=0), Reason.MISSING_SIDECAR),
+        (a_row(paired=True, sidecar_bytes=101), Reason.SIDECAR_TOO_LARGE),
+        (a_row(None, paired=True), Reason.MISSING_AUDIO),
+    ],
+)
+def test_the_listing_shows_what_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
+    """Missing, empty and too large are known without opening a file; 65 MiB exactly still fits."""
+    verdict = judge_listing(row, LIMITS)
+
+    assert (verdict.reason if verdict else None) == expected
+
+
+def test_the_slot_takes_mebibytes() -> None:
+    """Contract, Limits: 65 MiB are 68,157,440 bytes, not 65,000,000."""
+    assert SizeLimits().one_file == 68_157_440
+
+
+ONE_FILE = {AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64}
+BY_PAIR_ONLY = {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
+
+
+@pytest.mark.parametrize("audio_format", AudioFormat)
+def test_content_decides_what_each_mode_may_carry(audio_format: AudioFormat) -> None:
+    """One-file delivery is WAV/BWF, the pair carries four more and what is in doubt; the service lists no others."""
+    alone = judge_content(audio_format, Mode.ONE_FILE)
+    paired = judge_content(audio_format, Mode.LEGACY_PAIR)
+    other = judge_content(AudioFormat.UNKNOWN, Mode.LEGACY_PAIR, ContentGuess("a PDF document", is_other=True))
+
+    listed = audio_format in ONE_FILE | BY_PAIR_ONLY
+    expected_alone = None if audio_format in ONE_FILE else Reason.NOT_WAV if listed else Reason.UNLISTED_FORMAT
+    assert (alone.reason if alone else None) == expected_alone
+    passes = listed or audio_format is AudioFormat.UNKNOWN
+    assert (paired.reason if paired else None) == (None if passes else Reason.UNLISTED_FORMAT)
+    assert other is not None
+    assert "a PDF document" in other.detail
+
+
+def test_every_row_becomes_an_item_also_one_that_names_nothing() -> None:
+    """Rows in are items out: the reason travels with the item."""
+    item = work_item_of(ManifestRow(number=7, audio=None), "drop", LIMITS)
+
+    assert item.manifest_row == 7
+    assert item.ineligible is not None
+    assert item.ineligible.reason in REMEDIES
+
+
+def test_further_columns_travel_as_json() -> None:
+    """Tags keep their names and their letters, also those that are not ASCII."""
+    row = ManifestRow(number=0, audio="/a.wav", tags={"Künstler": "Åse", "upc": "0123"})
+
+    item = work_item_of(row, "drop", LIMITS)
+
+    assert item.tags_json is not None
+    assert json.loads(item.tags_json) == {"Künstler": "Åse", "upc": "0123"}
+    assert "Åse" in item.tags_json
+
+
+INELIGIBLE = [
+    Reason.MISSING_AUDIO,
+    Reason.MISSING_SIDECAR,
+    Reason.EMPTY,
+    Reason.TOO_LARGE,
+    Reason.SIDECAR_TOO_LARGE,
+    Reason.NOT_WAV,
+    Reason.UNLISTED_FORMAT,
+    Reason.UNREADABLE_FILE,
+    Reason.SOURCE_CHANGED,
+]
+
+
+@pytest.mark.parametrize("reason", INELIGIBLE)
+def test_the_page_on_catalogs_gives_each_remedy(reason: Reason) -> None:
+    """What a person reads there is what the summary of a run says."""
+    page = Path(__file__).parents[3] / "docs" / "catalogs.md"
+
+    rows = [line for line in page.read_text().splitlines() if line.startswith(f"| `{reason}` |")]
+
+    assert len(rows) == 1
+    assert rows[0].endswith(f"| {REMEDIES[reason]} |")

@@ -1,0 +1,87 @@
+"""What a store says is put into our words, and nothing of it is repeated."""
+
+from pathlib import Path
+
+import pytest
+from obstore import exceptions
+
+from proofsweep.storage.buckets.aws_credentials import aws_credentials
+from proofsweep.storage.buckets.buckets import Trouble, failure_of, open_bucket
+
+
+def answer(status: int, code: str) -> str:
+    """Make the text of an error as obstore writes it."""
+    return (
+        "Generic S3 error: Error performing GET https://secret.example/k - Server returned non-2xx status code: "
+        f"{status} Whatever: <Error><Code>{code}</Code><Message>secret</Message></Error>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "trouble"),
+    [
+        (FileNotFoundError(answer(404, "NoSuchKey")), Trouble.MISSING),
+        (FileNotFoundError(answer(404, "NoSuchBucket")), Trouble.NO_BUCKET),
+        (FileNotFoundError(answer(404, "ContainerNotFound")), Trouble.NO_BUCKET),
+        (exceptions.PermissionDeniedError(answer(403, "InvalidObjectState")), Trouble.ARCHIVED),
+        (exceptions.AlreadyExistsError(answer(409, "BlobArchived")), Trouble.ARCHIVED),
+        (exceptions.PermissionDeniedError(answer(403, "AccessDenied")), Trouble.FORBIDDEN),
+        (exceptions.GenericError(answer(403, "AccessDenied")), Trouble.FORBIDDEN),
+        (exceptions.PermissionDeniedError(answer(403, "InvalidAccessKeyId")), Trouble.REFUSED),
+        (exceptions.GenericError(answer(400, "ExpiredToken")), Trouble.REFUSED),
+        (exceptions.PermissionDeniedError(answer(403, "RequestTimeTooSkewed")), Trouble.SKEWED),
+        (exceptions.UnauthenticatedError("External AWS credential provider: secret"), Trouble.REFUSED),
+        (exceptions.GenericError(answer(301, "PermanentRedirect")), Trouble.OTHER_REGION),
+        (exceptions.GenericError(answer(501, "NotImplemented")), Trouble.UNCONDITIONAL),
+        (exceptions.GenericError(answer(503, "SlowDown")), Trouble.AWAY),
+        (exceptions.GenericError("HTTP error: error sending request"), Trouble.AWAY),
+        (exceptions.GenericError("PUT http://169.254.169.254/latest/api/token"), Trouble.NO_CREDENTIALS),
+        (exceptions.GenericError("reqwest::Error { kind: Builder, source: BadScheme }"), Trouble.PLAIN_HTTP),
+        (exceptions.PreconditionError(answer(412, "PreconditionFailed")), Trouble.CHANGED),
+        (exceptions.AlreadyExistsError(answer(409, "ConditionalRequestConflict")), Trouble.TAKEN),
+        (ValueError("Could not parse path"), Trouble.BAD_KEY),
+    ],
+)
+def test_a_failure_has_one_meaning(error: Exception, trouble: Trouble) -> None:
+    """Its code says most, where there is one; the sentence holds neither URL nor body."""
+    failure = failure_of(error)
+
+    assert failure.trouble is trouble
+    assert "secret" not in failure.sentence
+
+
+def test_an_unknown_status_is_told() -> None:
+    """It helps whoever runs the store."""
+    assert failure_of(exceptions.GenericError(answer(503, "SlowDown"))).sentence.endswith("(status 503)")
+
+
+@pytest.mark.parametrize("url", ["s3://b/k", "gs://b", "az://b", "abfss://c@a.dfs.core.windows.net/k"])
+def test_a_bucket_is_opened_without_asking_the_store(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """What is wrong with it is told by the first use."""
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+    assert open_bucket(url) is not None
+
+
+def test_a_profile_is_used_with_its_region(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As the AWS tools do."""
+    config = tmp_path / "config"
+    config.write_text("[profile label]\nregion = eu-central-1\naws_access_key_id = a\naws_secret_access_key = s\n")
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "label")
+
+    found = aws_credentials()
+
+    assert found is not None
+    assert (found.region, found()["access_key_id"]) == ("eu-central-1", "a")
+
+
+def test_a_profile_that_does_not_exist_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than falling back on whatever else there is."""
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+
+    with pytest.raises(ValueError, match="profile"):
+        open_bucket("s3://bucket")

@@ -1,0 +1,135 @@
+"""A manifest's columns become rows."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.items import ManifestRow
+from proofsweep.errors import CatalogError
+from proofsweep.storage.catalog.manifests import Columns, Manifests
+from proofsweep.storage.files.files import Files
+
+
+def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:
+    """Write manifests into a folder and take them as one catalog."""
+    paths = [folder / f"{number}-{name}" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content)
+    return Manifests(str(paths[0]), str(folder), [str(path) for path in paths], Files())
+
+
+def rows_of(folder: Path, content: str, name: str = "m.csv") -> list[ManifestRow]:
+    """Read one manifest to its end."""
+    return list(manifest(folder, content, name=name).rows())
+
+
+def test_a_row_has_its_files_facts_and_its_tags(tmp_path: Path) -> None:
+    """Audio, sidecar and id are ours; every further column that is not empty is a tag."""
+    (tmp_path / "a.wav").write_bytes(b"abc")
+    (tmp_path / "a.sidecar").write_bytes(b"p")
+
+    (row,) = rows_of(tmp_path, " Audio ,SIDECAR,Id,ISRC,note\na.wav,a.sidecar,x-1,GB123,\n")
+
+    assert (row.number, row.item_id, dict(row.tags)) == (0, "x-1", {"ISRC": "GB123"})
+    assert (row.audio, row.named_audio) == (str(tmp_path / "a.wav"), "a.wav")
+    assert (row.sidecar, row.named_sidecar) == (str(tmp_path / "a.sidecar"), "a.sidecar")
+    assert row.audio_facts is not None
+    assert row.sidecar_facts is not None
+    assert (row.audio_facts.size_bytes, row.sidecar_facts.size_bytes) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("header", "audio", "tags"),
+    [
+        (["audio", "isrc"], 0, {"isrc": 1}),
+        (["isrc", "path"], 1, {"isrc": 0}),
+        (["path", "audio"], 1, {"path": 0}),
+        (["audio", "", "x"], 0, {"column (2)": 1, "x": 2}),
+        (["audio", "x", "x"], 0, {"x": 1, "x (3)": 2}),
+        (["audio", "Audio"], 0, {"Audio": 1}),
+        (["title"], None, {"title": 0}),
+    ],
+)
+def test_a_header_says_what_each_column_is(header: Sequence[str], audio: int | None, tags: dict[str, int]) -> None:
+    """`audio` wins over `path`; columns without a name, or with one that is taken, are told apart by their place."""
+    columns = Columns.of(header)
+
+    assert (columns.audio, columns.tags) == (audio, tags)
+
+
+@pytest.mark.parametrize("cell", ["", "   ", '""'])
+def test_an_empty_audio_cell_is_still_a_row(tmp_path: Path, cell: str) -> None:
+    """Rows in are rows out: what names nothing is told, not dropped."""
+    (row,) = rows_of(tmp_path, f"audio,id\n{cell},x\n")
+
+    assert (row.audio, row.item_id) == (None, "x")
+
+
+def test_a_json_line_without_audio_is_still_a_row(tmp_path: Path) -> None:
+    """Lines may have keys of their own; null and absent are the same."""
+    lines = '{"audio": "a.wav", "isrc": "1"}\n{"upc": "2"}\n{"audio": null}\n'
+
+    rows = rows_of(tmp_path, lines, name="m.jsonl")
+
+    assert [(row.named_audio, dict(row.tags)) for row in rows] == [
+        ("a.wav", {"isrc": "1"}),
+        ("", {"upc": "2"}),
+        ("", {}),
+    ]
+
+
+@pytest.mark.parametrize("cell", ["gone.wav", "0-m.csv/a.wav", "x" * 300, r"\ud800.wav", r"n\u0000l.wav"])
+def test_a_location_where_nothing_can_be_is_simply_missing(tmp_path: Path, cell: str) -> None:
+    """Impossible names are told like any other missing file."""
+    (row,) = rows_of(tmp_path, f'{{"audio": "{cell}"}}', name="m.jsonl")
+
+    assert row.audio is not None
+    assert (row.audio_facts, row.unreadable) == (None, None)
+
+
+def test_what_is_no_file_says_so(tmp_path: Path) -> None:
+    """A folder in the audio column is there, and is no audio."""
+    (tmp_path / "folder").mkdir()
+
+    (row,) = rows_of(tmp_path, "audio\nfolder\n")
+
+    assert row.unreadable == "Of the audio: This is no regular file."
+
+
+def test_several_manifests_are_one_catalog(tmp_path: Path) -> None:
+    """Numbers run through, an empty one among them does no harm, and each has columns of its own."""
+    catalog = manifest(tmp_path, "audio\na.wav\n", "audio\n", "id,path\nx,b.wav\n")
+
+    rows = [(row.number, row.named_audio, row.item_id) for row in catalog.rows()]
+
+    assert rows == [(0, "a.wav", None), (1, "b.wav", "x")]
+
+
+def test_a_manifest_without_audio_column_lists_what_it_has(tmp_path: Path) -> None:
+    """The person sees which column was meant."""
+    with pytest.raises(CatalogError, match="no column is named audio or path; the columns are: file, isrc"):
+        manifest(tmp_path, "file,isrc\na.wav,1\n").check()
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "audio,id\n"])
+def test_a_manifest_without_rows_is_no_catalog(tmp_path: Path, content: str) -> None:
+    """There is nothing to verify, and that is not a success."""
+    with pytest.raises(CatalogError, match="there is no row in it"):
+        rows_of(tmp_path, content)
+
+
+def test_the_digest_is_that_of_the_manifests_bytes(tmp_path: Path) -> None:
+    """Anybody can compute it with sha256sum."""
+    catalog = manifest(tmp_path, "audio\na.wav\n", "audio\nb.wav\n")
+
+    assert catalog.digest() == hashlib.sha256(b"audio\na.wav\naudio\nb.wav\n").hexdigest()
+
+
+def test_a_manifest_is_read_as_often_as_wanted(tmp_path: Path) -> None:
+    """Each pass begins at the first row, also when the one before was left early."""
+    catalog = manifest(tmp_path, "audio\na.wav\nb.wav\n")
+    next(catalog.rows())
+
+    assert list(catalog.rows()) == list(catalog.rows())

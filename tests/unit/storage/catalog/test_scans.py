@@ -1,0 +1,199 @@
+"""A folder becomes rows: its audio, each with the sidecar beside it."""
+
+import os
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.pairing import SidecarNames
+from proofsweep.domain.reasons import Reason
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.storage.catalog.scans import FolderScan
+from proofsweep.storage.files.local_files import LocalFiles
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+ODD_NAMES = [
+    "two words.wav",
+    " leading and trailing .wav",
+    "#1 100% 'q' \"Q\".wav",
+    "line\nbreak.wav",
+    "-rf.wav",
+    "$(x);&|*?[a].wav",
+    normalize("NFC", "Für Élise.wav"),
+    normalize("NFD", "Für Élise.wav"),
+    b"caf\xe9.wav".decode("utf-8", "surrogateescape"),
+    "日本語.wav",
+    "x" * 240 + ".wav",
+]
+
+
+def scan(folder: Path) -> FolderScan:
+    """Take a folder as a catalog."""
+    return FolderScan(str(folder), LocalFiles(), SidecarNames(["{name}.sidecar", "{stem}.sidecar"]))
+
+
+def fill(folder: Path, *names: str, content: bytes = WAVE) -> None:
+    """Put files into a folder."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def test_no_name_is_too_odd(tmp_path: Path) -> None:
+    """Every name a file can have comes back as that very file, paired with its sidecar."""
+    fill(tmp_path, *ODD_NAMES, *(f"{name}.sidecar" for name in ODD_NAMES))
+
+    rows = list(scan(tmp_path).rows())
+
+    assert sorted(row.named_audio for row in rows) == sorted(ODD_NAMES)
+    assert [row.named_sidecar for row in rows] == [f"{row.named_audio}.sidecar" for row in rows]
+    assert all(row.audio_facts and row.sidecar_facts for row in rows)
+
+
+def test_rows_are_numbered_in_the_order_of_names(tmp_path: Path) -> None:
+    """The number of a row does not hang on the file system's mood."""
+    fill(tmp_path, "sub/a.wav", "b.wav", "a.wav", "sub/deep/c.wav", "sub2/d.wav")
+
+    rows = [(row.number, row.named_audio) for row in scan(tmp_path).rows()]
+
+    assert rows == [(0, "a.wav"), (1, "b.wav"), (2, "sub/a.wav"), (3, "sub/deep/c.wav"), (4, "sub2/d.wav")]
+
+
+def test_an_audio_name_is_a_row_whatever_the_file_holds(tmp_path: Path) -> None:
+    """A broken delivery must show as a row with a reason, so its name is enough to count."""
+    fill(tmp_path, "a.WAV", "b.flac", "c.opus", content=b"no audio")
+    fill(tmp_path, "empty.mp3", content=b"")
+    (tmp_path / "dangling.aiff").symlink_to("gone.aiff")
+
+    rows = {row.named_audio: row.audio_facts for row in scan(tmp_path).rows()}
+
+    assert set(rows) == {"a.WAV", "b.flac", "c.opus", "empty.mp3", "dangling.aiff"}
+    assert rows["dangling.aiff"] is None
+    assert rows["empty.mp3"] is not None
+    assert rows["empty.mp3"].size_bytes == 0
+
+
+def test_other_names_are_looked_into(tmp_path: Path) -> None:
+    """Audio without an extension, or with a strange one, is found by its content."""
+    fill(tmp_path, "master", "take.001")
+    fill(tmp_path, "cover.jpg", "notes.txt", "empty", content=b"")
+
+    catalog = scan(tmp_path)
+    rows = [row.named_audio for row in catalog.rows()]
+
+    assert rows == ["master", "take.001"]
+    assert catalog.passed_over.not_audio == 3
+
+
+def test_what_is_passed_over_is_counted_and_named(tmp_path: Path) -> None:
+    """Nothing in the folder is left out unsaid."""
+    fill(tmp_path, "a.wav", "sub/cover.jpg", ".DS_Store", "._a.wav", "sub/lost.sidecar", content=b"x")
+    os.mkfifo(tmp_path / "fifo.wav")
+    (tmp_path / "lost link").symlink_to("gone")
+    (tmp_path / "sub" / "circle").symlink_to(tmp_path)
+
+    catalog = scan(tmp_path)
+    rows = [row.named_audio for row in catalog.rows()]
+    passed = catalog.passed_over
+
+    assert rows == ["a.wav"]
+    assert (passed.not_audio, passed.orphan_sidecars, passed.unreadable) == (3, 1, 3)
+    assert passed.examples["not_audio"] == [".DS_Store", "._a.wav", "sub/cover.jpg"]
+    assert passed.examples["orphan_sidecars"] == ["sub/lost.sidecar"]
+    assert sorted(passed.examples["unreadable"]) == ["fifo.wav", "lost link", "sub/circle"]
+
+
+def test_a_sidecar_is_never_a_row(tmp_path: Path) -> None:
+    """Even one that holds audio stays what its name says."""
+    fill(tmp_path, "a.wav", "a.wav.sidecar", "b.sidecar")
+
+    catalog = scan(tmp_path)
+
+    assert [row.named_audio for row in catalog.rows()] == ["a.wav"]
+    assert catalog.passed_over.orphan_sidecars == 1
+
+
+def test_a_sidecar_belongs_to_audio_of_its_own_folder(tmp_path: Path) -> None:
+    """The same name elsewhere is another release."""
+    fill(tmp_path, "one/a.wav", "two/a.wav.sidecar")
+
+    catalog = scan(tmp_path)
+    (row,) = catalog.rows()
+
+    assert row.sidecar is None
+    assert catalog.passed_over.orphan_sidecars == 1
+
+
+def test_another_pass_counts_anew(tmp_path: Path) -> None:
+    """The counts are those of one pass, however many were made."""
+    fill(tmp_path, "a.wav")
+    fill(tmp_path, "cover.jpg", content=b"x")
+    catalog = scan(tmp_path)
+
+    passes = [list(catalog.rows()) for _ in range(2)]
+
+    assert passes[0] == passes[1]
+    assert catalog.passed_over.not_audio == 1
+
+
+@pytest.mark.parametrize("change", ["new file", "other time", "other size", "other name", "sidecar gone"])
+def test_the_digest_changes_with_the_listing(tmp_path: Path, change: str) -> None:
+    """Names, sizes and times tell whether the folder is the one that was planned."""
+    fill(tmp_path, "a.wav", "a.wav.sidecar")
+    before = scan(tmp_path).digest()
+
+    match change:
+        case "new file":
+            fill(tmp_path, "b.wav")
+        case "other time":
+            os.utime(tmp_path / "a.wav", ns=(0, 0))
+        case "other size":
+            with (tmp_path / "a.wav").open("ab") as file:
+                file.write(b"x")
+        case "other name":
+            (tmp_path / "a.wav").rename(tmp_path / "a.wave")
+        case _:
+            (tmp_path / "a.wav.sidecar").unlink()
+
+    assert scan(tmp_path).digest() != before
+
+
+def test_the_digest_is_that_of_the_last_pass(tmp_path: Path) -> None:
+    """What was planned is what is remembered, and files that are no part of the catalog do not matter."""
+    fill(tmp_path, "a.wav")
+    catalog = scan(tmp_path)
+    list(catalog.rows())
+    planned = catalog.digest()
+
+    fill(tmp_path, "report.txt", content=b"x")
+
+    assert catalog.digest() == planned == scan(tmp_path).digest()
+
+
+def test_a_folder_without_audio_is_no_catalog(tmp_path: Path) -> None:
+    """The message says what was there instead."""
+    fill(tmp_path, "cover.jpg", content=b"x")
+
+    with pytest.raises(CatalogError, match="no audio in this folder; passed over: 1 not audio"):
+        list(scan(tmp_path).rows())
+
+
+class ForbiddenFiles(LocalFiles):
+    """Files that the system lists and does not let us look at."""
+
+    def facts(self, location: str) -> FileFacts | None:
+        """Refuse, as a folder without search permission does."""
+        raise SourceError(f"No permission for {Path(location).name}.", reason=Reason.UNREADABLE_FILE)
+
+
+def test_a_file_that_is_kept_from_us_stays_a_row_and_says_why(tmp_path: Path) -> None:
+    """Its row is ineligible later; the scan goes on."""
+    fill(tmp_path, "a.wav")
+
+    (row,) = FolderScan(str(tmp_path), ForbiddenFiles(), SidecarNames([])).rows()
+
+    assert row.audio_facts is None
+    assert row.unreadable == "Of the audio: No permission for a.wav."

@@ -1,0 +1,137 @@
+"""Audio is read whole, once, and the same to its last byte."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.formats import AudioFormat
+from proofsweep.domain.reasons import Reason
+from proofsweep.errors import SourceError
+from proofsweep.storage.files.audio import PIECE_BYTES, open_audio, read_sidecar
+from proofsweep.storage.files.local_files import LocalFiles
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+SIZES = [len(WAVE), PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES]
+
+
+def wave_of(size_bytes: int) -> bytes:
+    """Make so many bytes that begin as a WAV."""
+    return (WAVE + os.urandom(size_bytes))[:size_bytes]
+
+
+@pytest.mark.parametrize("size_bytes", SIZES)
+def test_the_pieces_are_the_file_and_are_hashed_on_the_way(tmp_path: Path, size_bytes: int) -> None:
+    """What was sent is known by its digest without reading it again."""
+    content = wave_of(size_bytes)
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        sent = b"".join(audio.chunks())
+
+        assert audio.audio_format is AudioFormat.WAV
+        assert audio.facts == LocalFiles().facts(str(tmp_path / "a.wav"))
+        assert sent == content
+        assert audio.sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_every_pass_begins_at_the_start(tmp_path: Path) -> None:
+    """A second attempt sends the whole file, also after a first that broke off."""
+    content = wave_of(2 * PIECE_BYTES)
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        next(audio.chunks())
+        again = b"".join(audio.chunks())
+
+        assert again == content
+        assert audio.sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("new_size", [PIECE_BYTES, 2 * PIECE_BYTES, 3 * PIECE_BYTES])
+def test_a_file_that_changes_meanwhile_never_ends_well(tmp_path: Path, new_size: int) -> None:
+    """Shorter, longer, or other bytes in the same place: the last piece is withheld, so no upload is complete."""
+    file = tmp_path / "a.wav"
+    file.write_bytes(wave_of(2 * PIECE_BYTES))
+
+    with open_audio(str(file)) as audio:
+        pieces = audio.chunks()
+        sent = len(next(pieces))
+        file.write_bytes(wave_of(new_size))
+        os.utime(file, ns=(0, 0))
+
+        with pytest.raises(SourceError) as changed:
+            next(pieces)
+
+    assert changed.value.reason == Reason.SOURCE_CHANGED
+    assert sent < audio.facts.size_bytes
+
+
+def test_a_file_that_is_replaced_is_read_as_it_was_opened(tmp_path: Path) -> None:
+    """A new delivery under the same name does not mix with the old one's bytes."""
+    file, newer = tmp_path / "a.wav", tmp_path / "newer"
+    file.write_bytes(wave_of(100))
+    newer.write_bytes(b"other")
+
+    with open_audio(str(file)) as audio:
+        newer.replace(file)
+
+        assert len(b"".join(audio.chunks())) == 100
+
+
+def test_an_empty_file_opens_and_gives_nothing(tmp_path: Path) -> None:
+    """What is to be done about it is for others to say."""
+    (tmp_path / "a.wav").touch()
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        assert (audio.audio_format, list(audio.chunks())) == (AudioFormat.UNKNOWN, [])
+
+
+def test_the_format_is_found_behind_a_long_tag(tmp_path: Path) -> None:
+    """A tag with a picture in it is longer than the first look; what follows it decides."""
+    tag = b"ID3\x03\x00\x00\x00\x08\x00\x00" + bytes(8 << 14)
+    (tmp_path / "a.mp3").write_bytes(tag + b"fLaC\x00\x00\x00\x22")
+
+    with open_audio(str(tmp_path / "a.mp3")) as audio:
+        assert audio.audio_format is AudioFormat.FLAC
+
+
+def test_missing_audio_is_told_from_unreadable(tmp_path: Path) -> None:
+    """Each is a reason of its own, as a person mends them differently."""
+    os.mkfifo(tmp_path / "fifo.wav")
+
+    with pytest.raises(SourceError) as missing:
+        open_audio(str(tmp_path / "gone.wav"))
+    with pytest.raises(SourceError) as unreadable:
+        open_audio(str(tmp_path / "fifo.wav"))
+
+    assert (missing.value.reason, unreadable.value.reason) == (Reason.MISSING_AUDIO, Reason.UNREADABLE_FILE)
+
+
+def test_a_sidecar_is_read_up_to_its_bound(tmp_path: Path) -> None:
+    """The bound itself still passes."""
+    (tmp_path / "a.sidecar").write_bytes(b"proof")
+
+    assert read_sidecar(str(tmp_path / "a.sidecar"), most_bytes=5) == b"proof"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone", Reason.MISSING_SIDECAR),
+        ("empty", Reason.MISSING_SIDECAR),
+        ("large", Reason.SIDECAR_TOO_LARGE),
+        ("folder", Reason.UNREADABLE_FILE),
+    ],
+)
+def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reason: Reason) -> None:
+    """Nothing there, nothing in it, too much in it, or no file at all."""
+    (tmp_path / "empty").touch()
+    (tmp_path / "large").write_bytes(bytes(6))
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(SourceError) as refused:
+        read_sidecar(str(tmp_path / name), most_bytes=5)
+
+    assert refused.value.reason == reason

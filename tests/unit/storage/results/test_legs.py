@@ -1,0 +1,242 @@
+"""One leg of a run is active at a time, and it is known whether it still is."""
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.runs import STALE_SECONDS
+from proofsweep.errors import NameTaken
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.stores import FolderStore
+
+
+@dataclass(slots=True)
+class Clock:
+    """A host's two clocks, which a test moves; something may happen while one waits."""
+
+    now: datetime = field(default_factory=lambda: datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+    uptime_seconds: float = 100.0
+    meanwhile: Callable[[], None] = lambda: None
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.now
+
+    def move(self, seconds: float) -> None:
+        """Let time pass."""
+        self.uptime_seconds += seconds
+        self.jump(seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock."""
+        self.now += timedelta(seconds=seconds)
+
+    def rest(self, seconds: float) -> None:
+        """Wait, while something happens."""
+        self.move(seconds)
+        self.meanwhile()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Give a clock that stands."""
+    return Clock()
+
+
+@pytest.fixture
+def legs(tmp_path: Path, clock: Clock) -> Legs:
+    """Give the legs of a run that has none yet."""
+    return legs_of(FolderStore(tmp_path), clock)
+
+
+def legs_of(store: FolderStore, clock: Clock) -> Legs:
+    """Give the legs that are in a store."""
+    return Legs(Results(store), "r", clock, lambda: clock.uptime_seconds, clock.rest)
+
+
+def claim_of(legs: Legs, **changes: object) -> None:
+    """Write a claim of leg 1 that is this process's own but for some changes."""
+    legs.claim(9)
+    claim = json.loads(legs.results.store.read("_runs/r/legs/009/claim.json") or b"")
+    legs.results.store.create("_runs/r/legs/001/claim.json", json.dumps(claim | changes).encode())
+
+
+def test_a_leg_is_claimed_once(legs: Legs) -> None:
+    """Who comes second is told so, and the first stays its holder."""
+    legs.claim(1)
+
+    with pytest.raises(NameTaken):
+        legs.claim(1)
+
+    holder = legs.holder(1)
+    assert holder is not None
+    assert holder.pid == os.getpid()
+    assert legs.numbers() == [1]
+
+
+class TwoWinnersStore(FolderStore):
+    """A store whose create lets a second racer through, whose object then stands."""
+
+    def create(self, name: str, content: bytes) -> None:
+        """Let another process write right behind this one."""
+        other = json.dumps(json.loads(content) | {"pid": 1}).encode()
+        super().create(name, other)
+
+
+def test_a_leg_that_two_claimed_is_the_others(tmp_path: Path, clock: Clock) -> None:
+    """What stands in the store counts, where its create is not atomic."""
+    legs = legs_of(TwoWinnersStore(tmp_path), clock)
+
+    with pytest.raises(NameTaken):
+        legs.claim(1)
+
+
+def test_a_claimed_leg_of_a_living_process_is_alive(legs: Legs) -> None:
+    """Before its first beat too."""
+    legs.claim(1)
+
+    assert legs.is_alive(1)
+
+
+def test_a_leg_without_a_sign_for_too_long_is_stale(legs: Legs, clock: Clock) -> None:
+    """Its process may hang, or its host may be cut off."""
+    legs.claim(1)
+    clock.move(31)
+
+    assert not legs.is_alive(1)
+
+
+def test_the_last_beat_counts(legs: Legs, clock: Clock) -> None:
+    """Of many beats it is the newest, and a beat written twice is one."""
+    legs.claim(1)
+    for number in range(1, 13):
+        clock.move(10)
+        legs.beat(1, number)
+        legs.beat(1, number)
+    clock.move(30)
+    alive = legs.is_alive(1)
+    clock.move(1)
+
+    assert alive
+    assert not legs.is_alive(1)
+
+
+def test_a_leg_of_a_process_that_is_gone_is_dead_at_once(legs: Legs) -> None:
+    """On this very host nobody has to wait for the beats to grow old."""
+    process = multiprocessing.get_context("spawn").Process(target=int)
+    process.start()
+    process.join()
+
+    claim_of(legs, pid=process.pid)
+
+    assert not legs.is_alive(1)
+
+
+def test_a_number_that_another_process_bears_now_is_not_the_holder(legs: Legs) -> None:
+    """Process numbers are used again; their starts differ."""
+    claim_of(legs, process_started="1")
+
+    assert not legs.is_alive(1)
+
+
+@pytest.mark.parametrize("elsewhere", [{"host": "another-host"}, {"boot": "another-boot"}])
+def test_a_leg_elsewhere_is_judged_by_its_beats_alone(legs: Legs, clock: Clock, elsewhere: dict[str, str]) -> None:
+    """Its process number means nothing here."""
+    claim_of(legs, pid=2**22 + 1, **elsewhere)
+    alive = legs.is_alive(1)
+    clock.move(31)
+
+    assert alive
+    assert not legs.is_alive(1)
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_a_clock_that_jumps_makes_no_leg_of_this_host_stale(legs: Legs, clock: Clock, hours: int) -> None:
+    """What counts is the monotonic clock of their boot; nor does the jump keep a dead one alive."""
+    legs.claim(1)
+    legs.beat(1, 1)
+    clock.jump(hours * 3_600)
+    alive = legs.is_alive(1)
+    clock.move(31)
+
+    assert alive
+    assert not legs.is_alive(1)
+    assert not legs.is_heard(1)
+
+
+@pytest.mark.parametrize("seconds", [-3_600, 3_600])
+def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(legs: Legs, clock: Clock, seconds: int) -> None:
+    """One listens for three beats' time before one takes a run from somebody; the next beat tells."""
+    claim_of(legs, host="another-host", boot="another-boot")
+    clock.jump(seconds)
+    clock.meanwhile = lambda: legs.beat(1, 1) if clock.uptime_seconds >= 110 else None
+
+    assert not legs.is_alive(1)
+    assert legs.is_heard(1)
+    assert clock.uptime_seconds <= 110
+
+
+def test_a_leg_elsewhere_that_is_dead_is_not_waited_for_long(legs: Legs, clock: Clock) -> None:
+    """As long as a sign may be old; and of this host nobody need listen."""
+    claim_of(legs, host="another-host", boot="another-boot")
+    clock.move(31)
+
+    assert not legs.is_heard(1)
+    assert clock.uptime_seconds == 131 + STALE_SECONDS
+
+
+def test_a_claim_of_a_later_release_is_a_claim(legs: Legs) -> None:
+    """What else it may say is passed over."""
+    claim_of(legs, mood="good")
+
+    assert legs.is_alive(1)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"host": "h"}', b"\xff"])
+def test_a_claim_that_cannot_be_read_holds_nothing(legs: Legs, content: bytes) -> None:
+    """Somebody else may take the run over."""
+    legs.results.store.create("_runs/r/legs/001/claim.json", content)
+
+    assert legs.holder(1) is None
+    assert not legs.is_alive(1)
+
+
+def test_a_beat_that_cannot_be_read_leaves_the_claim_s_time(legs: Legs, clock: Clock) -> None:
+    """It is a sign of nothing."""
+    legs.claim(1)
+    legs.results.store.create("_runs/r/legs/001/beat-000001.json", b"{")
+    clock.move(31)
+
+    assert not legs.is_alive(1)
+
+
+def test_a_leg_ends_with_its_receipt(legs: Legs) -> None:
+    """Written once, and known by the digest of what stands."""
+    legs.claim(1)
+    before = (legs.receipt(1), legs.receipt_digest(1))
+
+    legs.write_receipt(1, {"ended_by": "complete"})
+
+    assert before == (None, None)
+    assert legs.receipt(1) == {"ended_by": "complete"}
+    assert len(legs.receipt_digest(1) or "") == 64
+    with pytest.raises(NameTaken):
+        legs.write_receipt(1, {"ended_by": "killed"})
+
+
+def test_receipts_form_a_chain(legs: Legs) -> None:
+    """Each names the digest of the one before, so none can be exchanged unseen."""
+    legs.write_receipt(1, {"ended_by": "quota"})
+    legs.write_receipt(2, {"ended_by": "complete", "previous_receipt_sha256": legs.receipt_digest(1)})
+
+    last = legs.receipt(2) or {}
+
+    assert last["previous_receipt_sha256"] == legs.receipt_digest(1)
+    assert legs.receipt_digest(1) != legs.receipt_digest(2)

@@ -1,0 +1,81 @@
+"""What an earlier run accepted is known to a later one of the same catalog."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain import layout
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables import schemas
+from proofsweep.domain.tables.columns import Row
+from proofsweep.storage.results.past_answers import PastAnswers
+from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.stores import FolderStore
+
+NOW = Plan(
+    run_id="20261121T120000Z_000aa",
+    created_at="2026-11-21T12:00:00+00:00",
+    environment="sandbox",
+    base_url="http://127.0.0.1/v1",
+    catalog="/c/catalog.csv",
+    catalog_kind="manifest",
+    catalog_digest="00",
+    items=3,
+    eligible=3,
+    pairs=0,
+    audio_bytes=7,
+    shard_items=1_000,
+    shards=1,
+)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """Give an empty results store."""
+    return Results(FolderStore(tmp_path))
+
+
+def ran(results: Results, run_id: str, answers: dict[str, bool], **otherwise: str) -> None:
+    """Leave an earlier run behind, with these items accepted or not."""
+    plan = replace(NOW, run_id=run_id, created_at="2026-11-20T12:00:00+00:00", **otherwise)
+    words = ("run_id", "environment", "audio", "outcome", "action")
+    blank: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    rows = [
+        blank | {"leg": 1, "verify_attempts": 0, "calls": 0, "manifest_row": row, "item_id": name, "accepted": accepted}
+        for row, (name, accepted) in enumerate(answers.items())
+    ]
+    results.write_plan(plan)
+    results.create_part(layout.verdicts_name(run_id, plan.run_date, 0, 1), "verdicts", rows)
+
+
+def test_the_newest_run_that_accepted_anything_counts(results: Results) -> None:
+    """A night in which all was refused is no history to measure by; the one before it is."""
+    ran(results, "20261118T120000Z_000aa", {"a": True, "b": True, "c": True})
+    ran(results, "20261119T120000Z_000aa", {"a": True, "b": False, "c": True})
+    ran(results, "20261120T120000Z_000aa", {"a": False, "b": False, "c": False})
+
+    past = PastAnswers(results, NOW)
+
+    assert [past.was_accepted(item) for item in ("a", "b", "c", "d")] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("otherwise", [{"catalog": "/c/other.csv"}, {"environment": "beta"}])
+def test_other_catalogs_and_environments_do_not_count(results: Results, otherwise: dict[str, str]) -> None:
+    """What was accepted elsewhere says nothing here."""
+    ran(results, "20261120T120000Z_000aa", {"a": True}, **otherwise)
+
+    assert not PastAnswers(results, NOW).was_accepted("a")
+
+
+def test_this_run_and_later_ones_are_no_history(results: Results) -> None:
+    """A run is measured by what came before it."""
+    ran(results, NOW.run_id, {"a": True})
+    ran(results, "20261122T120000Z_000aa", {"a": True})
+
+    assert not PastAnswers(results, NOW).was_accepted("a")
+
+
+def test_an_empty_store_knows_nothing(results: Results) -> None:
+    """The first run ever doubts no verdict."""
+    assert not PastAnswers(results, NOW).was_accepted("a")

@@ -1,0 +1,142 @@
+"""Plans, shards and parts are read back as they were written."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from proofsweep.domain import layout
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables import planned_items, schemas
+from proofsweep.domain.tables.columns import Row
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.stores import FolderStore
+
+PLAN = Plan(
+    run_id="20261120T120000Z_ab12",
+    created_at="2026-11-20T12:00:00+00:00",
+    environment="sandbox",
+    base_url="http://127.0.0.1/v1",
+    catalog="/c/Ж.csv",
+    catalog_kind="manifest",
+    catalog_digest="00",
+    items=3,
+    eligible=2,
+    pairs=0,
+    audio_bytes=7,
+    shard_items=1_000,
+    shards=1,
+    reasons={"empty": 1},
+)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """Give an empty results store."""
+    return Results(FolderStore(tmp_path))
+
+
+def row_of(manifest_row: int, **cells: object) -> Row:
+    """Make a verdicts row with what may never be null."""
+    words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
+    row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    return row | {"leg": 1, "accepted": False, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row} | cells
+
+
+def part_name(shard: int, leg: int) -> str:
+    """Name a verdicts part of the plan."""
+    return layout.verdicts_name(PLAN.run_id, PLAN.run_date, shard, leg)
+
+
+def test_a_plan_is_what_makes_a_run(results: Results) -> None:
+    """Shards alone are none; the plan is written after them, and reads back equal."""
+    results.write_shard(PLAN.run_id, 0, schemas.ITEMS.empty_table())
+    before = results.run_ids()
+
+    results.write_plan(PLAN)
+
+    assert (before, results.run_ids()) == ([], [PLAN.run_id])
+    assert results.plan(PLAN.run_id) == PLAN
+    assert (
+        results.plan_digest(PLAN.run_id)
+        == hashlib.sha256(results.store.read(layout.plan_name(PLAN.run_id)) or b"").hexdigest()
+    )
+
+
+def test_a_plan_of_a_later_version_is_read_too(results: Results) -> None:
+    """What this version does not know of is passed over."""
+    document = {name: getattr(PLAN, name) for name in Plan.__slots__} | {"window": "22-06"}
+    results.store.create(layout.plan_name(PLAN.run_id), json.dumps(document).encode())
+
+    assert results.plan(PLAN.run_id) == PLAN
+
+
+@pytest.mark.parametrize("run_id", ["20270101T000000Z_zz", "../../etc", ""])
+def test_a_run_that_is_not_there_is_named(results: Results, run_id: str) -> None:
+    """Also one whose name could lead out of the store."""
+    with pytest.raises(ResultsError, match="There is no run"):
+        results.plan(run_id)
+
+
+def test_a_shard_holds_its_items_in_order(results: Results) -> None:
+    """Byte for byte, whatever their files are called."""
+    planned = [WorkItem(manifest_row=n, item_id=f"i{n}", audio=f"/caf\udce9 {n}\n.wav") for n in range(3)]
+    table = pa.Table.from_pylist([planned_items.planned_row(item) for item in planned], schema=schemas.ITEMS)
+
+    results.write_shard(PLAN.run_id, 0, table)
+
+    assert results.shard_items(PLAN.run_id, 0) == planned
+
+
+def test_a_part_is_described_as_it_stands(results: Results) -> None:
+    """Its rows and digest are of what was read back, not of what was meant."""
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0, song="Ж"), row_of(2)])
+
+    content = results.store.read(part.name) or b""
+    assert (part.rows, part.sha256) == (2, hashlib.sha256(content).hexdigest())
+    assert results.table("verdicts", [part.name]).to_pylist() == [row_of(0, song="Ж"), row_of(2)]
+
+
+def test_a_part_is_created_once(results: Results) -> None:
+    """A leg that comes back from the dead finds its name taken."""
+    results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+
+    with pytest.raises(NameTaken):
+        results.create_part(part_name(0, 1), "verdicts", [row_of(1)])
+
+
+def test_a_part_without_rows_has_the_whole_schema(results: Results) -> None:
+    """And so has a table without parts: no reader ever infers a type."""
+    part = results.create_part(part_name(0, 1), "verdicts", [])
+
+    assert part.rows == 0
+    assert results.table("verdicts", [part.name]).schema.equals(schemas.VERDICTS)
+    assert results.table("verdicts", []).schema.equals(schemas.VERDICTS)
+    assert results.table("verdicts", [part.name], ["outcome", "leg"]).column_names == ["outcome", "leg"]
+
+
+def test_a_null_where_none_may_be_is_refused(results: Results) -> None:
+    """Better no part than one that breaks its promise."""
+    with pytest.raises(pa.ArrowInvalid):
+        results.create_part(part_name(0, 1), "verdicts", [row_of(0, outcome=None)])
+
+    assert results.parts_of("verdicts", PLAN) == []
+
+
+def test_what_is_finished_is_what_is_in_parts_of_any_leg(results: Results) -> None:
+    """Of this shard and of this run, and of no other."""
+    other = replace(PLAN, run_id=f"{PLAN.run_id}9")
+    results.create_part(part_name(0, 1), "verdicts", [row_of(0), row_of(1)])
+    results.create_part(part_name(0, 2), "verdicts", [row_of(5)])
+    results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
+    results.create_part(layout.verdicts_name(other.run_id, other.run_date, 0, 1), "verdicts", [row_of(7)])
+
+    assert results.finished_rows(PLAN, 0) == {0, 1, 5}
+    assert results.finished_rows(other, 0) == {7}
+    assert len(results.parts_of("verdicts", PLAN)) == 3
+    assert len(list(results.all_parts("verdicts"))) == 4
