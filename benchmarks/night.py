@@ -136,30 +136,30 @@ def print_rows(night: Night) -> bool:
 def print_books(night: Night) -> bool:
     """Print what was spent; say whether the books explain every call.
 
-    A call beyond the quota is sent, and the sandbox does not charge it. Of those that the killed process could not
-    write down, `runs` has the number that was inferred, and the sandbox has their request IDs.
+    A call beyond the quota is sent, and the sandbox does not charge it. Calls that the killed process could not write
+    down are in no table; the sandbox has their request IDs.
     """
-    columns = ("calls", "calls_unrecorded", "calls_again", "throttled")
-    legs = night.ask("SELECT calls, calls_unrecorded, calls_again, throttled FROM {runs}")
+    columns = ("calls", "calls_again", "throttled")
+    legs = night.ask("SELECT calls, calls_again, throttled FROM {runs}")
     spent = {name: sum(int(str(leg[at] or 0)) for leg in legs) for at, name in enumerate(columns)}
     answered = {row[0] for row in night.ask("SELECT request_id FROM {exchanges} WHERE request_id IS NOT NULL")}
     told = [each for each in night.operator.exchanges() if each["tenant"] == night.tenant]
     refused = sum(each["request_id"] in answered and not each["charged"] and each["origin"] == "api" for each in told)
     unseen = sum(each["request_id"] not in answered and bool(each["charged"]) for each in told)
-    booked = spent["calls"] + spent["calls_unrecorded"]
+    booked = spent["calls"] + unseen
     difference = booked - night.used()
     print_lines(
         {
             "calls in `runs`": spent["calls"],
-            "calls unrecorded in `runs`, as inferred": spent["calls_unrecorded"],
             "calls that the sandbox charged": night.used(),
-            "of these, answers that nobody wrote down": unseen,
+            "of these, calls that a killed process did not write down": unseen,
             "calls made again": spent["calls_again"],
             "calls throttled": spent["throttled"],
         }
     )
     print(
-        f"\n`runs` has {booked:,} calls, the sandbox charged {night.used():,}: {difference:,} apart. "
+        f"\nWritten down or lost with the kill: {booked:,} calls; charged by the sandbox: {night.used():,}; {difference:,} "
+        f"apart. "
         f"{refused:,} were refused for want of quota, and not charged. Unexplained: {difference - refused:,}."
     )
     return difference == refused

@@ -92,7 +92,7 @@ def resume(
     with (
         asked.out.status("looking whether the last leg is still at work …") if asked.out.is_terminal else nullcontext()
     ):
-        settle_dead_leg(settings, run_id, read_block)
+        settle_dead_leg(settings, run_id)
     before = asked.run_status(run_id)
     if before.remaining == 0:
         return report(run_id, asked)

@@ -21,9 +21,8 @@ from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
-from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.preflight import SizeLimits
-from proofsweep.domain.unrecorded import Arrival, Figure
 from proofsweep.errors import ConfigError
 from proofsweep.logs import Event, log
 from proofsweep.settings import ServiceSettings, Settings, environment
@@ -73,23 +72,6 @@ class Engine:
         """
         refuse_without_quota(self.seen(), reserve, utc_now())
         return self.seen()
-
-    def arrival(self) -> Arrival | None:
-        """Say how the quota was found by the first look at it; None if that was not told, or is written down already.
-
-        A figure that came with a refusal tells nothing: calls beyond the quota's end are not in it.
-        """
-        exchanges = list(self.aside)
-        for number, exchange in enumerate(exchanges):
-            seen = exchange.headers
-            if exchange.call is Call.USAGE and exchange.is_success and seen.rate_remaining is not None:
-                return Arrival(
-                    figure=Figure(remaining=seen.rate_remaining, limit=seen.rate_limit, reset=seen.rate_reset),
-                    calls=sum(each.is_charged for each in exchanges[: number + 1]),
-                    key_fingerprint=self.key_fingerprint,
-                    workers=self.settings.pace.workers,
-                )
-        return None
 
     def cut_off(self) -> None:
         """End what is in flight though it is not finished, once the leg was asked to stop; it remains."""

@@ -22,8 +22,7 @@ from proofsweep.bootstrap.engines import (
 from proofsweep.domain.anomalies import AnomalyGuard
 from proofsweep.domain.budget.bounds import Bounds, closing_of
 from proofsweep.domain.runs import Plan
-from proofsweep.domain.unrecorded import Arrival
-from proofsweep.errors import CatalogError, ConfigError, RunMustStop, UsageError
+from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
@@ -150,24 +149,15 @@ def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
         return True
 
 
-def settle_dead_leg(settings: Settings, run_id: str, read_block: ReadBlock | None = None) -> None:
-    """Settle the last leg of a run if its process is gone; the service is asked how the quota stands, if it answers.
+def settle_dead_leg(settings: Settings, run_id: str) -> None:
+    """Settle the last leg of a run if its process is gone.
 
     Raises:
         RunIsActive: the last leg is alive.
         ResultsError: there is no such run.
     """
-
-    def arrival() -> Arrival | None:
-        try:
-            engine = engine_for(settings, read_block)
-            engine.seen()
-        except (UsageError, RunMustStop):
-            return None
-        return engine.arrival()
-
     results = results_for(settings)
-    settle_last_leg(results, results.plan(run_id), utc_now, arrival)
+    settle_last_leg(results, results.plan(run_id), utc_now)
 
 
 @contextmanager
@@ -196,7 +186,7 @@ def held_leg(
     bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
     _remember_rate(engine, results)
     facts = leg_facts(seen, engine.key_fingerprint, flow_run_id)
-    leg = open_leg(results, plan, utc_now, facts, engine.arrival())
+    leg = open_leg(results, plan, utc_now, facts)
     dedupe = settings.catalog.dedupe if dedupe is None else dedupe
     place = LegHandle(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
     desk = desk_for(place, read_block)

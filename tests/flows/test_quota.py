@@ -132,8 +132,8 @@ def kill_in_the_middle(world: World, catalog: str) -> None:
     world.operator.clear_faults()
 
 
-def test_the_calls_of_a_killed_run_add_up_to_what_the_partner_counts(world: World, samples: Samples) -> None:
-    """What the journal lost is inferred; what the killed leg had been answered and is asked again is told."""
+def test_what_a_killed_leg_spent_beyond_its_journal_is_not_guessed(world: World, samples: Samples) -> None:
+    """Its row says that it is not known; calls for what the killed leg had been answered are counted as made again."""
     valid = [sample for sample in samples[1] if sample.verdict == "valid"]
     kill_in_the_middle(world, world.manifest(islice(cycle(valid), 250)))
     spent_by_the_dead = used(world)
@@ -149,19 +149,8 @@ def test_the_calls_of_a_killed_run_add_up_to_what_the_partner_counts(world: Worl
     ]
     assert code == 0
     assert (dead["ended_by"], dead["quota_before"]) == ("killed", 999_999)
-    assert dead["calls"] + dead["calls_unrecorded"] == spent_by_the_dead
-    assert sum(leg["calls"] + (leg["calls_unrecorded"] or 0) for leg in (dead, successor)) == used(world)
+    assert dead["calls_unrecorded"] is None
+    assert dead["calls"] <= spent_by_the_dead
+    assert successor["calls"] == used(world) - spent_by_the_dead
     assert len(had) > 0
     assert (dead["calls_again"], successor["calls_again"]) == (0, len(had))
-
-
-def test_what_somebody_else_spent_is_not_put_to_a_killed_run(world: World, samples: Samples) -> None:
-    """Another run with the same key while it was dead: then it is not known."""
-    valid = [sample for sample in samples[1] if sample.verdict == "valid"]
-    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 250)))
-    dead = min(path.name for path in world.results.glob("_runs/*"))
-    world.run("verify", str(valid[0].audio.parent), "--max-calls", "5")
-
-    world.run("resume", dead)
-
-    assert [leg["calls_unrecorded"] for leg in world.table("runs") if leg["ended_by"] == "killed"] == [None]

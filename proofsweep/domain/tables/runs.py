@@ -28,7 +28,7 @@ COLUMNS = (
     Column("bytes_sent", INT, "bytes of request bodies"),
     Column("calls", INT, "keyed requests sent, any answer"),
     Column("calls_again", INT, "of these, for what an earlier leg had been answered for the same row"),
-    Column("calls_unrecorded", INT, "what a killed leg spent beyond its journal, as inferred; null when not known"),
+    Column("calls_unrecorded", INT, "what a killed leg spent beyond its journal; null: it is not known"),
     Column("throttled", INT, "answers 429"),
     Column("rate_learned", REAL, "calls per second that the service was seen to admit"),
     Column("quota_before", INT, "headroom when the leg began"),

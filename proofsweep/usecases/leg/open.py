@@ -5,7 +5,6 @@ from datetime import datetime
 
 from proofsweep.domain.runs import Claim, EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
-from proofsweep.domain.unrecorded import Arrival
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.storage.results.legs import Legs
@@ -15,7 +14,7 @@ from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
 Clock = Callable[[], datetime]
 
 
-def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, arrival: Arrival | None) -> int:
+def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     """Claim the next leg of a run for this process; give its number.
 
     Args:
@@ -23,12 +22,11 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, arrival: Ar
         plan: of the run.
         clock: gives the time in UTC.
         facts: cells of the `runs` row that only this process knows.
-        arrival: how it found the quota; None if that was not told.
 
     Raises:
         RunIsActive: another leg is alive; the message names its holder.
     """
-    settle_last_leg(results, plan, clock, lambda: arrival)
+    settle_last_leg(results, plan, clock)
     legs = Legs(results, plan.run_id, clock)
     leg = max(legs.numbers(), default=0) + 1
     try:
@@ -38,10 +36,8 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, arrival: Ar
     return leg
 
 
-def settle_last_leg(results: Results, plan: Plan, clock: Clock, arrival: Callable[[], Arrival | None]) -> None:
+def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
     """See that the leg before is over: publish a dead one's journal, under its own part names.
-
-    Only for a dead one is `arrival` called, which finds out how the quota stands now.
 
     Raises:
         RunIsActive: it is alive.
@@ -57,7 +53,7 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock, arrival: Callabl
         raise _active(plan, last, legs.holder(last))
     holder = legs.holder(last)
     facts = {} if holder is None else holder.facts
-    settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED, facts=facts, arrival=arrival()), legs)
+    settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED, facts=facts), legs)
     log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=last)
 
 

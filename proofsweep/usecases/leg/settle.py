@@ -11,12 +11,10 @@ from proofsweep.domain import layout
 from proofsweep.domain.runs import EndedBy, Plan, shard_of
 from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.runs import stored_row
-from proofsweep.domain.unrecorded import Arrival
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.storage.results.journal import delete_journal, read_journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Part, Results
-from proofsweep.usecases.leg.infer_unrecorded import infer_unrecorded
 from proofsweep.usecases.leg.runs_row import repeats_count, runs_row
 
 _EXCHANGES_PER_PART = 25_000
@@ -29,7 +27,6 @@ class LegEnd:
     Attributes:
         why: one sentence for a person, where it ended early.
         facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
-        arrival: of a killed leg's successor: how it found the quota.
         cpu_seconds: that its process used while the leg lasted.
         quota_reset: when the quota begins anew, as it was last told.
     """
@@ -38,7 +35,6 @@ class LegEnd:
     ended_by: EndedBy
     why: str | None = None
     facts: Row = field(default_factory=dict)
-    arrival: Arrival | None = None
     cpu_seconds: float | None = None
     quota_reset: datetime | None = None
 
@@ -56,8 +52,6 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         _publish_rows(results, plan, end)  # (1)
         _publish_exchanges(results, plan, end.leg)  # (2)
         row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
-        if end.ended_by is EndedBy.KILLED:
-            row["calls_unrecorded"] = infer_unrecorded(results, plan, end.leg, end.facts, end.arrival)
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
             row["ended_by"] = str(EndedBy.COMPLETE)
         told = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
