@@ -158,8 +158,8 @@ def print_books(night: Night) -> bool:
         }
     )
     print(
-        f"\nWritten down or lost with the kill: {booked:,} calls; charged by the sandbox: {night.used():,}; {difference:,} "
-        f"apart. "
+        f"\nWritten down or lost with the kill: {booked:,} calls; charged by the sandbox: {night.used():,}; "
+        f"{difference:,} apart. "
         f"{refused:,} were refused for want of quota, and not charged. Unexplained: {difference - refused:,}."
     )
     return difference == refused
