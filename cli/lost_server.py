@@ -2,30 +2,24 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 
 from cli.embedded_server import is_there
 from proofsweep.bootstrap.runs import desks
+from proofsweep.usecases.leg.background import beside
 
 _LOOK_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
 
 
-@contextmanager
-def not_kept_waiting(leave: Callable[[], object]) -> Iterator[None]:
+def not_kept_waiting(leave: Callable[[], object]) -> AbstractContextManager[object]:
     """Call `leave`, in another thread, if the work inside has its leg settled but waits for a server that is gone."""
-    over = threading.Event()
-    thread = threading.Thread(target=_watch, args=(over, leave), name="lost-server", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    return beside("lost-server", partial(_watch, leave))
 
 
-def _watch(over: threading.Event, leave: Callable[[], object]) -> None:
+def _watch(leave: Callable[[], object], over: threading.Event) -> None:
     was_begun, answered_at = False, time.monotonic()
     while not over.wait(_LOOK_SECONDS):
         was_begun = was_begun or bool(desks())

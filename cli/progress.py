@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -12,6 +12,7 @@ from rich.table import Column
 from cli.screen import COLOURS, size_text
 from proofsweep.bootstrap.runs import desks
 from proofsweep.client.pacing.dispatcher import LaneStatus
+from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.context import LegContext
 
 _LIVE_SECONDS = 0.25
@@ -19,28 +20,16 @@ _PLAIN_SECONDS = 10.0
 _WIDTH_OF_ALL = 110
 
 
-@contextmanager
-def watched(out: Console, items: int, finished_before: int) -> Iterator[Callable[[], None]]:
-    """Show the progress of this process's leg while the work inside goes on; give a way to end the showing before.
+def progress_shown(out: Console, items: int, finished_before: int) -> AbstractContextManager[Callable[[], None]]:
+    """Show the progress of this process's leg beside the work; the value ends the display before the work ends.
 
     Args:
         out: where to show it.
         items: rows of the whole plan.
         finished_before: rows that earlier legs have finished.
     """
-    over = threading.Event()
     show = _show_live if out.is_terminal else _show_plainly
-    thread = threading.Thread(target=show, args=(out, over, items, finished_before), name="progress", daemon=True)
-    thread.start()
-
-    def end() -> None:
-        over.set()
-        thread.join()
-
-    try:
-        yield end
-    finally:
-        end()
+    return beside("progress", lambda over: show(out, over, items, finished_before))
 
 
 def _show_live(out: Console, over: threading.Event, items: int, finished_before: int) -> None:

@@ -15,7 +15,7 @@ from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
 from cli.forecast_lines import forecast_json
 from cli.lost_server import not_kept_waiting
-from cli.progress import watched
+from cli.progress import progress_shown
 from cli.screen import console, flush, print_json, print_summary
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain.budget.bounds import Bounds
@@ -105,7 +105,7 @@ def _run(run_id: str, asked: Asked, before: RunStatus, server: EmbeddedServer | 
 
     with (
         _quietly(),
-        watched(asked.out, before.plan.items, before.finished) as end_showing,
+        progress_shown(asked.out, before.plan.items, before.finished) as end_showing,
         not_kept_waiting(leave),
         _explained(run_id, asked, before),
         suppress(CancelledRun),
