@@ -1,4 +1,4 @@
-"""proofsweep's own lane at work in simulated time."""
+"""proofsweep's own call queue at work in simulated time."""
 
 import math
 from collections.abc import Hashable
@@ -23,7 +23,7 @@ class Sweep:
     partner: Partner
     chance: Random
     workers: int = 1024
-    lane: CallQueue = field(default_factory=lambda: CallQueue(Pacer(), ConcurrencyLimit()))
+    queue: CallQueue = field(default_factory=lambda: CallQueue(Pacer(), ConcurrencyLimit()))
     _busy: int = 0
     _wake_at: float = math.inf
 
@@ -32,37 +32,37 @@ class Sweep:
         now = self.world.now
         if now >= self._wake_at:
             self._wake_at = math.inf
-        while (ticket := self._next_turn(now)) is not None:
+        while (ticket := self._take_next(now)) is not None:
             self._send(ticket)
-        at = max(now, self.lane.wake_at(now))
+        at = max(now, self.queue.wake_at(now))
         if at < self._wake_at:
             self._wake_at = at
             self.world.at(at, self.work)
 
-    def _next_turn(self, now: float) -> Ticket | None:
-        if self._busy < self.workers and not self.lane.waiting(Priority.NEW_SLOT):
+    def _take_next(self, now: float) -> Ticket | None:
+        if self._busy < self.workers and not self.queue.waiting(Priority.NEW_SLOT):
             self._busy += 1
-            self.lane.enter(Priority.NEW_SLOT, next(_names))
-        return self.lane.next_turn(now)
+            self.queue.enter(Priority.NEW_SLOT, next(_names))
+        return self.queue.take_next(now)
 
     def _send(self, ticket: Ticket) -> None:
         def answered(status: int, retry_after: float | None) -> None:
             self._answered(ticket, status, retry_after)
             self.work()
 
-        self.partner.call(ticket.holder, is_verify=ticket.turn is Priority.ANY, answered=answered)
+        self.partner.call(ticket.holder, is_verify=ticket.priority is Priority.OTHER, answered=answered)
 
     def _answered(self, ticket: Ticket, status: int, retry_after: float | None) -> None:
         now = self.world.now
         if status == 429:  # noqa: PLR2004 - a status
             wait = max(0.5, 1.0 if retry_after is None else retry_after)
-            self.lane.was_throttled(ticket, now, wait * (1 + 0.1 * self.chance.random()))
+            self.queue.was_throttled(ticket, now, wait * (1 + 0.1 * self.chance.random()))
             self._queue_again(ticket)
             return
-        self.lane.was_answered(ticket)
+        self.queue.was_answered(ticket)
         if status == 500:  # noqa: PLR2004 - a status
             self.world.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
-        elif ticket.turn is Priority.ANY:
+        elif ticket.priority is Priority.OTHER:
             self._busy -= 1
         else:
             self.world.at(now + self.partner.upload_seconds(), lambda: self._verify(ticket.holder))
@@ -72,8 +72,8 @@ class Sweep:
         self.work()
 
     def _queue_again(self, ticket: Ticket) -> None:
-        self.lane.enter(Priority.ANY if ticket.turn is Priority.ANY else Priority.RETRIED_SLOT, ticket.holder)
+        self.queue.enter(Priority.OTHER if ticket.priority is Priority.OTHER else Priority.RETRIED_SLOT, ticket.holder)
 
     def _verify(self, item: Hashable) -> None:
-        self.lane.enter(Priority.ANY, item)
+        self.queue.enter(Priority.OTHER, item)
         self.work()

@@ -9,16 +9,16 @@ from functools import partial
 from pydantic import SecretStr
 
 from proofsweep import __version__
+from proofsweep.client.context import ClientContext
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
-from proofsweep.client.pacing.breaker import Breaker
 from proofsweep.client.pacing.call_queue import CallQueue
 from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.client.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.client.pacing.pacer import Pacer
-from proofsweep.client.pacing.patience import Patience
+from proofsweep.client.pacing.service_health import ServiceHealth
 from proofsweep.client.partner import Partner
 from proofsweep.client.retry import RetryPolicy
-from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.session import Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.domain.exchanges import Exchange
@@ -42,10 +42,12 @@ class Engine:
     """What one process shares between all it does with one service.
 
     Attributes:
+        context: what all sessions with the service share.
         aside: exchanges that belong to no row and are not written down yet.
     """
 
     settings: Settings
+    context: ClientContext
     partner: Partner
     stop: StopSwitch
     limits: SizeLimits
@@ -75,18 +77,18 @@ class Engine:
 
     def cut_off(self) -> None:
         """End what is in flight though it is not finished, once the leg was asked to stop; it remains."""
-        self.stop.hurry()
-        self.partner.talk.line.transport.cut()
+        self.stop.abort()
+        self.context.transport.abort()
 
     def close(self) -> None:
         """Let the workers finish what is in hand, and close all connections."""
         self.workers.shutdown(wait=True, cancel_futures=True)
-        self.partner.talk.line.transport.close()
+        self.context.transport.close()
 
     @property
     def key_fingerprint(self) -> str:
         """Tell the key in use from others."""
-        return fingerprint(self.partner.talk.line.key.get())
+        return fingerprint(self.context.key.get())
 
 
 _lock = threading.RLock()
@@ -130,22 +132,23 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     aside: list[Exchange] = []
     retry, times = settings.retry, settings.timeouts
     transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
-    workers = Workers(settings.pace.workers, leave=transport.hang_up)
-    line = ClientContext(
+    workers = Workers(settings.pace.workers, leave=transport.close_thread_connections)
+    context = ClientContext(
         base_url=settings.service.base_url,
         transport=transport,
-        gate=_gate(settings, stop, workers),
+        dispatcher=_dispatcher(settings, stop, workers),
         key=CurrentKey(_own_key(settings, read_block)),
         policy=RetryPolicy(
             attempts=retry.attempts,
             first_wait_seconds=retry.first_wait_seconds,
             longest_wait_seconds=retry.longest_wait_seconds,
         ),
-        record_aside=aside.append,
+        record_unattributed=aside.append,
     )
     return Engine(
         settings=settings,
-        partner=Partner(sidecar_field=settings.service.sidecar_field, talk=Session(line, aside.append)),
+        context=context,
+        partner=Partner(sidecar_field=settings.service.sidecar_field, session=Session(context, aside.append)),
         stop=stop,
         limits=limits_for(settings),
         sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),
@@ -154,14 +157,17 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     )
 
 
-def _gate(settings: Settings, stop: StopSwitch, workers: Workers) -> Dispatcher:
+def _dispatcher(settings: Settings, stop: StopSwitch, workers: Workers) -> Dispatcher:
     pace, retry = settings.pace, settings.retry
     return Dispatcher(
         CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit() if pace.detect_cap else None),
-        Breaker(retry.breaker_failures, retry.breaker_seconds),
+        ServiceHealth(
+            breaker_failures=retry.breaker_failures,
+            breaker_seconds=retry.breaker_seconds,
+            longest_pause_seconds=pace.longest_pause_seconds,
+        ),
         stop,
-        Patience(pace.longest_pause_seconds),
-        tell=partial(_log_lane, workers),
+        report=partial(_log_lane, workers),
         make_room=workers.make_room,
     )
 
@@ -172,7 +178,7 @@ def _log_lane(workers: Workers, seen: LaneStatus) -> None:
         rate=seen.rate,
         most_at_once=seen.most,
         threads=workers.threads,
-        why=seen.why,
+        why=seen.rate_change,
         outage=seen.is_outage,
     )
 

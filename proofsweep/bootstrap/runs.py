@@ -39,6 +39,7 @@ from proofsweep.usecases.leg.canaries import Canary, read_canaries, send_ahead
 from proofsweep.usecases.leg.context import LegContext
 from proofsweep.usecases.leg.last_rate import last_rate
 from proofsweep.usecases.leg.open import open_leg, settle_last_leg
+from proofsweep.usecases.leg.probe_audio import verify_probe_audio
 from proofsweep.usecases.leg.session import leg_facts, sitting
 from proofsweep.usecases.leg.watch_quota import quota_watched
 from proofsweep.usecases.plan.plan_run import Asked, plan_run
@@ -233,7 +234,7 @@ def _remember_rate(engine: Engine, results: Results) -> None:
     since = utc_now() - timedelta(days=settings.pace.remember_days)
     rate = last_rate(results, settings.service.base_url, engine.key_fingerprint, since)
     if rate is not None:
-        engine.partner.talk.line.gate.remember(rate)
+        engine.context.dispatcher.remember(rate)
 
 
 def _build_desk(place: LegHandle, read_block: ReadBlock | None) -> LegContext:
@@ -245,7 +246,7 @@ def _build_desk(place: LegHandle, read_block: ReadBlock | None) -> LegContext:
         leg=place.leg,
         results=results,
         journal=Journal(results, place.run_id, place.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}"),
-        partner=engine.partner.with_witness(),
+        partner=engine.partner.with_probe(verify_probe_audio),
         stop=engine.stop,
         limits=engine.limits,
         sources=replace(engine.sources, read_earlier=partial(read_before, results, plan)),

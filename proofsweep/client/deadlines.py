@@ -14,7 +14,7 @@ import httpx
 Options = Iterable[httpcore.SOCKET_OPTION]
 
 
-def refuse_unasked(answer: httpx.Response) -> None:
+def refuse_unsolicited(answer: httpx.Response) -> None:
     """Raise for an answer that was here before its question was sent: behind the answer to the one before it.
 
     Believed, it would give one item the verdict of another. A change to another protocol, which nobody asks for, is
@@ -32,7 +32,7 @@ class PunctualBackend(httpcore.SyncBackend):
     def __init__(self, answer_seconds: float) -> None:
         self._answer_seconds = answer_seconds
         self._open: WeakSet[PunctualStream] = WeakSet()
-        self._is_cut = False
+        self._is_aborted = False
         self._lock = threading.Lock()
 
     def connect_tcp(
@@ -44,7 +44,7 @@ class PunctualBackend(httpcore.SyncBackend):
         socket_options: Options | None = None,
     ) -> httpcore.NetworkStream:
         """Connect as usual, unless all is cut."""
-        self._refuse_when_cut()
+        self._refuse_when_aborted()
         stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
         return self.punctual(stream)
 
@@ -54,22 +54,22 @@ class PunctualBackend(httpcore.SyncBackend):
         with self._lock:
             self._open.add(punctual)
         try:
-            self._refuse_when_cut()
+            self._refuse_when_aborted()
         except httpcore.ConnectError:
             stream.close()
             raise
         return punctual
 
-    def _refuse_when_cut(self) -> None:
-        if self._is_cut:
+    def _refuse_when_aborted(self) -> None:
+        if self._is_aborted:
             raise httpcore.ConnectError("cut off")
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Break off every exchange, whatever it waits for, and those that will be begun."""
-        self._is_cut = True
+        self._is_aborted = True
         with self._lock:
             for stream in self._open:
-                stream.cut()
+                stream.abort()
 
 
 class PunctualStream(httpcore.NetworkStream):
@@ -108,7 +108,7 @@ class PunctualStream(httpcore.NetworkStream):
         """Close the connection."""
         self._stream.close()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Let whoever reads or writes come back with an error, at once; closing would leave them waiting."""
         connection = self._stream.get_extra_info("socket")
         with suppress(OSError):  # not connected any more

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from proofsweep.client.messages import Destination, Reply, Request
 from proofsweep.client.pacing.dispatcher import LaneStatus
-from proofsweep.client.probe_audio import PROBE_AUDIO
-from proofsweep.client.session import Session, usage_request
+from proofsweep.client.session import Session
 from proofsweep.client.slots import AudioBody, slot_request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import object_of, text_of
@@ -46,30 +45,36 @@ class Partner:
 
     Attributes:
         sidecar_field: the wire name of the sidecar; None until it is known (contract, Naming note).
-        talk: the conversation that this partner's calls belong to.
+        session: the one that this partner's calls belong to.
     """
 
     sidecar_field: str | None
-    talk: Session
+    session: Session
 
     def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
         """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
-        return Partner(sidecar_field=self.sidecar_field, talk=Session(self.talk.line, record))
+        return replace(self, session=Session(self.session.context, record))
+
+    def with_probe(self, probe: "Callable[[Partner], object]") -> "Partner":
+        """Give the same partner, which blames an item for its failures only if the probe is answered.
+
+        The probe gets a partner of its own, and raises ServiceError when it is not answered.
+        """
+        return replace(self, session=self.session.with_probe(lambda session: probe(replace(self, session=session))))
+
+    def with_attempts(self, attempts: int) -> "Partner":
+        """Give the same partner, which gives a call up after so many attempts."""
+        return replace(self, session=self.session.with_attempts(attempts))
+
+    @property
+    def base_url(self) -> str:
+        """Where the service is; ends in `/v1`."""
+        return self.session.base_url
 
     @property
     def lane(self) -> LaneStatus:
         """What is known of the lane that all calls share."""
-        return self.talk.line.gate.seen()
-
-    def with_witness(self) -> "Partner":
-        """Give the same partner, which blames an item for its failures only if a file of silence is answered."""
-        line = replace(self.talk.line, witness=_ask_about_silence)
-        return Partner(sidecar_field=self.sidecar_field, talk=Session(line, self.talk.record))
-
-    def with_attempts(self, attempts: int) -> "Partner":
-        """Give the same partner with another patience; its exchanges go where they went."""
-        line = replace(self.talk.line, policy=replace(self.talk.line.policy, attempts=attempts))
-        return Partner(sidecar_field=self.sidecar_field, talk=Session(line, self.talk.record))
+        return self.session.lane
 
     def health(self) -> HealthResponse:
         """GET /health, the one public endpoint: no key is sent."""
@@ -88,11 +93,11 @@ class Partner:
             raise UsageError("An Idempotency-Key has 16 to 128 characters, all of them ASCII.")
         headers = {"Idempotency-Key": idempotency_key}
         request = Request(call=Call.ROTATE, method="POST", url=self._url("/partner/keys/rotate"), headers=headers)
-        return _read(RotatedKeyResponse, self.talk.ask(request))
+        return _read(RotatedKeyResponse, self.session.ask(request))
 
     def usage(self, *, days: int | None = None) -> tuple[PartnerUsageResponse, AnswerHeaders]:
         """GET /partner/usage for `days` (1-90); the live headroom is the headers' `rate_remaining`."""
-        reply = self.talk.ask(usage_request(self.talk.line.base_url, days=days))
+        reply = self.session.ask_usage(days)
         return _read(PartnerUsageResponse, reply), reply.exchange.headers
 
     def proofs(self, *, limit: int | None = None, cursor: str | None = None) -> ListProofsResponse:
@@ -101,18 +106,18 @@ class Partner:
 
     def proof(self, proof_id: str) -> GetProofResponse:
         """GET /proofs/{proofId}: the sidecar stays base64, as received."""
-        reply = self.talk.ask(self._request(Call.PROOF, _proof_path(proof_id)))
+        reply = self.session.ask(self._request(Call.PROOF, _proof_path(proof_id)))
         members = object_of(reply.document)
         sidecar = None if self.sidecar_field is None else text_of(members.get(self.sidecar_field))
         return _parse(GetProofResponse, members | {"sidecar": sidecar}, reply.exchange)
 
     def erase(self, proof_id: str) -> EraseProofResponse:
         """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
-        return _read(EraseProofResponse, self.talk.ask(self._request(Call.ERASE, _proof_path(proof_id), "DELETE")))
+        return _read(EraseProofResponse, self.session.ask(self._request(Call.ERASE, _proof_path(proof_id), "DELETE")))
 
     def asset(self, proof_id: str) -> EmbeddedAssetResponse:
         """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""
-        reply = self.talk.ask(self._request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
+        reply = self.session.ask(self._request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
         return _parse(EmbeddedAssetResponse, {"members": reply.document}, reply.exchange)
 
     def interpretation(self, proof_id: str) -> Interpretation:
@@ -125,7 +130,7 @@ class Partner:
         A slot that lacks a part is no answer: it says nothing of the item, and another one may be whole.
         """
         request = self._request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
-        return _read(UploadResponse, self.talk.ask(replace(request, is_usable=_is_slot)))
+        return _read(UploadResponse, self.session.ask(replace(request, is_usable=_is_slot)))
 
     def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
         """POST the form to the slot's URL, without the key.
@@ -135,7 +140,7 @@ class Partner:
             SlotRefused: the audio is not stored, and will not be.
             SourceError: the audio changed while it was read.
         """
-        self.talk.ask(slot_request(slot, audio))
+        self.session.ask(slot_request(slot, audio))
 
     def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:
         """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
@@ -146,7 +151,7 @@ class Partner:
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:
             body[self._sidecar_name()] = base64.b64encode(sidecar).decode()
-        reply = self.talk.ask(_json_request(Call.VERIFY, self._url("/verify"), body))
+        reply = self.session.ask(_json_request(Call.VERIFY, self._url("/verify"), body))
         return Answer(_read(VerifyResponse, reply), reply.body_sha256)
 
     def download(self, url: str, file: BinaryIO, *, most_bytes: int) -> str:
@@ -155,7 +160,7 @@ class Partner:
         An asset larger than `most_bytes` fails as `bad_answer`; what the file then holds is of no use.
         """
         into = Destination(file, most_bytes)
-        return self.talk.ask(Request(call=Call.DOWNLOAD, method="GET", url=url, into=into)).body_sha256
+        return self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url, into=into)).body_sha256
 
     def _sidecar_name(self) -> str:
         if self.sidecar_field is None:
@@ -163,21 +168,13 @@ class Partner:
         return self.sidecar_field
 
     def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int) -> _Resource:
-        return _read(kind, self.talk.ask(self._request(call, path, **params)))
+        return _read(kind, self.session.ask(self._request(call, path, **params)))
 
     def _request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
         return Request(call=call, method=method, url=self._url(path), params=params)
 
     def _url(self, path: str) -> str:
-        return self.talk.line.base_url + path  # concatenated: urljoin would drop the base's own path
-
-
-def _ask_about_silence(talk: Session) -> None:
-    """Take a file without a credential through the core flow; whatever its verdict is, the service gives verdicts."""
-    partner = Partner(sidecar_field=None, talk=talk)
-    slot = partner.request_slot()
-    partner.fill_slot(slot, PROBE_AUDIO)
-    partner.verify(slot, None)
+        return self.base_url + path  # concatenated: urljoin would drop the base's own path
 
 
 def _is_slot(document: object) -> bool:

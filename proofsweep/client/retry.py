@@ -93,7 +93,7 @@ def is_transient(exchange: Exchange) -> bool:
     return busy or exchange.failure is not None or _is_slot_denied(exchange)
 
 
-def is_everybodys(exchange: Exchange) -> bool:
+def may_be_outage(exchange: Exchange) -> bool:
     """Say whether nobody may be answered now; where others are, it is the item's own failure all the same."""
     return is_transient(exchange) or is_spent_slot(exchange)
 

@@ -23,7 +23,7 @@ class StopSwitch:
             self._reason = reason
         self._pulled.set()
 
-    def hurry(self) -> None:
+    def abort(self) -> None:
         """Ask everybody to leave what they have in hand, too, if the switch was pulled."""
         self.is_overdue = self._pulled.is_set()
 

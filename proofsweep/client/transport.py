@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import SecretStr
 
-from proofsweep.client.deadlines import PunctualBackend, refuse_unasked
+from proofsweep.client.deadlines import PunctualBackend, refuse_unsolicited
 from proofsweep.client.messages import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
@@ -82,16 +82,16 @@ class Transport:
                 answer.close()
         return _whole_reply(request, attempt, clock, answer, body)
 
-    def hang_up(self) -> None:
+    def close_thread_connections(self) -> None:
         """Close the calling thread's connections, when it ends."""
         for connection in self._own.connections.values():
             self._connections.discard(connection)
             connection.close()
         self._own.connections.clear()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Break off all exchanges, from whichever thread; they end as failed, and so do those that come."""
-        self._backend.cut()
+        self._backend.abort()
 
     def close(self) -> None:
         """Close every thread's connections; no thread may be sending."""
@@ -100,7 +100,7 @@ class Transport:
 
     def _answer(self, built: httpx.Request, *, is_keyed: bool) -> httpx.Response:
         answer = self._connection(built.url, is_keyed=is_keyed).handle_request(built)
-        refuse_unasked(answer)
+        refuse_unsolicited(answer)
         return answer
 
     def _connection(self, url: httpx.URL, *, is_keyed: bool) -> httpx.HTTPTransport:

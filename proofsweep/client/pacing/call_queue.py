@@ -22,7 +22,7 @@ _OLDEST_SECONDS = 120.0
 class Priority(IntEnum):
     """What a call is for, the most urgent first."""
 
-    ANY = 0
+    OTHER = 0
     RETRIED_SLOT = 1
     NEW_SLOT = 2
 
@@ -38,7 +38,7 @@ class Ticket:
         is_over: what became of it is known.
     """
 
-    turn: Priority
+    priority: Priority
     holder: Hashable
     sent: Sent | None = None
     in_flight: int = 0
@@ -51,31 +51,31 @@ class CallQueue:
     Attributes:
         cap: None where a cap on calls at once is not looked for.
         in_flight: calls on their way.
-        is_single_file: a call goes only when none is on its way.
+        is_half_open: a call goes only when none is on its way.
     """
 
     def __init__(self, pacer: Pacer, cap: ConcurrencyLimit | None = None) -> None:
         self.pacer = pacer
         self.cap = cap
         self.in_flight = 0
-        self.is_single_file = False
+        self.is_half_open = False
         self._queues: tuple[deque[Ticket], ...] = (deque(), deque(), deque())
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
 
-    def enter(self, turn: Priority, holder: Hashable) -> Ticket:
+    def enter(self, priority: Priority, holder: Hashable) -> Ticket:
         """Queue a call."""
-        ticket = Ticket(turn, holder)
-        self._queues[turn].append(ticket)
+        ticket = Ticket(priority, holder)
+        self._queues[priority].append(ticket)
         return ticket
 
-    def leave(self, ticket: Ticket) -> None:
+    def release(self, ticket: Ticket) -> None:
         """Take a call out of the queue that will not be made."""
-        self._queues[ticket.turn].remove(ticket)
+        self._queues[ticket.priority].remove(ticket)
 
-    def waiting(self, turn: Priority) -> int:
+    def waiting(self, priority: Priority) -> int:
         """Count the queue of one kind."""
-        return len(self._queues[turn])
+        return len(self._queues[priority])
 
     @property
     def most_at_once(self) -> float:
@@ -91,31 +91,28 @@ class CallQueue:
         if self.in_flight >= self._limit(now):
             return None
         ticket = self.first()
-        if ticket is not None and ticket.turn is Priority.NEW_SLOT and self._slots_are_enough(now):
+        if ticket is not None and ticket.priority is Priority.NEW_SLOT and self._slots_are_enough(now):
             return None
         return ticket
 
     def wake_at(self, now: float) -> float:
         """Give the time at which the next call may go; infinite when only the end of another can bring it."""
-        self.pacer.heed(now)
         return math.inf if self.head(now) is None else self.pacer.next_at
 
-    def next_turn(self, now: float) -> Ticket | None:
+    def take_next(self, now: float) -> Ticket | None:
         """Let the next call go, if it may by now."""
-        self.pacer.heed(now)
         ticket = None if now < self.pacer.next_at else self.head(now)
         if ticket is None:
             return None
-        self._queues[ticket.turn].popleft()
+        self._queues[ticket.priority].popleft()
         ticket.sent = self.pacer.send(now)
         self.in_flight += 1
         ticket.in_flight = self.in_flight
-        if ticket.turn is not Priority.ANY:
+        if ticket.priority is not Priority.OTHER:
             self._slots[ticket.holder] = now
         elif ticket.holder in self._slots:
             age_seconds = min(_OLDEST_SECONDS, now - self._slots.pop(ticket.holder))
-            if age_seconds > 0:  # unless the clock was put back meanwhile
-                self._slot_seconds += 0.02 * (age_seconds - self._slot_seconds)
+            self._slot_seconds += 0.02 * (age_seconds - self._slot_seconds)
         return ticket
 
     def was_answered(self, ticket: Ticket) -> None:
@@ -126,7 +123,7 @@ class CallQueue:
 
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         """Take note of a 429, and let everybody pause for so long."""
-        self.drop(ticket.holder if ticket.turn is not Priority.ANY else None, ticket)
+        self.drop(ticket.holder if ticket.priority is not Priority.OTHER else None, ticket)
         if ticket.sent is None or (self.cap is not None and self.cap.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
         else:
@@ -144,7 +141,7 @@ class CallQueue:
             self.pacer = Pacer(rate)
 
     def _limit(self, now: float) -> float:
-        if self.is_single_file:
+        if self.is_half_open:
             return 1
         return math.inf if self.cap is None else self.cap.limit(now)
 

@@ -1,4 +1,4 @@
-"""The door that every call goes through: it makes callers wait, and it ends the leg when waiting is in vain."""
+"""The one thread-safe door of all calls: it decides which call goes next and when, and ends a leg that is lost."""
 
 import math
 import random
@@ -6,208 +6,184 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from datetime import datetime
 
-from proofsweep.client.pacing.breaker import Breaker
+from proofsweep.client.call_errors import outage_error
 from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.pacing.pacer import RateChange
-from proofsweep.client.pacing.patience import Patience
-from proofsweep.client.retry import is_everybodys
-from proofsweep.client.single_flight import SingleFlight
+from proofsweep.client.pacing.service_health import Blame, Health, ServiceHealth
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import RunMustStop
 
-_LOOK_SECONDS = 0.5
+# How late a waiting call notices the end of the leg. Chosen: a person who presses Ctrl-C does not feel half a second;
+# half the value wakes one thread twice as often.
+_STOP_CHECK_SECONDS = 0.5
+# How long work in hand may wait for the pacer while the leg ends. Chosen: a longer pause is longer than the calls
+# themselves; half would drop work that an ordinary one-second 429 delays.
 _DRAIN_SECONDS = 2.0
-_JITTER = 0.1
+# How much longer than told a wait may be, as a share. Chosen: enough to separate processes that were throttled
+# together; twice as much would waste up to a fifth of each pause.
+_JITTER_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class LaneStatus:
-    """What is known of the lane.
+    """What is known of the lane, which is the partner's limit for all calls with one key.
 
     Attributes:
         rate: calls per second that it lets through; None until it has throttled.
-        most: the most calls at once; None where no such cap was seen.
-        why: what the last 429 taught.
-        is_outage: the service fails for everyone, and is asked by one call now and then.
+        most: the most calls at once; None where no such limit was seen.
+        rate_change: what the last 429 changed.
+        is_outage: the service fails for every item, and one call at a time probes it.
     """
 
     rate: float | None
     most: int | None
-    why: RateChange | None
+    rate_change: RateChange | None
     is_outage: bool = False
 
 
 class Dispatcher:
-    """Thread-safe front of lane, breaker and patience; `clock` gives monotonic seconds.
+    """Thread-safe front of the call queue and the service's health.
 
     Attributes:
         stop: the leg's switch.
-        question: asks for the headroom on behalf of all.
-        testimony: asks on behalf of all whether the service answers others.
+        clock: gives monotonic seconds.
     """
 
     def __init__(
         self,
-        lane: CallQueue,
-        breaker: Breaker,
+        queue: CallQueue,
+        health: ServiceHealth,
         stop: StopSwitch,
-        patience: Patience | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        tell: Callable[[LaneStatus], None] = lambda _seen: None,
+        report: Callable[[LaneStatus], None] = lambda _status: None,
         make_room: Callable[[int], None] = lambda _waiting: None,
     ) -> None:
-        """Take what it fronts.
+        """Take the parts.
 
-        `tell` is told when the lane turns out to be another, or an outage begins or ends. `make_room` is called by each
-        thread whose turn for a new slot came, with the number of others that wait for theirs.
+        `report` is called when the lane changes, or an outage begins or ends. `make_room` is called by each thread that
+        may ask for a new slot, with the number of others that wait for one.
         """
         self.stop = stop
-        self.question: SingleFlight[int | None] = SingleFlight()
-        self.testimony: SingleFlight[None] = SingleFlight()
-        self._lane = lane
-        self._breaker = breaker
-        self._patience = patience or Patience()
-        self._clock = clock
-        self._tell = tell
-        self._lock = threading.Lock()
-        self._answered_at: dict[Call, datetime] = {}
-        self._failing: set[Hashable] = set()
-        self._waiting: dict[Ticket, threading.Condition] = {}
+        self.clock = clock
+        self._queue = queue
+        self._health = health
+        self._report = report
         self._make_room = make_room
+        self._lock = threading.Lock()
+        self._waiting: dict[Ticket, threading.Condition] = {}
 
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False) -> Ticket:
-        """Come back when the call may go.
+        """Return when the call may go.
 
-        While the leg ends, no slot is asked for; other calls go if they need not wait for a pause or an outage to end,
-        to finish work in hand.
+        While the leg ends, no slot is requested. Other calls go, to finish work in hand, unless they must wait for the
+        end of a pause or an outage.
 
         Raises:
             RunMustStop: the leg ends, and the call is not made.
         """
         with self._lock:
-            ticket = self._lane.enter(_turn_of(call, is_retry=is_retry), holder)
-            turn_came = self._waiting[ticket] = threading.Condition(self._lock)
+            ticket = self._queue.enter(_priority_of(call, is_retry=is_retry), holder)
+            changed = self._waiting[ticket] = threading.Condition(self._lock)
             try:
-                while not self._has_turn(ticket):
+                while not self._may_go(ticket):
                     self._check_stop(ticket)
-                    turn_came.wait(self._nap_seconds(ticket))
+                    changed.wait(self._wait_seconds(ticket))
             finally:
                 del self._waiting[ticket]
                 if ticket.sent is None:
-                    self._lane.leave(ticket)
+                    self._queue.release(ticket)
                 self._serve()
-            others = self._lane.waiting(Priority.NEW_SLOT)
-        if ticket.turn is Priority.NEW_SLOT:
+            others = self._queue.waiting(Priority.NEW_SLOT)
+        if ticket.priority is Priority.NEW_SLOT:
             self._make_room(others)
         return ticket
 
-    def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
-        """Hold everybody back for so long; ends the leg when no such call was let through for too long.
-
-        Only a throttle of the lane that all share teaches its rate: not an outage, and not the question for the
-        headroom, which may have a lane of its own.
-        """
-        teaches = exchange.is_throttled and exchange.call is not Call.USAGE
+    def note(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
+        """Take note of an exchange; end the leg when its call is lost. After a 429, `pause_all` follows."""
         with self._lock:
-            now, before = self._clock(), self._seen()
-            pause_seconds = _spread(wait_seconds)
-            if ticket is not None and teaches:
-                self._lane.was_throttled(ticket, now, pause_seconds)
+            if ticket is not None and not exchange.is_throttled:
+                self._queue.was_answered(ticket)
+            was_outage, now = self._queue.is_half_open, self.clock()
+            health = self._health.note(exchange, holder, now)
+            quiet_seconds = self._health.quiet_seconds(now)
+            if health is not Health.WELL and quiet_seconds > 0.0:
+                self._queue.pacer.pause(now, _with_jitter(quiet_seconds))
+            self._queue.is_half_open = self._health.is_outage
+            status = self._status()
+            self._serve()
+        if status.is_outage != was_outage:
+            self._report(status)
+        if health is Health.LOST:
+            self.stop.pull(outage_error(exchange))
+
+    def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
+        """Hold all calls back for so long; end the leg when the service has made this call wait for too long.
+
+        Only a 429 of the shared lane changes the rate: not an outage, and not GET /partner/usage, which may have a lane
+        of its own.
+        """
+        changes_rate = exchange.is_throttled and exchange.call is not Call.USAGE
+        with self._lock:
+            now, before = self.clock(), self._status()
+            pause_seconds = _with_jitter(wait_seconds)
+            if ticket is not None and changes_rate:
+                self._queue.was_throttled(ticket, now, pause_seconds)
             else:
-                self._lane.pacer.pause(now, pause_seconds)
-            seen, is_hopeless = self._seen(), self._patience.is_spent(exchange.call, now, wait_seconds)
-        if seen.most != before.most or (seen.rate != before.rate and seen.why is not RateChange.THE_SAME):
-            self._tell(seen)
-        if is_hopeless:
+                self._queue.pacer.pause(now, pause_seconds)
+            status = self._status()
+            is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)
+        if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
+            self._report(status)
+        if is_lost:
             self.stop.pull(
                 RunMustStop("The service asks for a longer wait than a run should make.", ended_by="breaker")
             )
 
-    def learn(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
-        """Take note of an exchange; ends the leg when its call fails for everyone. What throttles is told later."""
-        with self._lock:
-            if is_everybodys(exchange):
-                self._failing.add(holder)
-            else:
-                self._failing.discard(holder)
-            if ticket is not None and not exchange.is_throttled:
-                self._lane.was_answered(ticket)
-            was_outage, tripped = self._lane.is_single_file, self._note(exchange)
-            seen = self._seen()
-            self._serve()
-        if seen.is_outage != was_outage:
-            self._tell(seen)
-        if tripped:
-            self.stop.pull(RunMustStop(_storm(exchange), ended_by="breaker"))
-
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
-        """Take note that a call came to nothing, and that the slot, if there is one, will not be used."""
+        """Take note that a call has no result, and that its item will not use its slot, if it has one."""
         with self._lock:
-            self._lane.drop(holder, ticket)
-            self._failing.discard(holder)
+            self._queue.drop(holder, ticket)
+            self._health.forget(holder)
             self._serve()
 
-    def was_answered(self, call: Call, since: datetime) -> bool:
-        """Say whether the service has answered such a call since then, whoever's it was."""
+    def blame(self, exchange: Exchange, since: float) -> Blame:
+        """Say who is to blame for an item's exchange whose call has failed since then (`clock` seconds)."""
         with self._lock:
-            answered_at = self._answered_at.get(call)
-        return answered_at is not None and answered_at >= since
+            return self._health.blame(exchange, since)
 
-    @property
-    def many_fail(self) -> bool:
-        """Say whether so many items fail at once that none of them can be to blame, whoever else may be answered."""
-        with self._lock:
-            return len(self._failing) >= self._breaker.threshold
-
-    def end_if_lasting(self, exchange: Exchange, since: datetime) -> None:
-        """End the leg if a failure that is everybody's has lasted since then for longer than a run should wait."""
-        if (exchange.ended_at - since).total_seconds() >= self._breaker.patience_seconds:
-            self.stop.pull(RunMustStop(_storm(exchange), ended_by="breaker"))
+    def stop_if_lost(self, exchange: Exchange, since: float) -> None:
+        """End the leg if the service has failed this call of an item since then for too long."""
+        if self._health.is_lost(since, self.clock()):
+            self.stop.pull(outage_error(exchange))
 
     def remember(self, rate: float) -> None:
-        """Begin with a rate that the lane had before, unless it is known better by now."""
+        """Begin with a rate that the lane had before, unless a 429 has shown a newer one."""
         with self._lock:
-            self._lane.remember(rate)
+            self._queue.remember(rate)
 
-    def seen(self) -> LaneStatus:
+    def status(self) -> LaneStatus:
         """Say what is known of the lane."""
         with self._lock:
-            return self._seen()
+            return self._status()
 
-    def _seen(self) -> LaneStatus:
-        pacer, most = self._lane.pacer, self._lane.most_at_once
+    def _status(self) -> LaneStatus:
+        pacer, most = self._queue.pacer, self._queue.most_at_once
         at_once = int(most) if most < math.inf else None
-        return LaneStatus(pacer.learned_rate, at_once, pacer.lesson, self._breaker.is_outage)
+        return LaneStatus(pacer.learned_rate, at_once, pacer.rate_change, self._health.is_outage)
 
-    def _note(self, exchange: Exchange) -> bool:
-        """Tell the breaker, and do as it says; say whether it has tripped."""
-        tripped = False
-        if is_everybodys(exchange):
-            now = self._clock()
-            tripped = self._breaker.failed(exchange.call, now)
-            self._lane.pacer.pause(now, _spread(self._breaker.quiet_until - now))
-        else:
-            self._breaker.succeeded(exchange.call)
-            if not exchange.is_throttled:
-                self._answered_at[exchange.call] = exchange.ended_at
-                self._patience.renew(exchange.call)
-        self._lane.is_single_file = self._breaker.is_outage
-        return tripped
-
-    def _has_turn(self, ticket: Ticket) -> bool:
+    def _may_go(self, ticket: Ticket) -> bool:
         self._serve()
         return ticket.sent is not None
 
     def _serve(self) -> None:
-        """Let go who may, and wake whoever is next, to wait for the very moment."""
-        now = self._clock()
-        while not self._is_hopeless and (ticket := self._lane.next_turn(now)) is not None:
+        """Let all calls go that may, and wake the next one, which then waits for its exact time."""
+        now = self.clock()
+        while not self._is_abandoned and (ticket := self._queue.take_next(now)) is not None:
             self._wake(ticket)
-        first = self._lane.first()
+        first = self._queue.first()
         if first is not None:
             self._wake(first)
 
@@ -215,35 +191,30 @@ class Dispatcher:
         if ticket in self._waiting:
             self._waiting[ticket].notify()
 
-    def _nap_seconds(self, ticket: Ticket) -> float | None:
-        """Only the first in the queue looks at the clock and at the switch; it wakes the next when it goes."""
-        if ticket is not self._lane.first():
+    def _wait_seconds(self, ticket: Ticket) -> float | None:
+        """Only the first in the queue watches the clock and the switch; it wakes the next one when it goes."""
+        if ticket is not self._queue.first():
             return None
-        now = self._clock()
-        return min(_LOOK_SECONDS, max(0.0, self._lane.wake_at(now) - now))
+        now = self.clock()
+        return min(_STOP_CHECK_SECONDS, max(0.0, self._queue.wake_at(now) - now))
 
     @property
-    def _is_hopeless(self) -> bool:
-        """Say whether the leg ends in an outage, or has no time left: to finish what is in hand would take too long."""
-        return self.stop.reason is not None and (self._lane.is_single_file or self.stop.is_overdue)
+    def _is_abandoned(self) -> bool:
+        """Say whether work in hand is abandoned too: the leg ends in an outage, or its time is over."""
+        return self.stop.reason is not None and (self._queue.is_half_open or self.stop.is_overdue)
 
     def _check_stop(self, ticket: Ticket) -> None:
-        wait_seconds = self._lane.pacer.next_at - self._clock()
-        if ticket.turn is not Priority.ANY or wait_seconds > _DRAIN_SECONDS or self._is_hopeless:
+        wait_seconds = self._queue.pacer.next_at - self.clock()
+        if ticket.priority is not Priority.OTHER or wait_seconds > _DRAIN_SECONDS or self._is_abandoned:
             self.stop.check()
 
 
-def _spread(wait_seconds: float) -> float:
-    """Lengthen a wait by up to a tenth, so that several processes do not come back together."""
-    return wait_seconds * (1 + _JITTER * random.random())  # noqa: S311 - spreads, guards nothing
+def _with_jitter(wait_seconds: float) -> float:
+    """Lengthen a wait a little, so that several processes do not return together."""
+    return wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads, guards nothing
 
 
-def _turn_of(call: Call, *, is_retry: bool) -> Priority:
+def _priority_of(call: Call, *, is_retry: bool) -> Priority:
     if call is not Call.UPLOADS:
-        return Priority.ANY
+        return Priority.OTHER
     return Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT
-
-
-def _storm(exchange: Exchange) -> str:
-    last = exchange.failure or f"status {exchange.status}"
-    return f"The service fails for everyone: the call {exchange.call} failed again and again, at last with {last}."

@@ -22,9 +22,8 @@ _DOUBLING_SECONDS = 1.5
 _REGROWTH_SECONDS = 1.0
 _REGROWTH_CALLS = 10
 _SLACK_SECONDS = 0.02
-_PUT_BACK_SECONDS = 1.0
 _CATCHING_UP = 0.1
-_CAUTION_AMONG_OTHERS = 0.1
+_CONTENTION_MARGIN = 0.1
 _FIRST_QUIET_SECONDS = 4.0
 _QUIET_SECONDS = 45.0
 _MOST_QUIET_SECONDS = 240.0
@@ -61,21 +60,21 @@ class Pacer:
         pace: calls per second that may go now.
         bucket: what the lane seems to be.
         learned_rate: calls per second that the lane was seen to let through, now or last time; None until a 429 came.
-        lesson: what the last 429 taught.
+        rate_change: what the last 429 changed.
     """
 
     def __init__(self, known_rate: float | None = None, first_rate: float = FIRST_RATE) -> None:
         """Begin a little below the rate that the lane had last time; without one, search for it from the first rate."""
         self.learned_rate = known_rate
-        self.lesson: RateChange | None = None
+        self.rate_change: RateChange | None = None
         self.pace = first_rate if known_rate is None else 0.95 * known_rate
         self.bucket = TokenBucket(self.pace, max(1.0, self.pace))
         self._cycles: deque[Cycle] = deque(maxlen=_CYCLES)
         self._settled = 0 if known_rate is None else 3
         self._widest = 0.0
-        self._caution = 0.0
+        self._contention_margin = 0.0
         self._pause_seconds = 1.0
-        self._heeded_at = self._stopped_at = self._opens_at = self._next_at = -math.inf
+        self._stopped_at = self._opens_at = self._next_at = -math.inf
         self._is_shut = False
         self._last: Sent | None = None
         self._marks: list[Sent] = []
@@ -87,28 +86,16 @@ class Pacer:
         """The time from which the next call may go."""
         return max(self._opens_at, self._next_at)
 
-    def heed(self, now: float) -> None:
-        """Look at the clock before `next_at` is asked for: if it was put back, all that was noted moves with it."""
-        back = self._heeded_at - now
-        self._heeded_at = now if back > _PUT_BACK_SECONDS else max(now, self._heeded_at)
-        if back > _PUT_BACK_SECONDS:
-            self._stopped_at -= back
-            self._opens_at -= back
-            self._next_at -= back
-            self._last = self._last and replace(self._last, at=self._last.at - back)
-            self._marks = [replace(mark, at=mark.at - back) for mark in self._marks]
-
     def send(self, now: float) -> Sent:
         """Take note that a call goes now; it must not go before `next_at`."""
-        self.heed(now)
         was_held_back = now - self.next_at < _SLACK_SECONDS
         last = self._last or Sent(now, 0)
-        passed = max(0.0, now - last.at)
+        passed = now - last.at
         self._level = min(self.bucket.burst, self._level + self.bucket.rate * passed) - 1.0
         if was_held_back:  # a call that came late says nothing of a faster pace
             elapsed = min(passed, max(1.0, 1.0 / self.pace))
             self._held_seconds += elapsed
-            self.pace = min(self._course(elapsed), self.pace * math.exp2(elapsed / _DOUBLING_SECONDS))
+            self.pace = min(self._target_pace(elapsed), self.pace * math.exp2(elapsed / _DOUBLING_SECONDS))
         self._mark(last, now, was_held_back)
         self._next_at = max(self._next_at, now - _SLACK_SECONDS) + 1.0 / self.pace
         self._last = Sent(now, last.number + 1)
@@ -116,7 +103,6 @@ class Pacer:
 
     def pause(self, now: float, pause_seconds: float) -> None:
         """Hold everybody back for so long, and learn nothing of it."""
-        self.heed(now)
         self._opens_at = max(self._opens_at, now + pause_seconds)
 
     def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
@@ -127,7 +113,6 @@ class Pacer:
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
             return
-        sent = replace(sent, at=min(sent.at, now))  # the clock may have been put back
         cycle = self._cycle_until(sent)
         if cycle.calls:
             self._learn(cycle)
@@ -148,7 +133,7 @@ class Pacer:
     @property
     def _is_shared(self) -> bool:
         """Others seem to use the lane too: cycles keep ending early."""
-        return self._caution > _CAUTION_AMONG_OTHERS
+        return self._contention_margin > _CONTENTION_MARGIN
 
     def _begin(self, emptied: Sent) -> None:
         """Begin a cycle with the call that found the bucket empty."""
@@ -157,7 +142,7 @@ class Pacer:
         self._marked_pace = self._held_seconds = self._level = self._doublings = 0.0
         self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
 
-    def _course(self, elapsed: float) -> float:
+    def _target_pace(self, elapsed: float) -> float:
         """Give the pace for now; `elapsed` seconds have passed since it was last asked for."""
         if self._is_searching:
             return math.inf
@@ -166,8 +151,8 @@ class Pacer:
             self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())
             return self._spending() * (1 + 0.02 * math.exp2(self._doublings))
         if self._level > self._credit / 2 + 1:
-            return rate * (1 + _CATCHING_UP - self._caution)
-        careful = rate * (1 - self._caution)
+            return rate * (1 + _CATCHING_UP - self._contention_margin)
+        careful = rate * (1 - self._contention_margin)
         return careful + (self._spending() - careful) * self._held_seconds / quiet
 
     def _spending(self) -> float:
@@ -176,7 +161,7 @@ class Pacer:
 
     def _regrowth_seconds(self) -> float:
         """In what time the pace moves away twice as far from what was known: slowly, where others use the lane too."""
-        return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * (1 + 20 * max(0.0, self._caution))
+        return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * (1 + 20 * max(0.0, self._contention_margin))
 
     def _quiet_seconds(self) -> float:
         """How long to go without provoking a 429: short while the lane is new, and while it is narrower than it was."""
@@ -216,7 +201,7 @@ class Pacer:
             self._widest = max(0.98 * self._widest, fitted.rate)
         gave_more = is_wider or -self._level > 0.25 * before.burst + 3
         self._settle(is_new=is_narrower or is_first, is_wider=gave_more, earliness=earliness)
-        self.lesson = _lesson(is_first=is_first, is_narrower=is_narrower, is_wider=is_wider)
+        self.rate_change = _rate_change(is_first=is_first, is_narrower=is_narrower, is_wider=is_wider)
         self.learned_rate = self.bucket.rate
 
     def _surplus(self, cycle: Cycle) -> float:
@@ -231,11 +216,11 @@ class Pacer:
         is_unrest = is_wider and not self._is_shared
         self._settled = 0 if is_new else min(self._settled, 2) if is_unrest else self._settled + 1
         if earliness < -1:  # overdue: the lane gives more than is asked of it
-            self._caution = max(-0.014, min(0.9 * self._caution, self._caution - 0.01))
+            self._contention_margin = max(-0.014, min(0.9 * self._contention_margin, self._contention_margin - 0.01))
         elif earliness <= 0:
-            self._caution *= 0.9
+            self._contention_margin *= 0.9
         elif self._settled > 2:  # noqa: PLR2004 - until then the quiet time itself is short
-            self._caution = min(0.5, self._caution + 0.04 * earliness)
+            self._contention_margin = min(0.5, self._contention_margin + 0.04 * earliness)
 
     def _likely_burst(self, cycle: Cycle, *, is_wider: bool, was_early: bool) -> float:
         """Guess a size for the bucket: what it seemed, but smaller if it had more to give, and larger if less."""
@@ -256,7 +241,7 @@ class Pacer:
         return Cycle(stretches=[each for each in stretches if any(each)], begins_full=self._stopped_at == -math.inf)
 
 
-def _lesson(*, is_first: bool, is_narrower: bool, is_wider: bool) -> RateChange:
+def _rate_change(*, is_first: bool, is_narrower: bool, is_wider: bool) -> RateChange:
     if is_first:
         return RateChange.FOUND
     return RateChange.NARROWER if is_narrower else RateChange.WIDER if is_wider else RateChange.THE_SAME

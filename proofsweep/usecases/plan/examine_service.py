@@ -75,7 +75,7 @@ def refuse_without_quota(seen: ServiceStatus, reserve: int, now: datetime) -> No
 
 def _explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
     """Tell a wrong address from a service that is down: one is the person's to mend, the other is not."""
-    where = partner.talk.line.base_url
+    where = partner.base_url
     is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
     if failed.status is not None and not is_busy:
         return ConfigError(

@@ -12,14 +12,15 @@ from typing import BinaryIO
 
 import pytest
 
+from proofsweep.client.context import ClientContext
 from proofsweep.client.keys import CurrentKey, key_file
-from proofsweep.client.pacing.breaker import Breaker
 from proofsweep.client.pacing.call_queue import CallQueue
 from proofsweep.client.pacing.dispatcher import Dispatcher
 from proofsweep.client.pacing.pacer import Pacer
+from proofsweep.client.pacing.service_health import ServiceHealth
 from proofsweep.client.partner import Partner
 from proofsweep.client.retry import RetryPolicy
-from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.session import Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.contract.models import UploadResponse
@@ -149,13 +150,14 @@ class Client:
 
     Attributes:
         exchanges: recorded for the item, oldest first.
-        aside: recorded for no item.
+        unattributed: recorded for no item.
     """
 
     partner: Partner
     stop: StopSwitch
+    dispatcher: Dispatcher
     exchanges: list[Exchange]
-    aside: list[Exchange]
+    unattributed: list[Exchange]
 
     def facts(self) -> list[tuple[str, int | None, str | None]]:
         """Tell each recorded exchange by its call, status and failure."""
@@ -184,20 +186,21 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
         *,
         sidecar_field: str | None = "mark",
         attempts: int = 3,
-        breaker: Breaker | None = None,
+        health: ServiceHealth | None = None,
         base_url: str | None = None,
     ) -> Client:
-        stop, exchanges, aside = StopSwitch(), list[Exchange](), list[Exchange]()
-        line = ClientContext(
+        stop, exchanges, unattributed = StopSwitch(), list[Exchange](), list[Exchange]()
+        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e4)), health or ServiceHealth(), stop)
+        context = ClientContext(
             base_url=base_url or f"{api.url}/v1",
             transport=transport,
-            gate=Dispatcher(CallQueue(Pacer(first_rate=1e4)), breaker or Breaker(), stop),
+            dispatcher=dispatcher,
             key=CurrentKey(key_file(key_path)),
             policy=RetryPolicy(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002),
-            record_aside=aside.append,
+            record_unattributed=unattributed.append,
         )
-        partner = Partner(sidecar_field=sidecar_field, talk=Session(line, exchanges.append))
-        return Client(partner, stop, exchanges, aside)
+        partner = Partner(sidecar_field=sidecar_field, session=Session(context, exchanges.append))
+        return Client(partner, stop, dispatcher, exchanges, unattributed)
 
     return make
 

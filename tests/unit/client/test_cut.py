@@ -94,7 +94,7 @@ def test_who_waits_comes_back(deaf: tuple[Deaf, str], size_bytes: int) -> None:
     waiting = threading.Thread(target=send, daemon=True)
     waiting.start()
     assert deaf[0].has_one.wait(30.0)
-    transport.cut()
+    transport.abort()
     waiting.join(30.0)
     send()
     transport.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.client.pacing.breaker import Breaker
-from proofsweep.client.probe_audio import PROBE_AUDIO
+from proofsweep.client.pacing.service_health import ServiceHealth
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import UploadResponse
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
 
 if TYPE_CHECKING:
+    from proofsweep.client.partner import Partner
+
     from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
 
 SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
@@ -141,7 +141,7 @@ def test_a_throttle_without_end_stops_the_run(api: ScriptedServer, client: Clien
 
     assert stopped.value.ended_by == "breaker"
     assert api.targets() == ["POST /v1/uploads?purpose=verify", "GET /v1/partner/usage?days=1"]
-    assert [str(exchange.call) for exchange in client.aside] == ["usage"]
+    assert [str(exchange.call) for exchange in client.unattributed] == ["usage"]
 
 
 def test_an_exhausted_quota_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
@@ -218,7 +218,7 @@ def test_threads_refused_together_go_on_together(
 ) -> None:
     """The second finds the key renewed by the first, and does not take the new one for the refused one."""
     first = new_client()
-    second = first.partner.in_new_session(first.aside.append)
+    second = first.partner.in_new_session(first.unattributed.append)
     both_refused = threading.Barrier(2)
     api.before_answering = lambda request: "SECRET" in request.headers["x-api-key"] and both_refused.wait(30.0)
     api.script = [answer(403), answer(403), answer(body=SLOT), answer(body=SLOT)]
@@ -230,15 +230,15 @@ def test_threads_refused_together_go_on_together(
     other.join(30.0)
 
     assert first.stop.reason is None
-    assert [exchange.status for exchange in first.aside] == [403, 200]
+    assert [exchange.status for exchange in first.unattributed] == [403, 200]
 
 
 def test_a_service_that_fails_for_everyone_ends_the_run(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
     """The item is not failed for it: its row remains, to be answered by another leg."""
-    client = new_client(breaker=Breaker(threshold=4, patience_seconds=0.0))
-    others = client.partner.in_new_session(client.aside.append)
+    client = new_client(health=ServiceHealth(breaker_failures=4, breaker_seconds=0.0))
+    others = client.partner.in_new_session(client.unattributed.append)
     api.script = [answer(500)] * 9
 
     with pytest.raises(CallFailed):
@@ -252,7 +252,7 @@ def test_a_service_that_fails_for_everyone_ends_the_run(
 
 def test_an_item_that_alone_fails_is_failed(api: ScriptedServer, client: Client, answer: Write) -> None:
     """Its file may be what upsets the service; the others get on."""
-    others = client.partner.in_new_session(client.aside.append)
+    others = client.partner.in_new_session(client.unattributed.append)
     api.script = [answer(500), answer(500), answer(body=SLOT), answer(500)]
     with pytest.raises(CallFailed) as failed:
         client.partner.with_attempts(2).request_slot()
@@ -263,55 +263,74 @@ def test_an_item_that_alone_fails_is_failed(api: ScriptedServer, client: Client,
     assert client.stop.reason is None
 
 
-def test_who_fails_while_a_witness_is_answered_is_failed(
-    api: ScriptedServer, storage: ScriptedServer, new_client: NewClient, answer: Write
+def ask_for_a_slot(partner: Partner) -> None:
+    """Probe the service with a call that no item needs."""
+    partner.request_slot()
+
+
+def test_an_item_that_fails_while_the_probe_is_answered_is_failed(
+    api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
-    """Where nobody else asks, a file of silence does, with exchanges that belong to no row."""
+    """Where nobody else asks, the health probe does, with exchanges that belong to no row."""
     client = new_client(attempts=2)
-    own, its = _slot("u-1", storage), _slot("u-2", storage)
-    api.script = [answer(body=own), answer(500), answer(500), answer(body=its), answer(body=VALID)]
-    storage.script = [answer(204, b"")] * 2
-    partner = client.partner.with_witness()
-    slot = partner.request_slot()
-    partner.fill_slot(slot, PROBE_AUDIO)
+    api.script = [answer(500), answer(500), answer(body=SLOT)]
 
     with pytest.raises(CallFailed) as failed:
-        partner.verify(slot, None)
+        client.partner.with_probe(ask_for_a_slot).request_slot()
 
     assert failed.value.reason == "http_500"
-    assert [str(exchange.call) for exchange in client.aside] == ["uploads", "slot", "verify"]
+    assert [(str(exchange.call), exchange.status) for exchange in client.unattributed] == [("uploads", 200)]
     assert client.stop.reason is None
 
 
-def test_who_fails_while_not_even_a_witness_is_answered_remains(
+def test_an_item_that_fails_while_the_probe_fails_too_remains(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
-    """A single row is no proof that the service is well: the leg ends when its patience does."""
-    client = new_client(attempts=2, breaker=Breaker(threshold=10, patience_seconds=0.0))
+    """A single row is no proof that the service is well: the leg ends when the outage has lasted too long."""
+    client = new_client(attempts=2, health=ServiceHealth(breaker_failures=10, breaker_seconds=0.0))
     api.script = [answer(500)] * 9
 
     with pytest.raises(RunMustStop) as stopped:
-        client.partner.with_witness().request_slot()
+        client.partner.with_probe(ask_for_a_slot).request_slot()
 
     assert stopped.value.ended_by == "breaker"
-    assert len(client.aside) == 2
+    assert len(client.unattributed) == 2
 
 
-def test_no_witness_is_called_while_many_fail(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
-    """They are witnesses enough; in an outage each further call is one too many."""
-    client = new_client(attempts=2, breaker=Breaker(threshold=2, patience_seconds=0.0))
+def test_an_item_goes_on_when_the_service_is_back(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
+    """Its attempts are used up in the outage, and it is not failed for that; one probe holds for ten seconds."""
+    client = new_client(attempts=2)
+    api.script = [*[answer(500)] * 5, answer(body=SLOT)]
+
+    slot = client.partner.with_probe(ask_for_a_slot).request_slot()
+
+    assert slot.upload_id == "u-2"
+    assert [exchange.status for exchange in client.exchanges] == [500, 500, 500, 200]
+    assert [exchange.status for exchange in client.unattributed] == [500, 500]
+
+
+def test_no_probe_is_made_while_many_items_fail(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
+    """They are proof enough; in an outage each further call is one too many."""
+    client = new_client(attempts=2, health=ServiceHealth(breaker_failures=2, breaker_seconds=0.0))
     for _ in range(2):
-        client.partner.talk.line.gate.learn(_failed(Call.VERIFY), holder=object())
+        client.dispatcher.note(_failed(Call.VERIFY), holder=object())
     api.script = [answer(500)] * 9
 
     with pytest.raises(RunMustStop):
-        client.partner.with_witness().request_slot()
+        client.partner.with_probe(ask_for_a_slot).request_slot()
 
-    assert client.aside == []
+    assert client.unattributed == []
 
 
-def _slot(upload_id: str, storage: ScriptedServer) -> bytes:
-    return json.dumps({"uploadId": upload_id, "url": f"{storage.url}/b", "fields": {}}).encode()
+def test_a_rotation_that_is_always_throttled_is_given_up(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """It has a lane of its own, so nobody else waits for it (contract, Endpoints 3)."""
+    api.script = [answer(429, retry_after="0.001")] * 3
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.rotate("rotation-of-november-2026")
+
+    assert failed.value.reason == "http_429"
+    assert len(api.received) == 3
 
 
 def _failed(call: Call) -> Exchange:

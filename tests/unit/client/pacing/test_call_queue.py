@@ -23,7 +23,7 @@ def cap_of(most: int) -> ConcurrencyLimit:
 def served(lane: CallQueue, now: float = 1.0) -> list[Ticket]:
     """Let everyone go who may, a little later each time."""
     found = []
-    while (ticket := lane.next_turn(now)) is not None:
+    while (ticket := lane.take_next(now)) is not None:
         found.append(ticket)
         now += 0.001
     return found
@@ -32,12 +32,12 @@ def served(lane: CallQueue, now: float = 1.0) -> list[Ticket]:
 def test_verify_goes_before_a_retried_slot_and_that_before_a_new_one() -> None:
     """Slots are short-lived."""
     lane = quick_lane()
-    for turn in (Priority.NEW_SLOT, Priority.RETRIED_SLOT, Priority.ANY, Priority.NEW_SLOT, Priority.ANY):
-        lane.enter(turn, object())
+    for priority in (Priority.NEW_SLOT, Priority.RETRIED_SLOT, Priority.OTHER, Priority.NEW_SLOT, Priority.OTHER):
+        lane.enter(priority, object())
 
-    order = [ticket.turn for ticket in served(lane)]
+    order = [ticket.priority for ticket in served(lane)]
 
-    assert order == [Priority.ANY, Priority.ANY, Priority.RETRIED_SLOT, Priority.NEW_SLOT, Priority.NEW_SLOT]
+    assert order == [Priority.OTHER, Priority.OTHER, Priority.RETRIED_SLOT, Priority.NEW_SLOT, Priority.NEW_SLOT]
 
 
 def test_slots_in_flight_are_bounded_by_what_the_lane_can_verify() -> None:
@@ -49,12 +49,12 @@ def test_slots_in_flight_are_bounded_by_what_the_lane_can_verify() -> None:
     while lane.wake_at(now) < math.inf:
         now = max(now, lane.wake_at(now))
         lane.pacer.pace = 6.0
-        lane.next_turn(now)
+        lane.take_next(now)
 
     assert 40 - lane.waiting(Priority.NEW_SLOT) == 13
 
-    lane.enter(Priority.ANY, 0)
-    lane.next_turn(now + 1.0)
+    lane.enter(Priority.OTHER, 0)
+    lane.take_next(now + 1.0)
     assert lane.wake_at(now + 1.0) < math.inf
 
 
@@ -64,7 +64,7 @@ def test_a_slot_that_comes_to_nothing_makes_room() -> None:
     tickets = []
     for holder in range(9):
         lane.enter(Priority.NEW_SLOT, holder)
-        ticket = lane.next_turn(holder * 2000.0)
+        ticket = lane.take_next(holder * 2000.0)
         tickets.append(ticket)
     lane.enter(Priority.NEW_SLOT, 9)
     full = lane.wake_at(17_000.0)
@@ -81,7 +81,7 @@ def test_a_slot_whose_holder_is_gone_without_a_word_is_forgotten_in_the_end() ->
     for holder in range(10):
         lane.enter(Priority.NEW_SLOT, holder)
     for number in range(40):
-        lane.next_turn(number * 2000.0)
+        lane.take_next(number * 2000.0)
 
     assert lane.waiting(Priority.NEW_SLOT) == 0
 
@@ -90,7 +90,7 @@ def test_no_more_calls_are_on_their_way_than_a_cap_lets_through() -> None:
     """The end of one brings the turn of the next."""
     lane = quick_lane(cap_of(2))
     for _ in range(3):
-        lane.enter(Priority.ANY, object())
+        lane.enter(Priority.OTHER, object())
     first, second = served(lane)
 
     lane.was_answered(first)
@@ -102,7 +102,7 @@ def test_no_more_calls_are_on_their_way_than_a_cap_lets_through() -> None:
 def test_a_call_is_over_once() -> None:
     """However often it is told."""
     lane = quick_lane()
-    ticket = lane.enter(Priority.ANY, 1)
+    ticket = lane.enter(Priority.OTHER, 1)
     served(lane)
 
     lane.was_answered(ticket)
@@ -114,10 +114,10 @@ def test_a_call_is_over_once() -> None:
 def test_who_leaves_the_queue_holds_nobody_back() -> None:
     """The leg ends, and a waiting call is not made."""
     lane = quick_lane()
-    gone = lane.enter(Priority.ANY, 1)
-    stays = lane.enter(Priority.ANY, 2)
+    gone = lane.enter(Priority.OTHER, 1)
+    stays = lane.enter(Priority.OTHER, 2)
 
-    lane.leave(gone)
+    lane.release(gone)
 
     assert served(lane) == [stays]
 
@@ -127,7 +127,7 @@ def test_a_429_that_a_cap_explains_does_not_slow_the_rate() -> None:
     cap = cap_of(2)
     lane = quick_lane(cap)
     for holder in range(3):
-        lane.enter(Priority.ANY, holder)
+        lane.enter(Priority.OTHER, holder)
     *_, beyond = served(lane, now=200.0)  # long after the last refusal the cap is tried
     before = lane.pacer.bucket
 

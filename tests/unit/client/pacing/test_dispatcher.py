@@ -3,16 +3,16 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.client.pacing.breaker import Breaker
 from proofsweep.client.pacing.call_queue import CallQueue, Ticket
 from proofsweep.client.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.client.pacing.pacer import Pacer, RateChange
-from proofsweep.client.pacing.patience import Patience
+from proofsweep.client.pacing.service_health import ServiceHealth
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.exchanges import Call, Exchange, Failure
@@ -20,23 +20,22 @@ from proofsweep.errors import RunMustStop
 
 
 @dataclass
-class Door:
+class World:
     """A gate whose clock runs as usual and can be put forward."""
 
     pacer: Pacer = field(default_factory=lambda: Pacer(first_rate=1e6))
     stop: StopSwitch = field(default_factory=StopSwitch)
-    told: list[LaneStatus] = field(default_factory=list)
+    reported: list[LaneStatus] = field(default_factory=list)
     room: list[int] = field(default_factory=list)
     ahead_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        self.gate = Dispatcher(
+        self.dispatcher = Dispatcher(
             CallQueue(self.pacer),
-            Breaker(threshold=2, patience_seconds=20.0),
+            ServiceHealth(breaker_failures=2, breaker_seconds=20.0, longest_pause_seconds=120.0),
             self.stop,
-            Patience(120.0),
             clock=self.now,
-            tell=self.told.append,
+            report=self.reported.append,
             make_room=self.room.append,
         )
 
@@ -46,14 +45,14 @@ class Door:
 
     def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
         """Let a call be answered with 429."""
-        self.gate.learn(exchange(call, 429), ticket)
-        self.gate.pause_all(exchange(call, 429), ticket, wait_seconds)
+        self.dispatcher.note(exchange(call, 429), ticket)
+        self.dispatcher.pause_all(exchange(call, 429), ticket, wait_seconds)
 
 
 @pytest.fixture
-def door() -> Door:
+def world() -> World:
     """Give a gate whose breaker trips at the second failure, 20 s after the first."""
-    return Door()
+    return World()
 
 
 def exchange(call: Call, status: int | None = None, failure: Failure | None = None) -> Exchange:
@@ -76,47 +75,47 @@ def in_thread(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def test_a_pause_holds_everybody_back(door: Door) -> None:
+def test_a_pause_holds_everybody_back(world: World) -> None:
     """Who comes to the door during a pause goes when it is over, up to a tenth later."""
-    door.throttle(Call.VERIFY, 0.3)
+    world.throttle(Call.VERIFY, 0.3)
     began = time.monotonic()
 
-    door.gate.wait_turn(Call.UPLOADS, "a")
-    door.gate.wait_turn(Call.VERIFY, "b")
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    world.dispatcher.wait_turn(Call.VERIFY, "b")
 
     assert time.monotonic() - began > 0.29
 
 
-def test_verify_calls_go_first_when_the_door_opens(door: Door) -> None:
+def test_verify_calls_go_first_when_the_door_opens(world: World) -> None:
     """Whoever waited longer for a new slot still comes after them."""
-    door.throttle(Call.VERIFY, 60.0)
+    world.throttle(Call.VERIFY, 60.0)
     turns: list[tuple[int, Call]] = []
 
     def come(call: Call) -> None:
-        sent = door.gate.wait_turn(call, object()).sent
+        sent = world.dispatcher.wait_turn(call, object()).sent
         turns.append((sent.number if sent else 0, call))
 
     threads = [in_thread(lambda call=call: come(call)) for call in [Call.UPLOADS] + [Call.VERIFY] * 3]
-    while len(door.gate._waiting) < 4:
+    while len(world.dispatcher._waiting) < 4:
         time.sleep(0.001)
-    door.ahead_seconds = 70.0
+    world.ahead_seconds = 70.0
     for thread in threads:
         thread.join(10.0)
 
     assert [call for _, call in sorted(turns)] == [Call.VERIFY] * 3 + [Call.UPLOADS]
 
 
-def test_many_threads_keep_the_pace(door: Door) -> None:
+def test_many_threads_keep_the_pace(world: World) -> None:
     """No turn is given twice, and none is lost."""
-    door.pacer.pace = 400.0
-    door.gate.remember(400.0)
+    world.pacer.pace = 400.0
+    world.dispatcher.remember(400.0)
     turns: list[Ticket] = []
 
     def work() -> None:
         for _ in range(10):
-            ticket = door.gate.wait_turn(Call.VERIFY, object())
+            ticket = world.dispatcher.wait_turn(Call.VERIFY, object())
             turns.append(ticket)
-            door.gate.learn(exchange(Call.VERIFY, 200), ticket)
+            world.dispatcher.note(exchange(Call.VERIFY, 200), ticket)
 
     threads = [in_thread(work) for _ in range(20)]
     for thread in threads:
@@ -125,77 +124,70 @@ def test_many_threads_keep_the_pace(door: Door) -> None:
     assert sorted(ticket.sent.number for ticket in turns if ticket.sent) == list(range(1, 201))
     times = [ticket.sent.at for ticket in turns if ticket.sent]
     assert max(times) - min(times) > 200 / 400 * 0.8
-    assert door.gate._lane.in_flight == 0
+    assert world.dispatcher._queue.in_flight == 0
 
 
-def test_a_pause_that_is_too_long_ends_the_leg(door: Door) -> None:
+def test_a_pause_that_is_too_long_ends_the_leg(world: World) -> None:
     """The rows remain for another leg; nobody sleeps for an hour in a process."""
-    door.throttle(Call.VERIFY, 3_600.0)
+    world.throttle(Call.VERIFY, 3_600.0)
 
-    assert door.stop.reason is not None
-    assert door.stop.reason.ended_by == "breaker"
+    assert world.stop.reason is not None
+    assert world.stop.reason.ended_by == "breaker"
     with pytest.raises(RunMustStop):
-        door.gate.wait_turn(Call.VERIFY, "a")
+        world.dispatcher.wait_turn(Call.VERIFY, "a")
 
 
-def test_work_in_hand_may_be_finished_while_the_leg_ends(door: Door) -> None:
+def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
     """A slot is filled, and its answer only has to be fetched; no slot is asked for any more."""
-    door.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
 
-    door.gate.wait_turn(Call.VERIFY, "a")
+    world.dispatcher.wait_turn(Call.VERIFY, "a")
 
-    door.throttle(Call.USAGE, 0.2)
+    world.throttle(Call.USAGE, 0.2)
     with pytest.raises(RunMustStop):
-        door.gate.wait_turn(Call.UPLOADS, "b")
+        world.dispatcher.wait_turn(Call.UPLOADS, "b")
 
 
-def test_whoever_waits_hears_of_the_end_at_once(door: Door) -> None:
+def test_whoever_waits_hears_of_the_end_at_once(world: World) -> None:
     """All of them, though only the first in the queue looks at the switch."""
-    door.throttle(Call.VERIFY, 60.0)
+    world.throttle(Call.VERIFY, 60.0)
     ended: list[str] = []
 
     def come(call: Call) -> None:
         try:
-            door.gate.wait_turn(call, object())
+            world.dispatcher.wait_turn(call, object())
         except RunMustStop as reason:
             ended.append(reason.ended_by)
 
     threads = [in_thread(lambda call=call: come(call)) for call in [Call.VERIFY] * 5 + [Call.UPLOADS] * 5]
-    door.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
     for thread in threads:
         thread.join(5.0)
 
     assert ended == ["cancelled"] * 10
 
 
-def test_whose_turn_for_a_new_slot_came_makes_room(door: Door) -> None:
+def test_whose_turn_for_a_new_slot_came_makes_room(world: World) -> None:
     """So that the next item begins; calls of items that have begun need none."""
-    door.gate.wait_turn(Call.UPLOADS, "a")
-    door.gate.wait_turn(Call.UPLOADS, "a", is_retry=True)
-    door.gate.wait_turn(Call.VERIFY, "a")
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    world.dispatcher.wait_turn(Call.UPLOADS, "a", is_retry=True)
+    world.dispatcher.wait_turn(Call.VERIFY, "a")
 
-    assert door.room == [0]
+    assert world.room == [0]
 
 
-def test_room_is_made_with_a_word_on_who_else_waits(door: Door) -> None:
+def test_room_is_made_with_a_word_on_who_else_waits(world: World) -> None:
     """Whether others are ready tells whether items begin early enough."""
-    door.throttle(Call.VERIFY, 60.0)
-    threads = [in_thread(lambda: door.gate.wait_turn(Call.UPLOADS, object())) for _ in range(4)]
-    while len(door.gate._waiting) < 4:
+    world.throttle(Call.VERIFY, 60.0)
+    threads = [in_thread(lambda: world.dispatcher.wait_turn(Call.UPLOADS, object())) for _ in range(4)]
+    while len(world.dispatcher._waiting) < 4:
         time.sleep(0.001)
-    door.pacer.pace = 10.0
-    door.ahead_seconds = 70.0
+    world.pacer.pace = 10.0
+    world.ahead_seconds = 70.0
     for thread in threads:
         thread.join(10.0)
 
-    assert sorted(door.room) == [0, 1, 2, 3]
-
-
-def _until_stopped(work: Callable[[], object]) -> None:
-    try:
-        work()
-    except RunMustStop:
-        return
+    assert sorted(world.room) == [0, 1, 2, 3]
 
 
 def _until(is_so: Callable[[], bool]) -> None:
@@ -204,28 +196,28 @@ def _until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_throttle_teaches_the_rate_and_is_told(door: Door) -> None:
+def test_a_throttle_teaches_the_rate_and_is_told(world: World) -> None:
     """Whoever watches a run learns why it goes slower."""
-    tickets = [door.gate.wait_turn(Call.VERIFY, number) for number in range(30)]
+    tickets = [world.dispatcher.wait_turn(Call.VERIFY, number) for number in range(30)]
 
-    door.throttle(Call.VERIFY, 0.1, tickets[-1])
+    world.throttle(Call.VERIFY, 0.1, tickets[-1])
 
-    assert [(seen.why, seen.most) for seen in door.told] == [(RateChange.FOUND, None)]
-    assert door.gate.seen() == door.told[-1]
-    assert door.gate.seen().rate is not None
+    assert [(status.rate_change, status.most) for status in world.reported] == [(RateChange.FOUND, None)]
+    assert world.dispatcher.status() == world.reported[-1]
+    assert world.dispatcher.status().rate is not None
 
 
 @pytest.mark.parametrize("call", [Call.USAGE, Call.VERIFY])
-def test_what_is_no_throttle_of_the_shared_lane_teaches_nothing(door: Door, call: Call) -> None:
+def test_what_is_no_throttle_of_the_shared_lane_teaches_nothing(world: World, call: Call) -> None:
     """Neither the question for the headroom nor an outage that asks for time."""
-    ticket = door.gate.wait_turn(call, "a")
+    ticket = world.dispatcher.wait_turn(call, "a")
     answer = exchange(call, 429 if call is Call.USAGE else 503)
 
-    door.gate.learn(answer, ticket)
-    door.gate.pause_all(answer, ticket, 0.1)
+    world.dispatcher.note(answer, ticket)
+    world.dispatcher.pause_all(answer, ticket, 0.1)
 
-    assert door.gate.seen().rate is None
-    assert door.told == []
+    assert world.dispatcher.status().rate is None
+    assert world.reported == []
 
 
 @pytest.mark.parametrize(
@@ -237,89 +229,94 @@ def test_what_is_no_throttle_of_the_shared_lane_teaches_nothing(door: Door, call
         exchange(Call.UPLOADS, 404),
     ],
 )
-def test_failures_in_a_row_end_the_leg(door: Door, outage: Exchange) -> None:
+def test_failures_in_a_row_end_the_leg(world: World, outage: Exchange) -> None:
     """A call that fails for everyone, the storage target's included, means that nobody is there."""
-    door.gate.learn(outage)
-    door.ahead_seconds = 20.0
-    door.gate.learn(outage)
+    world.dispatcher.note(outage)
+    world.ahead_seconds = 20.0
+    world.dispatcher.note(outage)
 
-    assert door.stop.reason is not None
-    assert door.stop.reason.ended_by == "breaker"
+    assert world.stop.reason is not None
+    assert world.stop.reason.ended_by == "breaker"
 
 
-def test_in_an_outage_one_call_at_a_time_asks_and_the_first_answer_lets_all_go(door: Door) -> None:
+def test_in_an_outage_one_call_at_a_time_asks_and_the_first_answer_lets_all_go(world: World) -> None:
     """A service that is down is not asked by a hundred workers; whoever watches hears when it begins and ends."""
     for _ in range(2):
-        door.gate.learn(exchange(Call.VERIFY, 503))
+        world.dispatcher.note(exchange(Call.VERIFY, 503))
     gone: list[Ticket] = []
-    threads = [in_thread(lambda: gone.append(door.gate.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
+    threads = [in_thread(lambda: gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
     in_the_quiet_time = len(gone)
-    door.ahead_seconds = 1.2
+    world.ahead_seconds = 1.2
     _until(lambda: bool(gone))
     time.sleep(0.1)
     probes = len(gone)
 
-    door.gate.learn(exchange(Call.VERIFY, 200), gone[0])
+    world.dispatcher.note(exchange(Call.VERIFY, 200), gone[0])
     for thread in threads:
         thread.join(5.0)
 
     assert (in_the_quiet_time, probes, len(gone)) == (0, 1, 5)
-    assert [seen.is_outage for seen in door.told] == [True, False]
+    assert [status.is_outage for status in world.reported] == [True, False]
 
 
-def test_work_in_hand_is_left_when_the_leg_ends_in_an_outage(door: Door) -> None:
+def test_work_in_hand_is_left_when_the_leg_ends_in_an_outage(world: World) -> None:
     """Each would wait for its deadline, one after another: minutes for each item in flight, and for nothing."""
     for _ in range(2):
-        door.gate.learn(exchange(Call.VERIFY, None, Failure.TIMEOUT))
-    threads = [in_thread(lambda: _until_stopped(lambda: door.gate.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
-    door.ahead_seconds = 20.0
+        world.dispatcher.note(exchange(Call.VERIFY, None, Failure.TIMEOUT))
 
-    door.gate.learn(exchange(Call.VERIFY, None, Failure.TIMEOUT))
+    def wait() -> None:
+        with suppress(RunMustStop):
+            world.dispatcher.wait_turn(Call.VERIFY, object())
+
+    threads = [in_thread(wait) for _ in range(5)]
+    world.ahead_seconds = 20.0
+
+    world.dispatcher.note(exchange(Call.VERIFY, None, Failure.TIMEOUT))
     for thread in threads:
         thread.join(5.0)
 
     assert not any(thread.is_alive() for thread in threads)
     with pytest.raises(RunMustStop):
-        door.gate.wait_turn(Call.VERIFY, object())
+        world.dispatcher.wait_turn(Call.VERIFY, object())
 
 
-def test_audio_that_slots_refuse_is_not_everybodys_trouble(door: Door) -> None:
+def test_audio_that_slots_refuse_is_not_everybodys_trouble(world: World) -> None:
     """A row of files that are too large for their slots says nothing of the service."""
     for _ in range(20):
-        door.gate.learn(exchange(Call.SLOT, 413))
-        door.ahead_seconds += 10.0
+        world.dispatcher.note(exchange(Call.SLOT, 413))
+        world.ahead_seconds += 10.0
 
-    assert door.stop.reason is None
+    assert world.stop.reason is None
 
 
 @pytest.mark.parametrize("status", [200, 404, 422, 429])
-def test_an_answer_of_any_kind_shows_that_somebody_is_there(door: Door, status: int) -> None:
+def test_an_answer_of_any_kind_shows_that_somebody_is_there(world: World, status: int) -> None:
     """A refusal of one item, or a throttle, is no outage."""
-    door.gate.learn(exchange(Call.VERIFY, 500))
-    door.ahead_seconds = 20.0
-    door.gate.learn(exchange(Call.VERIFY, status))
-    door.gate.learn(exchange(Call.VERIFY, 500))
+    world.dispatcher.note(exchange(Call.VERIFY, 500))
+    world.ahead_seconds = 20.0
+    world.dispatcher.note(exchange(Call.VERIFY, status))
+    world.dispatcher.note(exchange(Call.VERIFY, 500))
 
-    assert door.stop.reason is None
+    assert world.stop.reason is None
 
 
-def test_only_an_admitted_keyed_call_renews_the_patience(door: Door) -> None:
+def test_only_an_admitted_keyed_call_renews_the_patience(world: World) -> None:
     """The storage target's success says nothing of the API's lane, nor does another throttle."""
-    door.throttle(Call.VERIFY, 1.0)
-    door.ahead_seconds = 121.0
-    door.gate.learn(exchange(Call.SLOT, 204))
+    world.throttle(Call.VERIFY, 1.0)
+    world.ahead_seconds = 121.0
+    world.dispatcher.note(exchange(Call.SLOT, 204))
 
-    door.throttle(Call.VERIFY, 1.0)
+    world.throttle(Call.VERIFY, 1.0)
 
-    assert door.stop.reason is not None
+    assert world.stop.reason is not None
 
 
-def test_a_lane_that_moves_is_never_given_up(door: Door) -> None:
+def test_a_lane_that_moves_is_never_given_up(world: World) -> None:
     """Between two throttles somebody was let through."""
-    door.throttle(Call.VERIFY, 1.0)
-    door.ahead_seconds = 121.0
-    door.gate.learn(exchange(Call.VERIFY, 200))
+    world.throttle(Call.VERIFY, 1.0)
+    world.ahead_seconds = 121.0
+    world.dispatcher.note(exchange(Call.VERIFY, 200))
 
-    door.throttle(Call.VERIFY, 1.0)
+    world.throttle(Call.VERIFY, 1.0)
 
-    assert door.stop.reason is None
+    assert world.stop.reason is None

@@ -1,14 +1,15 @@
-"""A tenth of a second of silence as a WAV: a file of our own, to see whether the service answers anybody."""
+"""The health probe of a leg: a short file of our own, to see whether the service gives any verdicts."""
 
 import io
 import wave
 from collections.abc import Iterator
 
+from proofsweep.client.partner import Partner
 from proofsweep.domain.items import FileFacts
 
 
 class ProbeAudio:
-    """Audio that holds nothing, and no credential."""
+    """A tenth of a second of digital silence as a WAV, without a credential."""
 
     def __init__(self) -> None:
         written = io.BytesIO()
@@ -24,3 +25,10 @@ class ProbeAudio:
 
 
 PROBE_AUDIO = ProbeAudio()
+
+
+def verify_probe_audio(partner: Partner) -> None:
+    """Take the probe audio through the core flow; any verdict at all shows that the service answers."""
+    slot = partner.request_slot()
+    partner.fill_slot(slot, PROBE_AUDIO)
+    partner.verify(slot, None)

@@ -1,0 +1,37 @@
+"""What failed exchanges mean, as errors: a sentence for a person, and the facts that support asks for."""
+
+from typing import TypeVar
+
+from proofsweep.contract.codes import meaning_of
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.errors import RunMustStop, ServiceError
+
+_Error = TypeVar("_Error", bound=ServiceError)
+
+
+def call_error(kind: type[_Error], exchange: Exchange, reason: str) -> _Error:
+    """Make the error of a call that failed for good; `reason` is the slug for the row."""
+    return kind(
+        _sentence(exchange),
+        stage=str(exchange.call),
+        reason=reason,
+        status=exchange.status,
+        code=exchange.error_code,
+        request_id=exchange.request_id,
+    )
+
+
+def outage_error(exchange: Exchange) -> RunMustStop:
+    """Make the end of a leg whose calls all fail; the exchange is the last of them."""
+    last = exchange.failure or f"status {exchange.status}"
+    message = f"The service fails for every item: the call {exchange.call} failed repeatedly. Its last result: {last}."
+    return RunMustStop(message, ended_by="breaker")
+
+
+def _sentence(exchange: Exchange) -> str:
+    what = "the storage target" if exchange.call is Call.SLOT else f"the call {exchange.call}"
+    if exchange.failure is not None:
+        return f"No usable answer ({exchange.failure}) from {what}, after {exchange.attempt} attempt(s)."
+    status = exchange.status or 0
+    meaning = "" if exchange.call is Call.SLOT else f" ({meaning_of(status, exchange.error_code)})"
+    return f"Status {status}{meaning} from {what}."

@@ -1,0 +1,57 @@
+"""What all sessions of a leg share."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from proofsweep.client.keys import CurrentKey
+from proofsweep.client.pacing.dispatcher import Dispatcher
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.transport import Transport
+from proofsweep.domain.exchanges import Exchange
+
+if TYPE_CHECKING:
+    from proofsweep.client.session import Session
+
+_Result = TypeVar("_Result")
+
+
+class SingleFlight(Generic[_Result]):
+    """Lets one thread make a call on behalf of all that wait for the same answer; times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._results: list[tuple[float, _Result]] = []
+
+    def result(self, since: float, clock: Callable[[], float], call: Callable[[], _Result]) -> _Result:
+        """Give the result of a call that began at or after `since`: an earlier thread's, or one that is made now."""
+        with self._lock:
+            if not self._results or self._results[0][0] < since:
+                began_at = clock()
+                self._results = [(began_at, call())]
+            return self._results[0][1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientContext:
+    """What all sessions of a leg share.
+
+    Attributes:
+        base_url: ends in `/v1`, without a slash after it.
+        record_unattributed: takes the exchanges that belong to no row.
+        probe: the health probe. It asks about something else in the session that it is given, and raises when it is
+            not answered. None where an item is blamed for each call that fails for good.
+        headroom_check: asks for the calls that are left, on behalf of all sessions.
+        health_check: makes the health probe, on behalf of all sessions.
+    """
+
+    base_url: str
+    transport: Transport
+    dispatcher: Dispatcher
+    key: CurrentKey
+    policy: RetryPolicy
+    record_unattributed: Callable[[Exchange], None]
+    probe: "Callable[[Session], object] | None" = None
+    headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
+    health_check: SingleFlight[None] = field(default_factory=SingleFlight)
