@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import sandbox
-from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
 from proofsweep.usecases.leg.work import verify_slice
 from sandbox.samples.sounds import wav_header
@@ -77,7 +78,7 @@ def verify(source: Bucket) -> float:
     start = time.perf_counter()
     plan = plan_catalog(load_settings(), source.url)
     with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
-        for piece in desk.remaining_slices():
+        for piece in desk.remaining.slices():
             verify_slice(desk, piece)
     return time.perf_counter() - start
 

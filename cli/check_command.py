@@ -62,7 +62,7 @@ def checked(audio: str, sidecar: str | None, settings: Settings) -> Finished:
         engine.stop.check()
         raise ConfigError("The service gave no answer.")
     if isinstance(done.outcome, Failed):
-        engine.examined()  # raises where not this file failed, but the service for everyone
+        engine.usable_service()  # raises where not this file failed, but the service for everyone
     return done
 
 

@@ -105,7 +105,7 @@ def _place(base_url: str | None, key_file: Path | None, config: str | None, envi
         service = settings.service
         if environment not in {None, service.environment}:
             raise ConfigError(f"The config's service is {service.environment!r}, not {environment!r}.")
-        key = engine_for(settings, read_block).context.key.get()
+        key = engine_for(settings, read_block).key.get()
         return Place(
             base_url=service.base_url,
             key=key,

@@ -108,7 +108,7 @@ def _see_key(settings: Settings) -> str:
 
 
 def _see_service(engine: Engine) -> str:
-    seen = engine.examined()
+    seen = engine.usable_service()
     left = "quota not told" if seen.headroom is None else f"{seen.headroom:,} calls left"
     reset = "" if seen.quota_reset is None else f" until {seen.quota_reset:%Y-%m-%d %H:%M} UTC"
     return f"healthy, version {seen.version or 'not told'}, takes the key; {left}{reset}"

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from cli.embedded_server import is_there
-from proofsweep.bootstrap.runs import desks
+from proofsweep.bootstrap.legs import active_legs
 from proofsweep.usecases.leg.background import beside
 
 _LOOK_SECONDS = 0.5
@@ -22,8 +22,8 @@ def not_kept_waiting(leave: Callable[[], object]) -> AbstractContextManager[obje
 def _watch(leave: Callable[[], object], over: threading.Event) -> None:
     was_begun, answered_at = False, time.monotonic()
     while not over.wait(_LOOK_SECONDS):
-        was_begun = was_begun or bool(desks())
-        if not was_begun or desks() or is_there(_api_url()):
+        was_begun = was_begun or bool(active_legs())
+        if not was_begun or active_legs() or is_there(_api_url()):
             answered_at = time.monotonic()
         elif time.monotonic() - answered_at >= _PATIENCE_SECONDS:
             leave()

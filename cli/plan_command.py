@@ -81,7 +81,7 @@ def plan(
 def _seen(settings: Settings) -> tuple[ServiceStatus, str]:
     """Ask the service for its quota; a plan can be had without it."""
     try:
-        return engine_for(settings, read_block).seen(), ""
+        return engine_for(settings, read_block).service(), ""
     except (ConfigError, ResultsError, RunMustStop) as error:
         return ServiceStatus(), error.message
 

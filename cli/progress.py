@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column
 
 from cli.screen import COLOURS, size_text
-from proofsweep.bootstrap.runs import desks
+from proofsweep.bootstrap.legs import active_legs
 from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.context import LegContext
@@ -53,11 +53,9 @@ def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: fl
     desk = _desk()
     if desk is None:
         return
-    done = desk.tally.rows.total()
+    done = desk.counters.rows.total()
     stopping = "stopping, Ctrl-C again to do so at once · " if desk.stop.reason is not None else ""
-    pace = (
-        f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.tally.audio_bytes)}{lane_text(desk.partner.lane)}"
-    )
+    pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.counters.audio_bytes)}{lane_text(desk.lane)}"
     progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(desk))
 
 
@@ -67,7 +65,7 @@ def _coloured_counts(desk: LegContext) -> str:
 
 def _counts(desk: LegContext) -> list[tuple[str, int]]:
     """Give what came of the rows, always in the same order."""
-    return [(word, count) for word in COLOURS if (count := desk.tally.rows[word])]
+    return [(word, count) for word in COLOURS if (count := desk.counters.rows[word])]
 
 
 def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
@@ -79,12 +77,12 @@ def _show_plainly(out: Console, over: threading.Event, items: int, finished_befo
 
 
 def _plain_line(desk: LegContext, items: int, finished_before: int, seconds: float) -> str:
-    done = desk.tally.rows.total()
+    done = desk.counters.rows.total()
     rate = done / seconds
     left = items - finished_before - done
     counts = ", ".join(f"{count:,} {word}" for word, count in _counts(desk))
     remaining = f", about {left / rate:,.0f} s left" if rate else ""
-    pace = f"{rate:,.1f} files/s{remaining}{lane_text(desk.partner.lane)}"
+    pace = f"{rate:,.1f} files/s{remaining}{lane_text(desk.lane)}"
     return f"{finished_before + done:,} of {items:,} rows ({counts}), {pace}"
 
 
@@ -97,4 +95,4 @@ def lane_text(lane: LaneStatus) -> str:
 
 
 def _desk() -> LegContext | None:
-    return next(iter(desks()), None)
+    return next(iter(active_legs()), None)

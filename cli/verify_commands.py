@@ -99,7 +99,7 @@ def resume(
     asked.out.print(f"Run {run_id}: {before.remaining:,} of {counted(before.plan.items, 'row')} to do", soft_wrap=True)
     print_bounds(asked.out, bounds, utc_now())
     with prefect_api() as server:
-        engine_for(settings, read_block).examined(bounds.reserve)
+        engine_for(settings, read_block).usable_service(bounds.reserve)
         wait_after_reset(asked.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
         if catalog_has_changed(settings, before.plan):
             asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
@@ -118,7 +118,7 @@ def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: flo
 
 def _with_forecast(asked: Asked, settings: Settings, need: Need) -> Asked:
     """Say what the leg will take before it begins, and keep it for the summary's object."""
-    seen = engine_for(settings, read_block).seen()
+    seen = engine_for(settings, read_block).service()
     cost = forecast_for(settings, need, seen, asked.bounds)
     print_forecast(asked.out, cost, key_expires_at=settings.service.key_expires_at)
     return replace(asked, forecast=cost)

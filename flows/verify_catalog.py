@@ -6,7 +6,8 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled
 
 from proofsweep.bootstrap.engines import engine_for
-from proofsweep.bootstrap.runs import bounds_for, held_leg, plan_catalog
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import bounds_for, plan_catalog
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
@@ -65,6 +66,6 @@ def verify_catalog(
         dedupe=dedupe,
     )
     with drained_on_signals(engine_for(settings, read_block)), leg as (place, desk):  # (2) and (4)
-        fan_out(place, desk.remaining_slices(), is_small=desk.plan.is_small)  # (3)
+        fan_out(place, desk.remaining.slices(), is_small=desk.plan.is_small)  # (3)
     show_summary(run := describe_run(desk.results, run_id), desk.results.store.url)  # (5)
     return Cancelled(message=run.why) if run.ended_by == "cancelled" else run_id

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from proofsweep.bootstrap.engines import Engine
-from proofsweep.bootstrap.runs import desks
+from proofsweep.bootstrap.legs import active_legs
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from tasks.stop_signals import OVER, next_signal, told_of_signals
@@ -34,7 +34,7 @@ def _end_when_asked(engine: Engine, ear: socket.socket) -> None:
     try:
         second = next_signal(ear, engine.settings.bounds.drain_seconds)
     except TimeoutError:
-        engine.cut_off()
+        engine.abort()
         second = next_signal(ear)
     if second != OVER:
         _leave()
@@ -45,7 +45,7 @@ def _leave() -> None:
     writing = threading.Thread(target=_write_down, daemon=True)
     writing.start()
     writing.join(_LAST_WRITE_SECONDS)
-    for desk in desks():
+    for desk in active_legs():
         line = f"proofsweep: ended at once; what was finished is kept. Go on with: proofsweep resume {desk.plan.run_id}"
         sys.stderr.write(f"\n{line} (and the options of this command)\n")
     sys.stderr.flush()
@@ -53,6 +53,6 @@ def _leave() -> None:
 
 
 def _write_down() -> None:
-    for desk in desks():
+    for desk in active_legs():
         with suppress(ResultsError):
             desk.journal.flush()

@@ -6,7 +6,7 @@ from prefect import unmapped
 from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.bootstrap.runs import LegHandle
+from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.runs import Slice
 from tasks.upload_then_verify import upload_then_verify
 

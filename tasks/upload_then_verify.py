@@ -2,7 +2,7 @@
 
 from prefect import task
 
-from proofsweep.bootstrap.runs import LegHandle, desk_for
+from proofsweep.bootstrap.legs import LegHandle, leg_for
 from proofsweep.domain.runs import Slice
 from proofsweep.logs import set_up_logs
 from proofsweep.usecases.leg.work import verify_slice
@@ -18,4 +18,4 @@ from tasks.key_block import read_block
 def upload_then_verify(place: LegHandle, piece: Slice) -> int:
     """Verify one slice of a shard; `place` names config, results, run and leg. Gives the number of rows finished."""
     set_up_logs()
-    return verify_slice(desk_for(place, read_block), piece)
+    return verify_slice(leg_for(place, read_block), piece)

@@ -42,53 +42,54 @@ class Engine:
     """What one process shares between all it does with one service.
 
     Attributes:
-        context: what all sessions with the service share.
-        aside: exchanges that belong to no row and are not written down yet.
+        unattributed: exchanges that belong to no row and are not written down yet.
     """
 
     settings: Settings
-    context: ClientContext
     partner: Partner
+    dispatcher: Dispatcher
+    transport: Transport
+    key: CurrentKey
     stop: StopSwitch
     limits: SizeLimits
     sources: SourceWatch
     workers: Workers
-    aside: list[Exchange] = field(default_factory=list)
-    _seen: ServiceStatus | None = None
+    unattributed: list[Exchange] = field(default_factory=list)
+    _service: ServiceStatus | None = None
 
-    def seen(self) -> ServiceStatus:
-        """Look at the service, once.
+    def service(self) -> ServiceStatus:
+        """Examine the service, once for this engine.
 
         Raises:
             ConfigError, RunMustStop: it cannot be asked.
         """
-        if self._seen is None:
-            self._seen = examine_service(self.partner)
-        return self._seen
+        if self._service is None:
+            self._service = examine_service(self.partner)
+        return self._service
 
-    def examined(self, reserve: int = 0) -> ServiceStatus:
-        """Look at the service, once, and see that its quota leaves something to do above a reserve.
+    def usable_service(self, reserve: int = 0) -> ServiceStatus:
+        """Examine the service, and see that its quota leaves calls above a reserve.
 
         Raises:
             ConfigError, RunMustStop: it cannot be worked with.
         """
-        refuse_without_quota(self.seen(), reserve, utc_now())
-        return self.seen()
+        refuse_without_quota(self.service(), reserve, utc_now())
+        return self.service()
 
-    def cut_off(self) -> None:
-        """End what is in flight though it is not finished, once the leg was asked to stop; it remains."""
+    def abort(self) -> None:
+        """End what is in flight, once the leg was asked to stop; unfinished rows remain."""
         self.stop.abort()
-        self.context.transport.abort()
+        self.transport.abort()
 
     def close(self) -> None:
-        """Let the workers finish what is in hand, and close all connections."""
+        """Let the workers finish what is in flight, and close all connections."""
         self.workers.shutdown(wait=True, cancel_futures=True)
-        self.context.transport.close()
+        self.transport.close()
 
     @property
     def key_fingerprint(self) -> str:
         """Tell the key in use from others."""
-        return fingerprint(self.context.key.get())
+        return fingerprint(self.key.get())
 
 
 _lock = threading.RLock()
@@ -123,37 +124,40 @@ def limits_for(settings: Settings) -> SizeLimits:
 
 
 def utc_now() -> datetime:
-    """Give the time; the one clock that is handed to everything else."""
+    """Give the time; the one wall clock that everything else is given."""
     return datetime.now(UTC)
 
 
 def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     stop = StopSwitch()
-    aside: list[Exchange] = []
+    unattributed: list[Exchange] = []
     retry, times = settings.retry, settings.timeouts
     transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
     workers = Workers(settings.pace.workers, leave=transport.close_thread_connections)
+    dispatcher, key = _dispatcher(settings, stop, workers), CurrentKey(_own_key(settings, read_block))
     context = ClientContext(
         base_url=settings.service.base_url,
         transport=transport,
-        dispatcher=_dispatcher(settings, stop, workers),
-        key=CurrentKey(_own_key(settings, read_block)),
+        dispatcher=dispatcher,
+        key=key,
         policy=RetryPolicy(
             attempts=retry.attempts,
             first_wait_seconds=retry.first_wait_seconds,
             longest_wait_seconds=retry.longest_wait_seconds,
         ),
-        record_unattributed=aside.append,
+        record_unattributed=unattributed.append,
     )
     return Engine(
         settings=settings,
-        context=context,
-        partner=Partner(sidecar_field=settings.service.sidecar_field, session=Session(context, aside.append)),
+        partner=Partner(sidecar_field=settings.service.sidecar_field, session=Session(context, unattributed.append)),
+        dispatcher=dispatcher,
+        transport=transport,
+        key=key,
         stop=stop,
         limits=limits_for(settings),
         sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),
         workers=workers,
-        aside=aside,
+        unattributed=unattributed,
     )
 
 
@@ -172,14 +176,14 @@ def _dispatcher(settings: Settings, stop: StopSwitch, workers: Workers) -> Dispa
     )
 
 
-def _log_lane(workers: Workers, seen: LaneStatus) -> None:
+def _log_lane(workers: Workers, lane: LaneStatus) -> None:
     log(
         Event.LANE_LEARNED,
-        rate=seen.rate,
-        most_at_once=seen.most,
+        rate=lane.rate,
+        most_at_once=lane.most,
         threads=workers.threads,
-        why=seen.rate_change,
-        outage=seen.is_outage,
+        why=lane.rate_change,
+        outage=lane.is_outage,
     )
 
 

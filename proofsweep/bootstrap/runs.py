@@ -1,77 +1,21 @@
-"""Runs and legs, wired: from settings to a plan, and from a plan to a desk at which its items are verified."""
-
-import os
-import secrets
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from functools import partial
+"""Runs, wired: from settings to a catalog, a results store and a plan."""
 
 from tzlocal import get_localzone
 
-from proofsweep.bootstrap.engines import (
-    Engine,
-    ReadBlock,
-    close_engines,
-    engine_for,
-    limits_for,
-    utc_now,
-)
-from proofsweep.domain.anomalies import AnomalyGuard
+from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.domain.budget.bounds import Bounds, closing_of
 from proofsweep.domain.runs import Plan
-from proofsweep.errors import CatalogError, ConfigError
-from proofsweep.settings import Settings, load_settings
+from proofsweep.errors import CatalogError
+from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
-from proofsweep.storage.results.journal import Journal
-from proofsweep.storage.results.key_bindings import bind_key
-from proofsweep.storage.results.past_answers import PastAnswers
-from proofsweep.storage.results.past_reads import read_before
 from proofsweep.storage.results.results import Results
 from proofsweep.storage.results.stores import open_store
 from proofsweep.storage.results.write_probe import probe
-from proofsweep.usecases.item.duplicates import DuplicateCache
-from proofsweep.usecases.leg.budget_guard import BudgetGuard
-from proofsweep.usecases.leg.canaries import Canary, read_canaries, send_ahead
-from proofsweep.usecases.leg.context import LegContext
-from proofsweep.usecases.leg.last_rate import last_rate
-from proofsweep.usecases.leg.open import open_leg, settle_last_leg
-from proofsweep.usecases.leg.probe_audio import verify_probe_audio
-from proofsweep.usecases.leg.session import leg_facts, sitting
-from proofsweep.usecases.leg.watch_quota import quota_watched
-from proofsweep.usecases.plan.plan_run import Asked, plan_run
+from proofsweep.usecases.leg.canaries import Canary, read_canaries
+from proofsweep.usecases.leg.open import settle_last_leg
+from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey, refuse_unnamed_pairs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegHandle:
-    """Where one leg of a run is worked on: all that a task is told. Holds no secret.
-
-    Attributes:
-        config: a profile's name or a file's path; None for the default.
-        results_url: None for the one in the settings.
-        bounds: of the leg; calls are counted in each process by itself.
-        dedupe: whether the same bytes are verified only once.
-    """
-
-    config: str | None
-    results_url: str | None
-    run_id: str
-    leg: int
-    bounds: Bounds = field(default_factory=Bounds)
-    dedupe: bool = True
-
-    @property
-    def settings(self) -> Settings:
-        """The settings as this process reads them."""
-        return load_settings(self.config, self.results_url)
-
-
-_lock = threading.Lock()
-_desks: dict[LegHandle, LegContext] = {}
 
 
 def bounds_for(
@@ -105,21 +49,21 @@ def plan_catalog(
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
 
-    def can_be_begun(survey: Survey) -> None:
+    def refuse_if_hopeless(survey: Survey) -> None:
         refuse_unnamed_pairs(survey, settings.service.sidecar_field)
         canaries_for(settings)
-        engine.examined(settings.bounds.reserve if reserve is None else reserve)
-        if is_bucket(settings.results.url):  # what speaks S3 may still know no conditional create
+        engine.usable_service(settings.bounds.reserve if reserve is None else reserve)
+        if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
             probe(results.store)
 
-    asked = Asked(
+    request = PlanRequest(
         catalog=catalog_for(settings, catalog),
         limits=limits_for(settings),
         environment=settings.service.environment,
         base_url=settings.service.base_url,
-        before_writing=can_be_begun,
+        before_writing=refuse_if_hopeless,
     )
-    return plan_run(asked, results, utc_now())
+    return plan_run(request, results, utc_now())
 
 
 def results_for(settings: Settings) -> Results:
@@ -159,102 +103,3 @@ def settle_dead_leg(settings: Settings, run_id: str) -> None:
     """
     results = results_for(settings)
     settle_last_leg(results, results.plan(run_id), utc_now)
-
-
-@contextmanager
-def held_leg(
-    run_id: str,
-    config: str | None,
-    results_url: str | None,
-    *,
-    flow_run_id: str | None,
-    read_block: ReadBlock | None,
-    bounds: Bounds | None = None,
-    dedupe: bool | None = None,
-) -> Iterator[tuple[LegHandle, LegContext]]:
-    """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
-
-    Raises:
-        RunIsActive: another leg is alive.
-        ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
-    """
-    settings = load_settings(config, results_url)
-    engine, results = engine_for(settings, read_block), results_for(settings)
-    plan = results.plan(run_id)
-    _refuse_other_environment(plan, settings)
-    bounds = bounds or bounds_for(settings)
-    canaries, seen = canaries_for(settings), engine.examined(bounds.reserve)
-    bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
-    _remember_rate(engine, results)
-    facts = leg_facts(seen, engine.key_fingerprint, flow_run_id)
-    leg = open_leg(results, plan, utc_now, facts)
-    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
-    place = LegHandle(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
-    desk = desk_for(place, read_block)
-    desk.allowance.was_told(seen.headroom, seen.quota_reset)
-    try:
-        with (
-            sitting(desk, engine.aside, facts),
-            quota_watched(desk.allowance, settings.bounds.ask_seconds),
-        ):
-            send_ahead(desk, canaries)
-            yield place, desk
-        bind_key(results.store, engine.key_fingerprint, settings.service.base_url)  # of a key that took over meanwhile
-    finally:
-        with _lock:
-            _desks.pop(place, None)
-        close_engines()
-
-
-def desk_for(place: LegHandle, read_block: ReadBlock | None = None) -> LegContext:
-    """Give this process's desk for one leg of a run; the leg must have been claimed."""
-    with _lock:
-        if place not in _desks:
-            _desks[place] = _build_desk(place, read_block)
-        return _desks[place]
-
-
-def desks() -> list[LegContext]:
-    """Give the desks of this process, for whoever watches the work."""
-    with _lock:
-        return list(_desks.values())
-
-
-def _refuse_other_environment(plan: Plan, settings: Settings) -> None:
-    if plan.environment != settings.service.environment:
-        raise ConfigError(
-            f"Run {plan.run_id} was planned for {plan.environment}, but the settings are for "
-            f"{settings.service.environment}; give the config it was planned with."
-        )
-
-
-def _remember_rate(engine: Engine, results: Results) -> None:
-    """Begin with the rate that the lane had in an earlier leg, if that is not too long ago."""
-    settings = engine.settings
-    since = utc_now() - timedelta(days=settings.pace.remember_days)
-    rate = last_rate(results, settings.service.base_url, engine.key_fingerprint, since)
-    if rate is not None:
-        engine.context.dispatcher.remember(rate)
-
-
-def _build_desk(place: LegHandle, read_block: ReadBlock | None) -> LegContext:
-    settings = place.settings
-    engine, results = engine_for(settings, read_block), results_for(settings)
-    plan = results.plan(place.run_id)
-    return LegContext(
-        plan=plan,
-        leg=place.leg,
-        results=results,
-        journal=Journal(results, place.run_id, place.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}"),
-        partner=engine.partner.with_probe(verify_probe_audio),
-        stop=engine.stop,
-        limits=engine.limits,
-        sources=replace(engine.sources, read_earlier=partial(read_before, results, plan)),
-        workers=engine.workers,
-        clock=utc_now,
-        repeats=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if place.dedupe else None,
-        storms=AnomalyGuard(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
-        past=PastAnswers(results, plan),
-        store_patience_seconds=settings.retry.breaker_seconds,
-        allowance=BudgetGuard(place.bounds, engine.partner, engine.stop, utc_now),
-    )

@@ -11,7 +11,8 @@ import pytest
 
 import sandbox
 from cli.app import run
-from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
 from proofsweep.usecases.leg.work import verify_slice
 
@@ -69,7 +70,7 @@ def finished_run(world: Path, catalog: Path) -> str:
     """A run of the catalog in `results`, verified without Prefect; give its id."""
     plan = plan_catalog(load_settings(), str(catalog))
     with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
-        for piece in desk.remaining_slices():
+        for piece in desk.remaining.slices():
             verify_slice(desk, piece)
     assert (world / "results").is_dir()
     return plan.run_id

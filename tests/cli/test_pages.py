@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
-from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.results import SCHEMAS
 from proofsweep.usecases.leg.work import verify_slice
@@ -28,7 +29,7 @@ def verified(catalog: Path) -> None:
     """Verify a catalog into `results`, without Prefect."""
     plan = plan_catalog(load_settings(), str(catalog))
     with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
-        for piece in desk.remaining_slices():
+        for piece in desk.remaining.slices():
             verify_slice(desk, piece)
 
 

@@ -13,7 +13,8 @@ import pytest
 
 import sandbox
 from proofsweep.bootstrap.engines import close_engines, engine_for
-from proofsweep.bootstrap.runs import held_leg, plan_catalog
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.client.partner import Partner
 from proofsweep.settings import load_settings
 from proofsweep.usecases.leg.work import verify_slice
@@ -59,7 +60,7 @@ def rows(world: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...]]
         results = world / name
         plan = plan_catalog(load_settings(None, str(results)), str(catalog))
         with held_leg(plan.run_id, None, str(results), flow_run_id=None, read_block=None) as (_, desk):
-            for piece in desk.remaining_slices():
+            for piece in desk.remaining.slices():
                 verify_slice(desk, piece)
         table = pyarrow.dataset.dataset(results / "verdicts", format="parquet").to_table()
         found = sorted(table.to_pylist(), key=lambda row: int(row["manifest_row"]))

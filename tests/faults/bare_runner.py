@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from proofsweep.bootstrap.runs import held_leg, plan_catalog, results_for
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import plan_catalog, results_for
 from proofsweep.domain import runs
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
@@ -87,7 +88,7 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
     try:
         with suppress(RunMustStop), leg as (_, desk), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
-            list(pool.map(lambda piece: verify_slice(desk, piece), desk.remaining_slices()))
+            list(pool.map(lambda piece: verify_slice(desk, piece), desk.remaining.slices()))
     except RunIsActive:
         return ANOTHER_IS_ACTIVE
     return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0

@@ -1,6 +1,7 @@
 """An audio file or sidecar at the moment it is sent: what it is, its bytes, and that it stayed the same meanwhile."""
 
 import hashlib
+from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
@@ -29,20 +30,16 @@ class AudioFile:
         audio_format: told by the content.
         look: what the content seems to be where that is unknown.
         facts: size and version when it was opened.
+        sha256: hex digest of the bytes of the last whole pass over `chunks`; None before one.
     """
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
-        self._digest = hashlib.sha256()
+        self.sha256: str | None = None
         self.facts: FileFacts = file.facts()
         front, tagged = _front(file)
         self.audio_format: AudioFormat = format_of(front, tagged=tagged)
         self.look: ContentGuess = guess_content(front)
-
-    @property
-    def sha256(self) -> str:
-        """The hex digest of what `chunks` gave; of the whole file after a full pass."""
-        return self._digest.hexdigest()
 
     def chunks(self) -> Iterator[bytes]:
         """Give the whole file in pieces, from the start each time and never more than `facts.size_bytes` in all.
@@ -51,28 +48,28 @@ class AudioFile:
             SourceError: `source_changed`, before the last piece is given, when the file is no longer the one that was
                 opened; `unreadable_file` when a read fails.
         """
-        self._digest = hashlib.sha256()
+        self.sha256, digest = None, hashlib.sha256()
         position, size = 0, self.facts.size_bytes
         while position < size:
             piece = self._file.read_at(position, min(PIECE_BYTES, size - position))
             position += len(piece)
             if not piece or (position == size and self._file.facts() != self.facts):
                 raise SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
-            self._digest.update(piece)
+            digest.update(piece)
             yield piece
+        self.sha256 = digest.hexdigest()
 
     def glance(self) -> int:
         """Give a checksum of the file's first bytes, which files that are the same have in common."""
         return crc32(self._file.read_at(0, GLANCE_BYTES))
 
-    def read_through(self) -> str:
+    def read_through(self) -> str | None:
         """Read the whole file without sending it; give its hex sha256.
 
         Raises:
             SourceError: as `chunks`.
         """
-        for _ in self.chunks():
-            pass
+        deque(self.chunks(), maxlen=0)
         return self.sha256
 
     def __enter__(self) -> Self:

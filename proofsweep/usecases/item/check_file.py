@@ -11,8 +11,9 @@ from proofsweep.domain.preflight import SizeLimits, work_item_of
 from proofsweep.errors import SourceError
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.locations import path_of
+from proofsweep.usecases.item.item_work import Clock, VerifyContext
 from proofsweep.usecases.item.source_watch import SourceWatch
-from proofsweep.usecases.item.verify_item import Clock, VerifyContext, verify_item
+from proofsweep.usecases.item.verify_item import verify_item
 
 
 def check_file(
@@ -24,24 +25,25 @@ def check_file(
         CatalogError: a location is a URL of a kind that is not read, or holds credentials.
     """
     alone = SourceWatch(files, StopSwitch(), threshold=2, patience_seconds=0.0)  # there is nothing to compare it with
-    return verify_item(_item(audio, sidecar, limits, files), VerifyContext(partner, limits, alone), clock)
+    context = VerifyContext(partner=partner, limits=limits, sources=alone, clock=clock)
+    return verify_item(_item(audio, sidecar, limits, files), context)
 
 
 def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
     here = str(Path.cwd())
-    place, sidecar_place = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
-    facts, unreadable = _facts(files, place)
+    audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
+    facts, unreadable = _facts(files, audio_path)
     row = ManifestRow(
         number=0,
-        audio=place,
-        sidecar=sidecar_place,
-        named_audio=posixpath.basename(place),
-        named_sidecar="" if sidecar_place is None else posixpath.basename(sidecar_place),
+        audio=audio_path,
+        sidecar=sidecar_path,
+        named_audio=posixpath.basename(audio_path),
+        named_sidecar="" if sidecar_path is None else posixpath.basename(sidecar_path),
         audio_facts=facts,
-        sidecar_facts=None if sidecar_place is None else _facts(files, sidecar_place)[0],
+        sidecar_facts=None if sidecar_path is None else _facts(files, sidecar_path)[0],
         unreadable=unreadable,
     )
-    return work_item_of(row, posixpath.basename(place), limits)
+    return work_item_of(row, posixpath.basename(audio_path), limits)
 
 
 def _facts(files: Files, location: str) -> tuple[FileFacts | None, str | None]:

@@ -1,4 +1,4 @@
-"""The same bytes with the same sidecar need one verification only: who came first, and what it was answered."""
+"""The same bytes with the same sidecar need one verification: which item has them already, and its answer."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -11,79 +11,83 @@ from proofsweep.domain.items import Mode
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
 from proofsweep.storage.files.audio import AudioFile
 
-MOST_KEPT = 2_000
-_LOOK_SECONDS = 0.2
+# An answer takes some 10 KiB, so this bounds the cache at about 20 MiB. Copies mostly stand close together in a
+# catalog; with half as many, copies that are further apart are sent again, which costs calls and is never wrong.
+MOST_ANSWERS = 2_000
+
+# How soon an item that waits for another notices that the leg ends. Twice as long only delays the end by that much.
+_STOP_CHECK_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateKey:
-    """What files that may be the same have in common; whether they are is for their sha256 to say.
+    """What files that may be the same have in common; their sha256 then decides.
 
     Attributes:
-        glance: a checksum of the first bytes.
+        head_digest: a checksum of the first bytes.
         sidecar_sha256: None where there is no sidecar.
     """
 
     mode: Mode
     size_bytes: int
-    glance: int
+    head_digest: int
     sidecar_sha256: str | None
 
 
 class DuplicateCache:
-    """Knows the newest answers of a leg by the mark of their files. Safe to use from several threads.
+    """The newest answers of a leg by duplicate key; safe to use from several threads.
 
-    A file of a known mark is read once more to compare its sha256, which costs less than sending it; any other file
-    is read no more than without this.
+    A file with a known key is read once more to compare its sha256, which costs less than sending it. Any other file
+    is read no more often than without the cache.
     """
 
     def __init__(
-        self, stop: StopSwitch, most_kept: int = MOST_KEPT, make_room: Callable[[], None] = lambda: None
+        self, stop: StopSwitch, most_answers: int = MOST_ANSWERS, make_room: Callable[[], None] = lambda: None
     ) -> None:
-        """Keep so many answers; whoever is to wait for another item lets the next one begin with `make_room`."""
+        """Keep so many answers; an item that waits for another calls `make_room`, so that the next one begins."""
         self._stop = stop
-        self._most_kept = most_kept
+        self._most_answers = most_answers
         self._make_room = make_room
-        self._firsts: OrderedDict[DuplicateKey, Future[Finished | None]] = OrderedDict()
+        self._originals: OrderedDict[DuplicateKey, Future[Finished | None]] = OrderedDict()
         self._lock = Lock()
 
-    def original_of(self, mark: DuplicateKey, audio: AudioFile) -> Finished | None:
-        """Give the answered item that has the same bytes, waiting for one in hand; None when the caller must verify.
+    def original_of(self, key: DuplicateKey, audio: AudioFile) -> Finished | None:
+        """Give the answered item that has the same bytes, waiting for one in flight; None when the caller must verify.
 
-        Whoever comes first with a mark must `settle` it, however its item ends.
+        The first item with a key must `settle` it, however its work ends.
 
         Raises:
-            RunMustStop: the leg ends while the first is still in hand.
+            RunMustStop: the leg ends while the first item is still in flight.
             SourceError: the file cannot be read, or changes meanwhile.
         """
         with self._lock:
-            first = self._firsts.get(mark)
+            first = self._originals.get(key)
             if first is None:
-                self._firsts[mark] = Future()
+                self._originals[key] = Future()
                 return None
         if not first.done():
             self._make_room()
         while not first.done():
-            self._stop.rest(_LOOK_SECONDS)
+            self._stop.rest(_STOP_CHECK_SECONDS)
         original = first.result()
         if original is None or original.read is None:
             return None
         return original if audio.read_through() == original.read.sha256 else None
 
-    def settle(self, mark: DuplicateKey, done: Finished | Deferred | None) -> None:
-        """Say what became of an item; unless it was answered, the next of its mark is on its own. Once is enough."""
+    def settle(self, key: DuplicateKey, done: Finished | Deferred | None) -> None:
+        """Say what became of an item; only an answer serves others. A second call for a key does nothing."""
         with self._lock:
-            first = self._firsts.get(mark)
+            first = self._originals.get(key)
             if first is None or first.done():
                 return
-            is_answered = isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected)
-            if not is_answered:
-                del self._firsts[mark]
-            elif len(self._firsts) > self._most_kept:
+            answered = done if isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected) else None
+            if answered is None:
+                del self._originals[key]
+            elif len(self._originals) > self._most_answers:
                 self._forget_oldest()
-            first.set_result(done if is_answered and isinstance(done, Finished) else None)
+            first.set_result(answered)
 
     def _forget_oldest(self) -> None:
-        oldest = next((mark for mark, first in self._firsts.items() if first.done()), None)
+        oldest = next((key for key, first in self._originals.items() if first.done()), None)
         if oldest is not None:
-            del self._firsts[oldest]
+            del self._originals[oldest]

@@ -71,6 +71,15 @@ class BudgetGuard:
             if self._ledger.can_look:
                 self._ask()
 
+    def probe_every(self, seconds: float) -> Callable[[threading.Event], None]:
+        """Give the work of a thread that asks from time to time (contract, Versioning 7: about every five minutes)."""
+
+        def work(over: threading.Event) -> None:
+            while not over.wait(seconds):
+                self.ask()
+
+        return work
+
     def stop_at_closing(self) -> None:
         """Stop the leg if its window has closed."""
         closes_at = self._ledger.bounds.closes_at

@@ -1,19 +1,29 @@
-"""Send files ahead whose answers are known: if one comes out otherwise, the catalog's answers would mean nothing."""
+"""Send files whose answers are known ahead of a leg, and one of our own to ask whether the service answers at all."""
 
+import io
+import wave
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 
+from proofsweep.client.partner import Partner
+from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.domain.items import ManifestRow, WorkItem
+from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Outcome, Rejected, word_for
 from proofsweep.domain.preflight import SizeLimits, work_item_of
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.storage.catalog.open_catalog import Catalog
-from proofsweep.usecases.item.verify_item import VerifyContext, verify_item
+from proofsweep.storage.files.files import Files
+from proofsweep.usecases.item.item_work import Record, VerifyContext
+from proofsweep.usecases.item.source_watch import SourceWatch
+from proofsweep.usecases.item.verify_item import verify_item
 from proofsweep.usecases.leg.context import LegContext
 
+# Each canary costs two calls in every leg. Chosen: 200 calls at the most, which is little beside a night's quota.
 MOST_CANARIES = 100
+
 _NO_ROW = -1
 _EXPECTATIONS = frozenset({"accepted", "rejected", *Verdict})
 
@@ -38,7 +48,7 @@ def read_canaries(catalog: Catalog, limits: SizeLimits) -> list[Canary]:
 
     Raises:
         CatalogError: it cannot be read.
-        ConfigError: a row expects nothing that can be, its file cannot be sent, or there are too many.
+        ConfigError: a row expects what cannot be, its file cannot be sent, or there are too many.
     """
     canaries = [_canary_of(row, catalog, limits) for row in islice(catalog.rows(), MOST_CANARIES + 1)]
     if len(canaries) > MOST_CANARIES:
@@ -46,23 +56,65 @@ def read_canaries(catalog: Catalog, limits: SizeLimits) -> list[Canary]:
     return canaries
 
 
-def send_ahead(desk: LegContext, canaries: Sequence[Canary]) -> None:
+def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
     """Verify the canaries before anything else of a leg; the first that comes out otherwise ends it.
 
-    Their exchanges are recorded as belonging to no row. A failure counts as well: before a night of calls is spent, it
-    must be known that answers can be had.
+    Their exchanges belong to no row. A failure ends the leg as well: before a night of calls is spent, it must be known
+    that answers can be had.
     """
-    means = VerifyContext(desk.partner, desk.limits, desk.sources)
     for canary in canaries:
-        if not desk.allowance.admits(_NO_ROW):
+        if not leg.budget.admits(_NO_ROW):
             return
-        done = verify_item(canary.item, means, desk.clock, desk.note_exchange)
-        desk.allowance.leave(_NO_ROW)
+        done = verify_item(canary.item, leg.verify, leg.trail.of_row(None))
+        leg.budget.leave(_NO_ROW)
         if isinstance(done, Deferred):
             return
         if (wrong := canary.contradiction(done.outcome)) is not None:
-            desk.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by="breaker"))
+            leg.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by="breaker"))
             return
+
+
+class HealthProbe:
+    """Sends a canary of our own, a tenth of a second of silence; any verdict shows that the service answers."""
+
+    def __init__(self, record: Record) -> None:
+        """Take what records the exchanges, which belong to no row."""
+        self._record = record
+        self._item = WorkItem(manifest_row=_NO_ROW, item_id="health probe", audio="health probe")
+        self._sources = SourceWatch(_ProbeFiles(), StopSwitch(), threshold=2, patience_seconds=0.0)
+
+    def __call__(self, partner: Partner) -> None:
+        """Take the probe through the core flow; what comes of it is seen by whoever watches the exchanges."""
+        context = VerifyContext(
+            partner=partner, limits=SizeLimits(), sources=self._sources, clock=lambda: datetime.now(UTC)
+        )
+        verify_item(self._item, context, self._record)
+
+
+class _ProbeFile(io.BytesIO):
+    """The probe's audio, held open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with wave.open(self, "wb") as file:
+            file.setparams((1, 2, 44_100, 0, "NONE", ""))
+            file.writeframes(bytes(8_820))
+
+    def facts(self) -> FileFacts:
+        """Give its size; it has no version."""
+        return FileFacts(len(self.getvalue()), "")
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Give its bytes at an offset."""
+        return self.getvalue()[offset : offset + most_bytes]
+
+
+class _ProbeFiles(Files):
+    """A source that holds the probe's audio alone."""
+
+    def open(self, location: str) -> _ProbeFile:  # noqa: ARG002 - there is one file
+        """Open it."""
+        return _ProbeFile()
 
 
 def _canary_of(row: ManifestRow, catalog: Catalog, limits: SizeLimits) -> Canary:

@@ -1,110 +1,101 @@
-"""Keep a leg alive while it is worked on: the journal every second, a beat every ten."""
+"""Keep a leg alive while it is worked on: the journal every second, a heartbeat every ten."""
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from proofsweep.domain.exchanges import Exchange
+from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.runs import BEAT_SECONDS
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
-from proofsweep.storage.results.journal import FLUSH_SECONDS
+from proofsweep.storage.results.journal import FLUSH_SECONDS, Journal
 from proofsweep.storage.results.legs import Legs
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.audit_trail import AuditTrail
+from proofsweep.usecases.leg.budget_guard import BudgetGuard
 
-_SLOW_SECONDS = 5.0
-"""A bucket's client tries again for longer than that before it says that the store fails."""
-
-
-@contextmanager
-def kept_alive(desk: LegContext, legs: Legs, aside: list[Exchange]) -> Iterator[None]:
-    """Beat and flush beside the work, exchanges that belong to no row (`aside`) too.
-
-    While the store fails, or leaves a write unanswered for 5 s, nothing new is begun; the leg stops if that lasts, or
-    if another process has ended it.
-    """
-    over = threading.Event()
-    pulse = Heartbeat(desk, legs, aside)
-    thread = threading.Thread(target=pulse.beat_until, args=(over,), name="pulse", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+# A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
+# written down: half of it stops work for a slow write, twice as long risks twice the work.
+_SLOW_WRITE_SECONDS = 5.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Heartbeat:
-    """What keeps one leg alive.
+    """Shows that one leg is alive, and that what it does can be written down.
 
     Attributes:
-        beats: written so far.
-        beaten_at: when the last was, or the claim; by the boot's monotonic clock.
-        failing_since: when the store first failed; None while it does not.
+        patience_seconds: how long the results store may fail before the leg ends.
     """
 
-    desk: LegContext
     legs: Legs
-    aside: list[Exchange]
-    beats: int = 0
-    beaten_at: float = field(init=False)
-    failing_since: float | None = None
+    leg: int
+    journal: Journal
+    trail: AuditTrail
+    budget: BudgetGuard
+    stop: StopSwitch
+    patience_seconds: float
+    _beats: int = 0
+    _beaten_at: float = field(init=False)
+    _writing_since: float | None = None
+    _failing_since: float | None = None
 
     def __post_init__(self) -> None:
-        self.beaten_at = self.legs.uptime()
+        self._beaten_at = self.legs.uptime()  # the claim is a sign of life
 
-    def beat_until(self, over: threading.Event) -> None:
-        """Do it every second, and once more when the work is over; a store that fails then is waited for as well."""
+    @property
+    def store_is_well(self) -> bool:
+        """Say whether the results store takes what is written; read by threads beside the one that writes."""
+        since = self._writing_since
+        return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
+
+    def keep(self, over: threading.Event) -> None:
+        """Write every second until `over` is set, and once more then.
+
+        A store that fails at that last moment is waited for as well, unless the leg was stopped.
+        """
         while True:
             is_last = over.is_set()
             if not is_last:
-                self.desk.allowance.stop_at_closing()
-            try:
-                self.write_down()
-            except ResultsError as error:
-                self._be_patient(error)
-            except ProofsweepError as error:
-                self.desk.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
-            if is_last and (self.failing_since is None or self.desk.stop.reason is not None):
+                self.budget.stop_at_closing()
+            self._write_or_complain()
+            if is_last and (self._failing_since is None or self.stop.reason is not None):
                 return
             if is_last:
                 time.sleep(FLUSH_SECONDS)
             else:
                 over.wait(FLUSH_SECONDS)
 
-    def write_down(self) -> None:
-        """Give a sign of life when it is due, and flush; a slow store must not let the leg look dead.
+    def write(self) -> None:
+        """Give a sign of life when it is due, and flush.
 
         Raises:
-            ResultsError: the store failed; nothing is lost by it.
+            ResultsError: the store failed; what could not be written is kept for the next time.
         """
-        slow = threading.Timer(_SLOW_SECONDS, self.desk.may_begin.clear)
-        slow.start()
+        self._writing_since = time.monotonic()
         try:
-            if self.legs.uptime() - self.beaten_at >= BEAT_SECONDS:
+            if self.legs.uptime() - self._beaten_at >= BEAT_SECONDS:
                 self._beat()
-            self.desk.note_aside(self.aside)
-            self.desk.journal.flush()
+            self.trail.write_unattributed()
+            self.journal.flush()
         finally:
-            slow.cancel()
-        self.failing_since = None
-        self.desk.may_begin.set()
+            self._writing_since = None
+        self._failing_since = None
 
-    def _be_patient(self, error: ResultsError) -> None:
-        """Begin nothing that could not be written down, and give up when it lasts."""
-        self.desk.may_begin.clear()
-        now = time.monotonic()
-        self.failing_since = self.failing_since or now
-        if now - self.failing_since >= self.desk.store_patience_seconds:
-            self.desk.stop.pull(RunMustStop(_complaint(error), ended_by="breaker"))
+    def _write_or_complain(self) -> None:
+        """Write; a store that fails for longer than the leg's patience ends the leg."""
+        try:
+            self.write()
+        except ResultsError as error:
+            now = time.monotonic()
+            self._failing_since = self._failing_since or now
+            if now - self._failing_since >= self.patience_seconds:
+                self.stop.pull(RunMustStop(_complaint(error), ended_by="breaker"))
+        except ProofsweepError as error:
+            self.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
 
     def _beat(self) -> None:
-        self.legs.beat(self.desk.leg, self.beats + 1)
-        self.beats, self.beaten_at = self.beats + 1, self.legs.uptime()
-        if self.legs.receipt(self.desk.leg) is not None:
-            self.desk.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
+        self.legs.beat(self.leg, self._beats + 1)
+        self._beats, self._beaten_at = self._beats + 1, self.legs.uptime()
+        if self.legs.receipt(self.leg) is not None:
+            self.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
 
 
 def _complaint(error: ProofsweepError) -> str:

@@ -1,18 +1,31 @@
-"""Remember how fast the lane was, so that a run need not search for it."""
+"""Begin at the rate that the lane had last time, so that a leg need not search for it."""
 
 from datetime import datetime
 
+from proofsweep.client.pacing.dispatcher import Dispatcher
 from proofsweep.storage.results.results import Results
 
+# Chosen: a leg that was never throttled learned no rate, and ten in a row of those say that there is little to learn.
+# Twice as many only costs as many more reads at each begin.
 _NEWEST_LEGS = 10
+
 _COLUMNS = ["base_url_host", "key_fingerprint", "finished_at", "rate_learned"]
+
+
+def remember_last_rate(
+    results: Results, base_url: str, key_fingerprint: str, since: datetime, dispatcher: Dispatcher
+) -> None:
+    """Let a dispatcher begin at the last rate, if one is known."""
+    rate = last_rate(results, base_url, key_fingerprint, since)
+    if rate is not None:
+        dispatcher.remember(rate)
 
 
 def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:
     """Give the rate that one of the newest legs learned with this key at this service; None if all are older.
 
     Args:
-        results: the store whose `runs` are looked at.
+        results: the store whose `runs` are read.
         base_url: of the service.
         key_fingerprint: of the key: another one may have another lane.
         since: what was learned before is forgotten.

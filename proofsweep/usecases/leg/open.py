@@ -1,17 +1,13 @@
 """Begin a leg: make sure that no other is alive, settle one that died, and claim the next number."""
 
-from collections.abc import Callable
-from datetime import datetime
-
 from proofsweep.domain.runs import Claim, EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
+from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
-
-Clock = Callable[[], datetime]
 
 
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:

@@ -41,8 +41,8 @@ def runs_row(results: Results, plan: Plan, leg: int) -> Row:
     return row
 
 
-def repeats_count(results: Results, plan: Plan, leg: int) -> int:
-    """Count the rows of a leg that another row's verification answered for: no call was made for them."""
+def duplicates_count(results: Results, plan: Plan, leg: int) -> int:
+    """Count the rows of a leg that another row's answer served; no call was made for them."""
     table = _of_leg(results, plan, leg, "verdicts", ["answered_by_row"])
     return table.num_rows - table["answered_by_row"].null_count
 

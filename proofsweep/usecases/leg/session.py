@@ -1,84 +1,138 @@
-"""Work on a claimed leg: kept alive while it lasts, settled however it ends."""
+"""One attempt at a run, from claim to receipt."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from proofsweep.domain.exchanges import Exchange
-from proofsweep.domain.runs import EndedBy
+from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
-from proofsweep.errors import CallFailed, RunMustStop
+from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.logs import Event, log
+from proofsweep.storage.results.key_bindings import bind_key
 from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.results import Results
+from proofsweep.usecases.item.item_work import Clock
+from proofsweep.usecases.leg.background import beside
+from proofsweep.usecases.leg.canaries import Canary, send_canaries
 from proofsweep.usecases.leg.context import LegContext
-from proofsweep.usecases.leg.heartbeat import kept_alive
+from proofsweep.usecases.leg.open import open_leg
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
-_NOBODY_THERE = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
+_NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegRequest:
+    """What a leg is to be opened with.
+
+    Attributes:
+        service: examines the service; raises where a leg cannot begin.
+        key_fingerprint: tells the key in use from others; another one may take over during the leg.
+        canaries: sent before anything else.
+        probe_seconds: between two probes of the quota.
+        context_of: makes the context of the leg with this number, once it is claimed.
+    """
+
+    results: Results
+    plan: Plan
+    environment: str
+    base_url: str
+    service: Callable[[], ServiceStatus]
+    key_fingerprint: Callable[[], str]
+    flow_run_id: str | None
+    canaries: Sequence[Canary]
+    probe_seconds: float
+    clock: Clock
+    context_of: Callable[[int], LegContext]
 
 
 @contextmanager
-def sitting(desk: LegContext, aside: list[Exchange], facts: Row) -> Iterator[None]:
-    """Hold a leg open for work; at its end publish what was finished, and say how it ended.
+def leg_session(request: LegRequest) -> Iterator[LegContext]:
+    """Hold the next leg of a run for the work inside.
 
-    Args:
-        desk: of a leg that this process has claimed.
-        aside: exchanges that belong to no row; also those from before the leg.
-        facts: cells of the `runs` row that only this process knows.
+    (1) examine the service and bind the key to it, (2) claim the leg, (3) keep it alive beside the work and send the
+    canaries, (4) settle it, however the work ended.
+
+    Raises:
+        ConfigError, ResultsError: it cannot be begun; nothing was claimed.
+        RunIsActive: another leg is alive.
     """
-    legs = Legs(desk.results, desk.plan.run_id, desk.clock)
-    started_at, cpu_then = desk.clock(), time.process_time()
-    log(Event.LEG_OPENED, run_id=desk.plan.run_id, leg=desk.leg, items=desk.plan.items)
-    desk.note_aside(aside)
+    results, plan = request.results, request.plan
+    _refuse_other_environment(plan, request.environment)
+    service = request.service()  # (1)
+    bind_key(results.store, request.key_fingerprint(), request.base_url)
+    facts = _leg_facts(request, service)
+    leg = request.context_of(open_leg(results, plan, request.clock, facts))  # (2)
+    leg.budget.was_told(service.headroom, service.quota_reset)
+    started_at, cpu_then = request.clock(), time.process_time()
+    log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
+    leg.trail.write_unattributed()
     try:
-        with kept_alive(desk, legs, aside):
-            yield
+        with beside("heartbeat", leg.heartbeat.keep), beside("quota", leg.budget.probe_every(request.probe_seconds)):
+            send_canaries(leg, request.canaries)  # (3)
+            yield leg
     except BaseException:
-        desk.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
+        leg.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
         raise
     finally:
-        end = LegEnd(
-            leg=desk.leg,
-            ended_by=_ended_by(desk),
-            cpu_seconds=time.process_time() - cpu_then,
-            why=desk.stop.reason.message if desk.stop.reason else None,
-            quota_reset=desk.allowance.quota_reset,
-            facts=facts
-            | {"started_at": started_at, "quota_after": _headroom(desk), "finished_at": max(started_at, desk.clock())}
-            | {"rate_learned": desk.partner.lane.rate},
+        facts |= {"started_at": started_at, "quota_after": _headroom(leg)}
+        facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
+        _settle(leg, facts, request.clock, time.process_time() - cpu_then)  # (4)
+    bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
+
+
+def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
+    """Write down what is still in memory, and end the leg."""
+    end = LegEnd(
+        leg=leg.leg,
+        ended_by=_ended_by(leg),
+        cpu_seconds=cpu_seconds,
+        why=leg.stop.reason.message if leg.stop.reason else None,
+        quota_reset=leg.budget.quota_reset,
+        facts=facts,
+    )
+    leg.trail.write_unattributed()
+    for row in leg.quarantine.release():
+        leg.journal.add(row, [])
+    leg.journal.flush()
+    row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))
+    log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
+
+
+def _refuse_other_environment(plan: Plan, environment: str) -> None:
+    if plan.environment != environment:
+        raise ConfigError(
+            f"Run {plan.run_id} was planned for {plan.environment}, but the settings are for {environment}; give the "
+            "config it was planned with."
         )
-        desk.note_aside(aside)
-        desk.write_held()
-        desk.journal.flush()
-        row = settle_leg(desk.results, desk.plan, end, legs)
-        log(Event.LEG_CLOSED, run_id=desk.plan.run_id, leg=desk.leg, ended_by=str(row["ended_by"]))
 
 
-def leg_facts(seen: ServiceStatus, key_fingerprint: str, flow_run_id: str | None) -> Row:
+def _leg_facts(request: LegRequest, service: ServiceStatus) -> Row:
     """Give the cells of the `runs` row that are known when a leg begins."""
     return {
-        "key_fingerprint": key_fingerprint,
-        "flow_run_id": flow_run_id,
-        "quota_before": seen.headroom,
-        "service_version": seen.version,
-        "service_commit": seen.commit,
-        "service_deployed_at": seen.deployed_at,
+        "key_fingerprint": request.key_fingerprint(),
+        "flow_run_id": request.flow_run_id,
+        "quota_before": service.headroom,
+        "service_version": service.version,
+        "service_commit": service.commit,
+        "service_deployed_at": service.deployed_at,
     }
 
 
-def _ended_by(desk: LegContext) -> EndedBy:
-    reason = desk.stop.reason
+def _ended_by(leg: LegContext) -> EndedBy:
+    reason = leg.stop.reason
     return EndedBy.COMPLETE if reason is None else EndedBy(reason.ended_by)
 
 
-def _headroom(desk: LegContext) -> int | None:
-    """Ask what is left of the quota, unless it is known, or known that nobody would answer."""
-    if _ended_by(desk) in _NOBODY_THERE:
+def _headroom(leg: LegContext) -> int | None:
+    """Ask what is left of the quota, unless it is known, or known that there will be no answer."""
+    if _ended_by(leg) in _NO_ANSWER:
         return None
-    if _ended_by(desk) is EndedBy.QUOTA and not desk.allowance.ran_out:
-        return 0  # the partner said so, and is left alone
+    if _ended_by(leg) is EndedBy.QUOTA and not leg.budget.ran_out:
+        return 0  # the service said so, and is left alone
     try:
-        return desk.partner.with_attempts(1).usage(days=1)[1].rate_remaining
+        return leg.verify.partner.with_attempts(1).usage(days=1)[1].rate_remaining
     except (CallFailed, RunMustStop):
         return None

@@ -15,7 +15,7 @@ from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.storage.results.journal import delete_journal, read_journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Part, Results
-from proofsweep.usecases.leg.runs_row import repeats_count, runs_row
+from proofsweep.usecases.leg.runs_row import duplicates_count, runs_row
 
 _EXCHANGES_PER_PART = 25_000
 
@@ -54,9 +54,9 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
         if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
             row["ended_by"] = str(EndedBy.COMPLETE)
-        told = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
-        told["repeats"] = repeats_count(results, plan, end.leg)
-        legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | told)  # (3)
+        notes = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
+        notes["duplicates"] = duplicates_count(results, plan, end.leg)
+        legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | notes)  # (3)
     except NameTaken as taken:
         raise RunIsActive(f"Leg {end.leg} of run {plan.run_id} was taken over by another process.") from taken
     write_runs_row(results, plan, legs, end.leg)  # (4)

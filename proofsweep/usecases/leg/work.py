@@ -1,17 +1,25 @@
-"""Verify one slice of a shard, and leave a whole shard's part behind."""
+"""Work through one slice of a shard: what remains of it is verified, and a whole shard leaves a part behind."""
 
 from concurrent.futures import as_completed
 from contextlib import suppress
 from operator import itemgetter
 
+from proofsweep.domain import layout
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Deferred
 from proofsweep.domain.runs import Slice
 from proofsweep.domain.tables.columns import Row
+from proofsweep.domain.tables.verdicts import row_of
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
+from proofsweep.usecases.item.verify_item import verify_item
 from proofsweep.usecases.leg.context import LegContext
 
+# How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
+_STORE_CHECK_SECONDS = 0.2
 
-def verify_slice(desk: LegContext, piece: Slice) -> int:
+
+def verify_slice(leg: LegContext, piece: Slice) -> int:
     """Work through what remains of a slice; give the number of rows it finished.
 
     (1) read what remains, (2) verify on the worker threads, (3) publish if the shard is done. A shard that ends early
@@ -20,20 +28,45 @@ def verify_slice(desk: LegContext, piece: Slice) -> int:
     Raises:
         NameTaken: another leg has taken this one over.
     """
-    items = desk.remaining(piece)  # (1)
-    futures = [desk.workers.submit(desk.work, item) for item in items]  # (2)
+    items = leg.remaining.items(piece)  # (1)
+    futures = [leg.workers.submit(work_item, leg, item) for item in items]  # (2)
     try:
         rows = [row for future in as_completed(futures) if (row := future.result()) is not None]
     except Exception:
-        desk.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
+        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
         raise
-    if rows and len(rows) == len(items) and not desk.plan.is_small:
+    if rows and len(rows) == len(items) and not leg.plan.is_small:
         with suppress(ResultsError):  # a store that fails for a while: the rows are published at the leg's end
-            _publish(desk, piece.shard, rows)  # (3)
+            _publish(leg, piece.shard, rows)  # (3)
     return len(rows)
 
 
-def _publish(desk: LegContext, shard: int, rows: list[Row]) -> None:
+def work_item(leg: LegContext, item: WorkItem) -> Row | None:
+    """Verify one item and write its row down; None when the row waits, for another leg or in quarantine."""
+    _wait_for_store(leg)
+    if leg.stop.reason is not None or not (item.ineligible or leg.budget.admits(item.manifest_row)):
+        return None
+    done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
+    leg.budget.leave(item.manifest_row)
+    leg.counters.note(done)
+    if isinstance(done, Deferred):
+        return None
+    row = row_of(done, leg.row_context)
+    passed = leg.quarantine.pass_on(done, row)
+    for each in passed:
+        leg.journal.add(each, [])
+    return row if row in passed else None
+
+
+def _wait_for_store(leg: LegContext) -> None:
+    """Begin nothing that could not be written down."""
+    with suppress(RunMustStop):
+        while not leg.heartbeat.store_is_well:
+            leg.stop.rest(_STORE_CHECK_SECONDS)
+
+
+def _publish(leg: LegContext, shard: int, rows: list[Row]) -> None:
     rows.sort(key=itemgetter("manifest_row"))
-    part = desk.results.create_part(desk.part_name(shard), "verdicts", rows)
-    log(Event.SHARD_PUBLISHED, run_id=desk.plan.run_id, leg=desk.leg, shard=shard, rows=part.rows)
+    name = layout.verdicts_name(leg.plan.run_id, leg.plan.run_date, shard, leg.leg)
+    part = leg.results.create_part(name, "verdicts", rows)
+    log(Event.SHARD_PUBLISHED, run_id=leg.plan.run_id, leg=leg.leg, shard=shard, rows=part.rows)

@@ -27,9 +27,9 @@ def measured_legs(results: Results, environment: str) -> list[Measured]:
 def _measured(results: Results, name: str, environment: str) -> Measured | None:
     row = results.table("runs", [name], _COLUMNS).to_pylist()[0]
     receipt = Legs(results, row["run_id"], lambda: datetime.now(UTC)).receipt(row["leg"]) or {}
-    repeats, cpu_seconds = receipt.get("repeats"), receipt.get("cpu_seconds")
+    duplicates, cpu_seconds = receipt.get("duplicates"), receipt.get("cpu_seconds")
     rows = sum(row[outcome] or 0 for outcome in ("accepted", "rejected", "failed"))
-    rows -= repeats if isinstance(repeats, int) else 0  # the next catalog may have no copies
+    rows -= duplicates if isinstance(duplicates, int) else 0  # the next catalog may have none
     began, ended = row["started_at"], row["finished_at"]
     if row["environment"] != environment or not rows or not began or not ended or ended <= began:
         return None

@@ -23,7 +23,7 @@ _SPOOL_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PlanRequest:
     """What a run is asked to do, and for which service.
 
     Attributes:
@@ -37,7 +37,7 @@ class Asked:
     before_writing: Callable[[Survey], None]
 
 
-def plan_run(asked: Asked, results: Results, now: datetime) -> Plan:
+def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
     """Write a run's shards and then its plan; before the plan is there, the run is not.
 
     Raises:
@@ -47,27 +47,27 @@ def plan_run(asked: Asked, results: Results, now: datetime) -> Plan:
     run_id = new_run_id(now, secrets.token_hex(3))
     survey = Survey()
     with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, _Spool(Path(folder) / "items") as spool:
-        for item in items_of(asked.catalog, asked.limits):
-            survey.note(item, format_by_name(item), asked.limits.one_file)
+        for item in items_of(request.catalog, request.limits):
+            survey.note(item, format_by_name(item), request.limits.one_file)
             spool.add(planned_items.planned_row(item))
-        asked.before_writing(survey)
+        request.before_writing(survey)
         for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
             results.write_shard(run_id, shard, table)
-    plan = _plan_of(asked, survey, run_id, now)
+    plan = _plan_of(request, survey, run_id, now)
     results.write_plan(plan)
     return plan
 
 
-def _plan_of(asked: Asked, survey: Survey, run_id: str, now: datetime) -> Plan:
+def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -> Plan:
     shard_items = shard_items_for(survey.items)
     return Plan(
         run_id=run_id,
         created_at=now.isoformat(),
-        environment=asked.environment,
-        base_url=asked.base_url,
-        catalog=asked.catalog.location,
-        catalog_kind=asked.catalog.kind,
-        catalog_digest=asked.catalog.digest(),
+        environment=request.environment,
+        base_url=request.base_url,
+        catalog=request.catalog.location,
+        catalog_kind=request.catalog.kind,
+        catalog_digest=request.catalog.digest(),
         items=survey.items,
         eligible=survey.eligible,
         pairs=survey.pairs,
@@ -75,7 +75,7 @@ def _plan_of(asked: Asked, survey: Survey, run_id: str, now: datetime) -> Plan:
         shard_items=shard_items,
         shards=-(-survey.items // shard_items),
         reasons=dict(survey.reasons),
-        passed_over=passed_over(asked.catalog),
+        passed_over=passed_over(request.catalog),
         proofsweep_version=__version__,
     )
 

@@ -1,15 +1,20 @@
-"""Send a few items of a catalog and see what they take; their answers are counted and not kept."""
+"""Send a few items of a catalog and measure what they take; their answers are counted and not kept."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 
+from proofsweep.client.partner import Partner
 from proofsweep.domain.budget.forecast import Measured
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.outcomes import Deferred, Finished
+from proofsweep.domain.outcomes import Finished
+from proofsweep.errors import CallFailed
+from proofsweep.usecases.item.item_work import VerifyContext
+from proofsweep.usecases.item.verify_item import verify_item
 
-Verify = Callable[[WorkItem], Finished | Deferred]
+_QUOTA_PROBES = 2
+"""Keyed calls beside those of the items: GET /partner/usage before and after."""
 
 
 def spread(items: Iterable[WorkItem], eligible: int, count: int) -> Iterator[WorkItem]:
@@ -21,42 +26,46 @@ def spread(items: Iterable[WorkItem], eligible: int, count: int) -> Iterator[Wor
 
 
 def measure_sample(
-    items: Sequence[WorkItem],
-    verify: Verify,
-    workers: Executor,
-    ask_headroom: Callable[[], int | None],
-    headroom_before: int | None,
+    items: Sequence[WorkItem], context: VerifyContext, workers: Executor, headroom_before: int | None
 ) -> Measured | None:
-    """Verify items as a run would and measure it; None if none of them got an answer.
+    """Verify items as a run would, and measure it; None if none of them got an answer.
 
     Args:
         items: to be sent.
-        verify: takes one item through the core flow.
+        context: what they are verified with.
         workers: the threads for it.
-        ask_headroom: asks the service how many calls are left; None where it does not tell.
-        headroom_before: the same, from before.
+        headroom_before: keyed calls that were left before; None where the service does not say.
     """
     began, cpu_then = time.perf_counter(), time.process_time()
-    ends = list(workers.map(verify, items))
+    ends = list(workers.map(lambda item: verify_item(item, context), items))
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_then
-    exchanges = [exchange for end in ends for exchange in end.exchanges]
     rows = sum(isinstance(end, Finished) and bool(end.exchanges) for end in ends)
-    after = ask_headroom()
-    fell = None if headroom_before is None or after is None else headroom_before - after
-    return (
-        None
-        if not rows
-        else Measured(
-            rows=rows,
-            seconds=seconds,
-            calls=sum(exchange.is_charged for exchange in exchanges) + 2,  # and the looks before and after
-            sent_bytes=sum(exchange.bytes_sent or 0 for exchange in exchanges),
-            throttled=sum(exchange.is_throttled for exchange in exchanges),
-            cpu_seconds=cpu_seconds,
-            upload_share=_upload_share(exchanges),
-            quota_spent=fell if fell is not None and fell >= 0 else None,
-        )
+    headroom = _headroom(context.partner)
+    if not rows:
+        return None
+    exchanges = [exchange for end in ends for exchange in end.exchanges]
+    return Measured(
+        rows=rows,
+        seconds=seconds,
+        calls=sum(exchange.is_charged for exchange in exchanges) + _QUOTA_PROBES,
+        sent_bytes=sum(exchange.bytes_sent or 0 for exchange in exchanges),
+        throttled=sum(exchange.is_throttled for exchange in exchanges),
+        cpu_seconds=cpu_seconds,
+        upload_share=_upload_share(exchanges),
+        quota_spent=_spent(headroom_before, headroom),
     )
+
+
+def _headroom(partner: Partner) -> int | None:
+    try:
+        return partner.with_attempts(1).usage(days=1)[1].rate_remaining
+    except CallFailed:
+        return None
+
+
+def _spent(before: int | None, after: int | None) -> int | None:
+    """Say by how much the headroom fell; None where it is not known, or rose."""
+    return before - after if before is not None and after is not None and before >= after else None
 
 
 def _upload_share(exchanges: Sequence[Exchange]) -> float | None:

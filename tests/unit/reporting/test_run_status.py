@@ -212,7 +212,7 @@ def test_copies_in_an_earlier_catalog_make_no_other_cheaper(results: Results) ->
     leg = {"run_id": RUN, "leg": 1, "environment": "sandbox", "ended_by": "complete", "accepted": 3, "calls": 6}
     leg |= {"started_at": datetime(2026, 11, 20, 10, tzinfo=UTC), "finished_at": datetime(2026, 11, 20, 11, tzinfo=UTC)}
     results.create_part(f"runs/{DAY}/{RUN}-001.parquet", "runs", [leg])
-    Legs(results, RUN, lambda: datetime.now(UTC)).write_receipt(1, {"repeats": 1, "cpu_seconds": 0.5})
+    Legs(results, RUN, lambda: datetime.now(UTC)).write_receipt(1, {"duplicates": 1, "cpu_seconds": 0.5})
 
     (measured,) = measured_legs(results, "sandbox")
 

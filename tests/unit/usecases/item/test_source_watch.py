@@ -1,4 +1,4 @@
-"""A storm at the source is told from a file that is kept from us."""
+"""A bucket that cannot be read is told from a file that cannot."""
 
 import obstore
 import pytest
@@ -10,7 +10,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.errors import RunMustStop, SourceError
 from proofsweep.storage.files.bucket_files import BucketFiles
 from proofsweep.storage.files.files import Files
-from proofsweep.usecases.item.source_watch import SourceWatch
+from proofsweep.usecases.item.source_watch import Blame, SourceStreak, SourceWatch
 
 FORBIDDEN = SourceError("No access.", reason=Reason.SOURCE_FORBIDDEN)
 
@@ -28,7 +28,7 @@ class GuardedFiles(BucketFiles):
 
 
 class Clock:
-    """Time goes on by five seconds a look."""
+    """Each reading is five seconds later."""
 
     now = 0.0
 
@@ -123,14 +123,14 @@ def test_each_bucket_is_watched_by_itself(watch: SourceWatch) -> None:
 
 
 def test_files_of_this_machine_are_not_remembered() -> None:
-    """A catalog may hold a million; only a bucket needs a witness, and one is enough."""
+    """A catalog may hold a million; only a bucket needs a file to compare with, and one is enough."""
     watch = SourceWatch(Files(), StopSwitch(), threshold=2, patience_seconds=1.0)
 
     for number in range(3):
         watch.was_read(f"/audio/{number}.wav")
         watch.was_read(f"s3://drops/{number}.wav")
 
-    assert watch._witnesses == {"s3://drops": "s3://drops/2.wav"}
+    assert watch._last_read == {"s3://drops": "s3://drops/2.wav"}
 
 
 def test_files_that_are_left_over_are_judged_by_one_that_an_earlier_leg_read(
@@ -145,3 +145,23 @@ def test_files_that_are_left_over_are_judged_by_one_that_an_earlier_leg_read(
         until_settled(watch, "s3://bucket/9")
 
     assert blamed == [False] * 9
+
+
+@pytest.mark.parametrize(
+    ("files", "is_away", "seconds", "blame"),
+    [
+        (1, False, 0.0, Blame.NOTHING_YET),
+        (99, True, 19.9, Blame.NOTHING_YET),
+        (1, False, 20.0, Blame.FILE),
+        (9, False, 20.0, Blame.FILE),
+        (10, False, 20.0, Blame.SOURCE),
+        (1, True, 20.0, Blame.SOURCE),
+    ],
+)
+def test_after_some_patience_a_few_files_are_to_blame_and_many_are_not(
+    files: int, seconds: float, blame: Blame, *, is_away: bool
+) -> None:
+    """Nor is a single one, when a file that was read before cannot be read either."""
+    streak = SourceStreak(100.0, {str(number) for number in range(files)}, is_away)
+
+    assert streak.blame(100.0 + seconds, threshold=10, patience_seconds=20.0) is blame

@@ -5,128 +5,81 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
 from proofsweep.storage.results.stores import FolderStore
+from proofsweep.usecases.leg.audit_trail import AuditTrail
+from proofsweep.usecases.leg.budget_guard import BudgetGuard
 from proofsweep.usecases.leg.heartbeat import Heartbeat
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 @dataclass
-class SlowJournal:
+class SlowJournal(Journal):
     """A journal whose flush takes its time, on a clock that a test reads."""
 
     seconds: float = 0.0
     now: float = 100.0
-    trouble: ResultsError | None = None
+    error: ResultsError | None = None
+    during: Callable[[], object] = field(default=lambda: None)
 
     def flush(self) -> None:
-        """Take the time, and fail if there is trouble."""
+        """Take the time, and fail if there is an error."""
         self.now += self.seconds
-        if self.trouble is not None:
-            raise self.trouble
+        self.during()
+        if self.error is not None:
+            raise self.error
+
+
+class OpenWindow(BudgetGuard):
+    """A budget whose window never closes."""
+
+    def __init__(self) -> None:
+        """Need nothing."""
+
+    def stop_at_closing(self) -> None:
+        """Stay open."""
 
 
 @dataclass
-class LegContext:
-    """What of a desk concerns its pulse."""
+class Leg:
+    """A claimed leg with its heartbeat."""
 
     journal: SlowJournal
-    leg: int = 1
-    stop: StopSwitch = field(default_factory=StopSwitch)
-    may_begin: threading.Event = field(default_factory=threading.Event)
-    store_patience_seconds: float = 20.0
-    note_aside: Callable[[list[Any]], None] = lambda _exchanges: None
+    stop: StopSwitch
+    heartbeat: Heartbeat
+    legs: Legs
+
+    def beats(self) -> list[str]:
+        """Name the objects of the leg that show that it is alive."""
+        return [name for name in self.legs.results.store.names("_runs/r/legs/001") if "beat" in name]
 
 
 @pytest.fixture
-def desk() -> LegContext:
-    """Give a desk at which work may begin."""
-    desk = LegContext(SlowJournal())
-    desk.may_begin.set()
-    return desk
-
-
-@pytest.fixture
-def pulse(desk: Any, tmp_path: Path) -> Heartbeat:  # noqa: ANN401 - it is no whole desk
-    """Give the pulse of a leg that was claimed just now."""
-    legs = Legs(Results(FolderStore(tmp_path)), "r", lambda: datetime.now(UTC), lambda: desk.journal.now)
+def leg(tmp_path: Path) -> Leg:
+    """A leg that was claimed just now."""
+    results = Results(FolderStore(tmp_path))
+    journal = SlowJournal(results, "r", 1, "w")
+    legs = Legs(results, "r", lambda: NOW, lambda: journal.now)
     legs.claim(1)
-    return Heartbeat(desk, legs, [])
-
-
-def beats(pulse: Heartbeat) -> int:
-    """Count the beats in the store."""
-    return sum("/beat-" in name for name in pulse.legs.results.store.names("_runs/r/legs/001"))
-
-
-@pytest.mark.parametrize(("seconds", "flushes", "expected"), [(1.0, 9, 0), (1.0, 11, 1), (1.0, 31, 3), (6.0, 5, 2)])
-def test_beats_come_by_the_clock(
-    pulse: Heartbeat, desk: LegContext, seconds: float, flushes: int, expected: int
-) -> None:
-    """Not by the number of flushes, which a slow store makes few."""
-    desk.journal.seconds = seconds
-
-    for _ in range(flushes):
-        pulse.write_down()
-
-    assert beats(pulse) == expected
-
-
-def test_a_store_that_cannot_be_flushed_is_still_given_signs(pulse: Heartbeat, desk: LegContext) -> None:
-    """While it fails in parts, the leg is alive all the same."""
-    desk.journal.seconds, desk.journal.trouble = 4.0, ResultsError("It is full.")
-
-    for _ in range(6):
-        with pytest.raises(ResultsError):
-            pulse.write_down()
-
-    assert beats(pulse) == 1
-
-
-def test_a_leg_that_was_taken_over_hears_of_it_with_its_next_beat(pulse: Heartbeat, desk: LegContext) -> None:
-    """It stops, and says why."""
-    pulse.legs.write_receipt(1, {"ended_by": "killed"})
-    desk.journal.now += 10.0
-
-    pulse.write_down()
-
-    assert desk.stop.reason is not None
-    assert desk.stop.reason.ended_by == "error"
-
-
-def test_a_store_that_fails_when_the_work_is_over_is_waited_for(pulse: Heartbeat, desk: LegContext) -> None:
-    """What was finished last is written down when the store is well again, and the leg ends as it would have."""
-    desk.journal.trouble = ResultsError("It is full.")
-    threading.Timer(0.5, setattr, (desk.journal, "trouble", None)).start()
-
-    pulse.beat_until(ended())
-
-    assert desk.stop.reason is None
-    assert desk.journal.trouble is None
-
-
-@pytest.mark.parametrize(
-    ("asked_to_stop", "patience_seconds", "ended_by"), [(True, 20.0, "cancelled"), (False, 0.0, "breaker")]
-)
-def test_it_is_not_waited_for_in_a_hurry_or_for_ever(
-    pulse: Heartbeat, desk: LegContext, asked_to_stop: bool, patience_seconds: float, ended_by: str
-) -> None:
-    """Whoever asked the run to stop has no use for patience, and patience has an end."""
-    desk.journal.trouble, desk.store_patience_seconds = ResultsError("It is full."), patience_seconds
-    if asked_to_stop:
-        desk.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
-
-    pulse.beat_until(ended())
-
-    assert desk.stop.reason is not None
-    assert desk.stop.reason.ended_by == ended_by
-    assert not desk.may_begin.is_set()
+    budget, stop = OpenWindow(), StopSwitch()
+    heartbeat = Heartbeat(
+        legs=legs,
+        leg=1,
+        journal=journal,
+        trail=AuditTrail(journal, budget, []),
+        budget=budget,
+        stop=stop,
+        patience_seconds=20.0,
+    )
+    return Leg(journal, stop, heartbeat, legs)
 
 
 def ended() -> threading.Event:
@@ -134,3 +87,87 @@ def ended() -> threading.Event:
     over = threading.Event()
     over.set()
     return over
+
+
+@pytest.mark.parametrize(
+    ("seconds", "writes", "is_beaten"), [(1.0, 9, False), (1.0, 11, True), (6.0, 2, False), (6.0, 3, True)]
+)
+def test_a_heartbeat_is_due_by_the_clock(leg: Leg, seconds: float, writes: int, *, is_beaten: bool) -> None:
+    """Not by the number of flushes: a slow store makes few."""
+    leg.journal.seconds = seconds
+
+    for _ in range(writes):
+        leg.heartbeat.write()
+
+    assert bool(leg.beats()) is is_beaten
+
+
+def test_a_store_that_cannot_be_flushed_still_gets_a_heartbeat(leg: Leg) -> None:
+    """While it fails in parts, the leg is alive."""
+    leg.journal.seconds, leg.journal.error = 4.0, ResultsError("It is full.")
+
+    for _ in range(6):
+        with pytest.raises(ResultsError):
+            leg.heartbeat.write()
+
+    assert len(leg.beats()) == 1
+
+
+def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg) -> None:
+    """It says why."""
+    leg.legs.write_receipt(1, {"ended_by": "killed"})
+    leg.journal.now += 10.0
+
+    leg.heartbeat.write()
+
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == "error"
+
+
+def test_a_store_that_fails_when_the_work_is_over_is_waited_for(leg: Leg) -> None:
+    """What was finished last is written down when the store is well again, and the leg ends as it would have."""
+    leg.journal.error = ResultsError("It is full.")
+    threading.Timer(0.5, setattr, (leg.journal, "error", None)).start()
+
+    leg.heartbeat.keep(ended())
+
+    assert leg.stop.reason is None
+    assert leg.heartbeat.store_is_well
+
+
+@pytest.mark.parametrize(
+    ("is_asked_to_stop", "patience_seconds", "ended_by"), [(True, 20.0, "cancelled"), (False, 0.0, "breaker")]
+)
+def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
+    leg: Leg, patience_seconds: float, ended_by: str, *, is_asked_to_stop: bool
+) -> None:
+    """A person who stops the run does not want to wait, and patience has an end."""
+    leg.journal.error, leg.heartbeat.patience_seconds = ResultsError("It is full."), patience_seconds
+    if is_asked_to_stop:
+        leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    leg.heartbeat.keep(ended())
+
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == ended_by
+    assert not leg.heartbeat.store_is_well
+
+
+@pytest.mark.parametrize(("seconds", "is_well"), [(4.0, True), (6.0, False)])
+def test_nothing_begins_while_a_write_is_unanswered(
+    leg: Leg, monkeypatch: pytest.MonkeyPatch, seconds: float, *, is_well: bool
+) -> None:
+    """After five seconds the store counts as failing, though it has not said so."""
+    now = [50.0]
+    monkeypatch.setattr("proofsweep.usecases.leg.heartbeat.time.monotonic", lambda: now[0])
+    said: list[bool] = []
+
+    def wait() -> None:
+        now[0] += seconds
+        said.append(leg.heartbeat.store_is_well)
+
+    leg.journal.during = wait
+    leg.heartbeat.write()
+
+    assert said == [is_well]
+    assert leg.heartbeat.store_is_well

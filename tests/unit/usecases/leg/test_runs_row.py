@@ -9,7 +9,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.storage.results.results import Results
 from proofsweep.storage.results.stores import open_store
-from proofsweep.usecases.leg.runs_row import repeats_count, runs_row
+from proofsweep.usecases.leg.runs_row import duplicates_count, runs_row
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PLAN = Plan(
@@ -90,4 +90,4 @@ def test_rows_that_another_row_answered_for_are_counted(results: Results) -> Non
         ]
         results.create_part(layout.verdicts_name(PLAN.run_id, PLAN.run_date, 0, leg), "verdicts", rows)
 
-    assert [repeats_count(results, PLAN, leg) for leg in (1, 2)] == [2, 0]
+    assert [duplicates_count(results, PLAN, leg) for leg in (1, 2)] == [2, 0]

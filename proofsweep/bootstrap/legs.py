@@ -1,0 +1,174 @@
+"""Legs, wired: from a run's name to the context in which its items are verified."""
+
+import os
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+
+from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
+from proofsweep.bootstrap.runs import bounds_for, canaries_for, results_for
+from proofsweep.domain.anomalies import AnomalyGuard
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.runs import Plan
+from proofsweep.settings import Settings, load_settings
+from proofsweep.storage.results.journal import Journal
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.past_answers import PastAnswers
+from proofsweep.storage.results.past_reads import read_before
+from proofsweep.storage.results.results import Results
+from proofsweep.usecases.item.duplicates import DuplicateCache
+from proofsweep.usecases.item.item_work import VerifyContext
+from proofsweep.usecases.leg.audit_trail import AuditTrail
+from proofsweep.usecases.leg.budget_guard import BudgetGuard
+from proofsweep.usecases.leg.canaries import HealthProbe
+from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.counters import Counters
+from proofsweep.usecases.leg.heartbeat import Heartbeat
+from proofsweep.usecases.leg.last_rate import remember_last_rate
+from proofsweep.usecases.leg.quarantine import Quarantine
+from proofsweep.usecases.leg.remaining import RemainingItems
+from proofsweep.usecases.leg.session import LegRequest, leg_session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegHandle:
+    """What a worker process needs to open a leg that was claimed. Holds no secret.
+
+    Attributes:
+        config: a profile's name or a file's path; None for the default.
+        results_url: None for the one in the settings.
+        bounds: of the leg; calls are counted in each process by itself.
+        dedupe: whether the same bytes are verified only once.
+    """
+
+    config: str | None
+    results_url: str | None
+    run_id: str
+    leg: int
+    bounds: Bounds = field(default_factory=Bounds)
+    dedupe: bool = True
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as this process reads them."""
+        return load_settings(self.config, self.results_url)
+
+
+_lock = threading.Lock()
+_legs: dict[LegHandle, LegContext] = {}
+
+
+@contextmanager
+def held_leg(
+    run_id: str,
+    config: str | None,
+    results_url: str | None,
+    *,
+    flow_run_id: str | None,
+    read_block: ReadBlock | None,
+    bounds: Bounds | None = None,
+    dedupe: bool | None = None,
+) -> Iterator[tuple[LegHandle, LegContext]]:
+    """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
+
+    Raises:
+        RunIsActive: another leg is alive.
+        ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
+    """
+    settings = load_settings(config, results_url)
+    engine, results = engine_for(settings, read_block), results_for(settings)
+    bounds = bounds or bounds_for(settings)
+    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
+    unclaimed = LegHandle(config=config, results_url=results_url, run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe)
+    request = LegRequest(
+        results=results,
+        plan=results.plan(run_id),
+        environment=settings.service.environment,
+        base_url=settings.service.base_url,
+        service=lambda: engine.usable_service(bounds.reserve),
+        key_fingerprint=lambda: engine.key_fingerprint,
+        flow_run_id=flow_run_id,
+        canaries=canaries_for(settings),
+        probe_seconds=settings.bounds.ask_seconds,
+        clock=utc_now,
+        context_of=lambda leg: leg_for(replace(unclaimed, leg=leg), read_block),
+    )
+    since = utc_now() - timedelta(days=settings.pace.remember_days)
+    try:
+        remember_last_rate(results, settings.service.base_url, engine.key_fingerprint, since, engine.dispatcher)
+        with leg_session(request) as leg:
+            yield replace(unclaimed, leg=leg.leg), leg
+    finally:
+        _forget_legs(run_id)
+        close_engines()
+
+
+def leg_for(handle: LegHandle, read_block: ReadBlock | None = None) -> LegContext:
+    """Give this process's context of one leg, which must have been claimed."""
+    with _lock:
+        if handle not in _legs:
+            _legs[handle] = _build_context(handle, engine_for(handle.settings, read_block))
+        return _legs[handle]
+
+
+def active_legs() -> list[LegContext]:
+    """Give the legs that this process works on."""
+    with _lock:
+        return list(_legs.values())
+
+
+def _forget_legs(run_id: str) -> None:
+    with _lock:
+        for handle in [handle for handle in _legs if handle.run_id == run_id]:
+            del _legs[handle]
+
+
+def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
+    results = results_for(engine.settings)
+    plan, stop = results.plan(handle.run_id), engine.stop
+    journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
+    budget = BudgetGuard(handle.bounds, engine.partner, stop, utc_now)
+    trail = AuditTrail(journal, budget, engine.unattributed)
+    return LegContext(
+        plan=plan,
+        leg=handle.leg,
+        results=results,
+        journal=journal,
+        stop=stop,
+        workers=engine.workers,
+        verify=_verify_context(handle, engine, results, plan),
+        remaining=RemainingItems(results, plan),
+        budget=budget,
+        quarantine=_quarantine(engine, results, plan),
+        trail=trail,
+        heartbeat=Heartbeat(
+            legs=Legs(results, handle.run_id, utc_now),
+            leg=handle.leg,
+            journal=journal,
+            trail=trail,
+            budget=budget,
+            stop=stop,
+            patience_seconds=engine.settings.retry.breaker_seconds,
+        ),
+        counters=Counters(),
+    )
+
+
+def _verify_context(handle: LegHandle, engine: Engine, results: Results, plan: Plan) -> VerifyContext:
+    return VerifyContext(
+        partner=engine.partner.with_probe(HealthProbe(engine.unattributed.append)),
+        limits=engine.limits,
+        sources=replace(engine.sources, read_earlier=partial(read_before, results, plan)),
+        clock=utc_now,
+        duplicates=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if handle.dedupe else None,
+    )
+
+
+def _quarantine(engine: Engine, results: Results, plan: Plan) -> Quarantine:
+    retry = engine.settings.retry
+    guard = AnomalyGuard(verdicts=retry.storm_verdicts, failures=retry.storm_failures)
+    return Quarantine(guard, PastAnswers(results, plan), engine.stop)

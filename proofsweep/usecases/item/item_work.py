@@ -1,0 +1,158 @@
+"""One item on its way to an outcome: what was read and asked for it so far, whatever failed meanwhile."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from types import TracebackType
+from typing import Self
+
+from proofsweep.client.partner import Partner
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import AudioRead, Deferred, Failed, Finished, Outcome
+from proofsweep.domain.preflight import SizeLimits, judge_content, judge_size
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.errors import SourceError
+from proofsweep.storage.files.audio import AudioFile, open_audio, read_sidecar
+from proofsweep.usecases.item.duplicates import DuplicateCache, DuplicateKey
+from proofsweep.usecases.item.source_watch import SourceWatch
+
+Clock = Callable[[], datetime]
+Record = Callable[[Exchange], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyContext:
+    """What items are verified with.
+
+    Attributes:
+        limits: largest sizes that are sent.
+        sources: where audio and sidecars are read.
+        clock: gives the time in UTC.
+        duplicates: knows the answers for bytes that were sent before; None sends every item.
+    """
+
+    partner: Partner
+    limits: SizeLimits
+    sources: SourceWatch
+    clock: Clock
+    duplicates: DuplicateCache | None = None
+
+
+class ItemWork:
+    """The work on one item, by one thread; a context manager, so that items with the same bytes never wait for ever.
+
+    Attributes:
+        outcome: what became of the item; None while it is open.
+        partner: the partner in a session of this item's own.
+        sidecar: the sidecar's bytes, once they are read; None for a one-file item.
+    """
+
+    def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
+        self.outcome: Outcome | None = item.ineligible
+        self.sidecar: bytes | None = None
+        self._item = item
+        self._context = context
+        self._record = record
+        self._exchanges: list[Exchange] = []
+        self._started_at = context.clock()
+        self._location = item.audio
+        self._audio: AudioFile | None = None
+        self._duplicate_key: DuplicateKey | None = None
+        self._original: Finished | None = None
+        self._done: Finished | Deferred | None = None
+        self.partner = context.partner.in_new_session(self._note)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Tell the duplicates what became of this item."""
+        if self._context.duplicates is not None and self._duplicate_key is not None:
+            self._context.duplicates.settle(self._duplicate_key, self._done)
+
+    def open_audio(self) -> AudioFile:
+        """Open the item's audio; SourceError when it cannot be read."""
+        self._location = self._item.audio
+        self._audio = open_audio(self._location, self._context.sources.files)
+        self._context.sources.was_read(self._location)
+        return self._audio
+
+    def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
+        """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
+        mode, limits = self._item.mode, self._context.limits
+        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_content(audio.audio_format, mode, audio.look)
+        if unfit is not None:
+            return unfit
+        if self._item.sidecar is not None:
+            self._location = self._item.sidecar
+            self.sidecar = read_sidecar(self._location, limits.sidecar, self._context.sources.files)
+            self._location = self._item.audio
+        self._find_original(audio)
+        return None if self._original is None else self._original.outcome
+
+    @contextmanager
+    def source_errors_judged(self) -> Iterator[None]:
+        """Turn a file that cannot be read into an outcome, unless it is worth another try.
+
+        A file that changes, or that its bucket does not give, failed for now; any other is for the catalog.
+        """
+        try:
+            yield
+        except SourceError as error:
+            if self._context.sources.is_worth_another_try(self._location, error):
+                return
+            if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
+                self.outcome = Failed(reason=error.reason, detail=error.message)
+            else:
+                self.outcome = Ineligible(Reason(error.reason), error.message)
+
+    def finished(self, outcome: Outcome) -> Finished:
+        """Close the item with its outcome."""
+        self._done = Finished(
+            item=self._item,
+            outcome=outcome,
+            started_at=self._started_at,
+            finished_at=max(self._started_at, self._context.clock()),  # a wall clock may be put back meanwhile
+            read=self._read(),
+            exchanges=self._exchanges,
+            original=self._original,
+        )
+        return self._done
+
+    def deferred(self) -> Deferred:
+        """Close the item without an outcome; its row remains."""
+        self._done = Deferred(self._item, self._exchanges)
+        return self._done
+
+    def _note(self, exchange: Exchange) -> None:
+        self._exchanges.append(exchange)
+        self._record(exchange)
+
+    def _find_original(self, audio: AudioFile) -> None:
+        """Look once, not with each fresh slot, for an answered item with the same bytes."""
+        if self._context.duplicates is None or self._duplicate_key is not None:
+            return
+        self._duplicate_key = DuplicateKey(
+            self._item.mode, audio.facts.size_bytes, audio.glance(), _sha256_of(self.sidecar)
+        )
+        self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
+
+    def _read(self) -> AudioRead | None:
+        if self._audio is None:
+            return None
+        return AudioRead(
+            audio_format=str(self._audio.audio_format),
+            size_bytes=self._audio.facts.size_bytes,
+            version=self._audio.facts.version,
+            sha256=self._audio.sha256,
+            sidecar_sha256=None if self._audio.sha256 is None else _sha256_of(self.sidecar),
+        )
+
+
+def _sha256_of(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
