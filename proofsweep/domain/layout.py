@@ -59,7 +59,7 @@ def legs_folder(run_id: str) -> str:
 
 
 def leg_folder(run_id: str, leg: int) -> str:
-    """Where one leg's claim, beats and receipt lie."""
+    """Where one leg's claim, heartbeat and receipt lie."""
     return f"{legs_folder(run_id)}/{leg:03}"
 
 

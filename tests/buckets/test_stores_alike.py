@@ -125,6 +125,20 @@ def test_deleted_name_can_be_created_again(store: Store) -> None:
     assert store.read("t/a") == b"2"
 
 
+def test_object_that_is_replaced_has_its_last_content(store: Store) -> None:
+    """A reader meanwhile gets the old one or the new one, whole."""
+    contents = [bytes([number]) * 200_000 for number in range(16)]
+    store.replace(NAME, contents[0])
+
+    with ThreadPoolExecutor(1) as workers:
+        writing = workers.submit(lambda: [store.replace(NAME, content) for content in contents])
+        read = {store.read(NAME) for _ in range(16)}
+        writing.result()
+
+    assert read <= set(contents)
+    assert store.read(NAME) == contents[-1]
+
+
 def test_listing_ends_with_its_last_page(store: Store) -> None:
     """S3 lists a thousand objects at a time, Swift is told to list fewer here: all are there, each once, in order."""
     names = [f"_runs/r/journal/001/exchanges-{number:06}.arrow" for number in range(1_050)]

@@ -84,6 +84,7 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     reaper = Reaper(int(write), when, lambda: next(numbers))
     for kind in (stores.FolderStore, BucketStore):
         kind.create = reaper.attend(kind.create)  # type: ignore[method-assign]
+        kind.replace = reaper.attend(kind.replace)  # type: ignore[method-assign]
         kind.delete = reaper.attend(kind.delete)  # type: ignore[method-assign]
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
     try:

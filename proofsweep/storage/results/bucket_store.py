@@ -48,6 +48,13 @@ class BucketStore:
                 return
         raise ResultsError(f"The results store {self.url} cannot be written (others stand in the way).")
 
+    def replace(self, name: str, content: bytes) -> None:
+        """Put an object, whatever is there."""
+        try:
+            obstore.put(self._bucket, self._key(name), content, mode="overwrite")
+        except FAILURES as error:
+            self._fail("written", error)
+
     def read(self, name: str) -> bytes | None:
         """Get an object's content, if there is one."""
         try:

@@ -1,11 +1,10 @@
-"""Legs in the store: the claim that is created once, the beats that say it is alive, the receipt that ends it."""
+"""Legs in the store: the claim is created once, the heartbeat says that the leg is alive, the receipt ends it."""
 
 import json
 import os
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -50,12 +49,11 @@ class Legs:
         if self.holder(leg) != claim:
             raise NameTaken(f"Leg {leg} was claimed by another process at the same moment.")
 
-    def beat(self, leg: int, number: int) -> None:
-        """Say that this process is alive."""
+    def beat(self, leg: int) -> None:
+        """Write the heartbeat: this process is alive now."""
         now = self._now()
-        beat = {"at": now.at.isoformat(), "uptime_seconds": now.uptime_seconds}
-        with suppress(NameTaken):
-            self.results.store.create(self._name(leg, f"beat-{number:06}.json"), json_bytes(beat))
+        heartbeat = {"at": now.at.isoformat(), "uptime_seconds": now.uptime_seconds}
+        self.results.store.replace(self._name(leg, "heartbeat.json"), json_bytes(heartbeat))
 
     def holder(self, leg: int) -> Claim | None:
         """Read who claimed a leg; None where the claim cannot be read."""
@@ -75,14 +73,14 @@ class Legs:
         return is_fresh(self._last_sign(leg, holder), self._now(), same_boot=_is_of_this_boot(holder))
 
     def is_heard(self, leg: int) -> bool:
-        """Listen for a leg that seems dead, where that was told by two hosts' clocks; up to 30 s, until it beats."""
+        """Wait up to 30 s for a new heartbeat of a leg that seems dead, if two hosts' clocks had to be compared."""
         holder = self.holder(leg)
         if holder is None or _is_gone(holder) or (_is_of_this_boot(holder) and holder.uptime_seconds is not None):
             return False
-        before = self._beats(leg)
+        before = self._heartbeat(leg)
         for _ in range(STALE_SECONDS):
             self.rest(1.0)
-            if self._beats(leg) != before or self.receipt(leg) is not None:
+            if self._heartbeat(leg) != before or self.receipt(leg) is not None:
                 return True
         return False
 
@@ -104,15 +102,19 @@ class Legs:
     def _now(self) -> Sign:
         return Sign(self.clock(), self.uptime())
 
-    def _beats(self, leg: int) -> list[str]:
-        return [name for name in self.results.store.names(layout.leg_folder(self.run_id, leg)) if "/beat-" in name]
+    def _heartbeat(self, leg: int) -> bytes | None:
+        """Read the last heartbeat; a process of an earlier release writes each one as a new `beat-<n>.json`."""
+        content = self.results.store.read(self._name(leg, "heartbeat.json"))
+        if content is None:
+            names = self.results.store.names(layout.leg_folder(self.run_id, leg))
+            numbered = [name for name in names if "/beat-" in name]
+            content = self.results.store.read(numbered[-1]) if numbered else None
+        return content
 
     def _last_sign(self, leg: int, holder: Claim) -> Sign:
-        beats = self._beats(leg)
-        content = self.results.store.read(beats[-1]) if beats else None
         try:
-            beat = json.loads(content) if content else {}
-            return Sign(datetime.fromisoformat(beat["at"]), beat.get("uptime_seconds"))
+            heartbeat = json.loads(self._heartbeat(leg) or "{}")
+            return Sign(datetime.fromisoformat(heartbeat["at"]), heartbeat.get("uptime_seconds"))
         except (ValueError, KeyError, TypeError):
             return Sign(datetime.fromisoformat(holder.claimed_at), holder.uptime_seconds)
 

@@ -1,7 +1,12 @@
-"""The port to a results store, and its folder side: small immutable objects, created once."""
+"""The port to a results store, and its folder side: small objects, each created once.
+
+Only a leg's heartbeat and derived snapshots are ever replaced or lose their value; all other objects are immutable.
+"""
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +27,14 @@ class Store(Protocol):
 
         Raises:
             NameTaken: there is one of that name.
+            ResultsError: the store cannot be written.
+        """
+        ...
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Write an object over the one of that name, if there is one; a reader sees the old or the new one, whole.
+
+        Raises:
             ResultsError: the store cannot be written.
         """
         ...
@@ -64,6 +77,17 @@ class FolderStore:
             raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
         if not is_ours:
             raise NameTaken(f"{name} exists already.")
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Put a file in the place of the old one; it need not survive a power cut, so nothing is synced."""
+        path = self._root / name
+        try:
+            _make_folder(path.parent)
+            with _draft_beside(path) as draft:
+                draft.write_bytes(content)
+                draft.replace(path)
+        except OSError as error:
+            raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
 
     def read(self, name: str) -> bytes | None:
         """Read the file, if there is one."""
@@ -133,16 +157,24 @@ def _make_folder(folder: Path) -> None:
 
 def _was_created(path: Path, content: bytes) -> bool:
     """Write beside, make durable, then link: a name exists only with its whole content. False when it is taken."""
-    draft = path.parent / f".draft-{secrets.token_hex(8)}"
     try:
-        _write_durably(draft, content)
-        path.hardlink_to(draft)
+        with _draft_beside(path) as draft:
+            _write_durably(draft, content)
+            path.hardlink_to(draft)
     except FileExistsError:
         return False
-    finally:
-        draft.unlink(missing_ok=True)
     _make_durable(path.parent)
     return True
+
+
+@contextmanager
+def _draft_beside(path: Path) -> Iterator[Path]:
+    """Name a hidden file in the same folder; it is gone afterwards."""
+    draft = path.parent / f".draft-{secrets.token_hex(8)}"
+    try:
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _write_durably(path: Path, content: bytes) -> None:

@@ -34,6 +34,14 @@ def test_an_object_is_created_once_and_read_as_it_was_created(store: BucketStore
     assert store.read(NAME) == b"first"
 
 
+def test_an_object_that_is_replaced_has_its_last_content(store: BucketStore) -> None:
+    """The first replacement makes it."""
+    for content in (b"first", b"second"):
+        store.replace("legs/001/heartbeat.json", content)
+
+    assert store.read("legs/001/heartbeat.json") == b"second"
+
+
 def test_names_are_sorted_and_full_and_of_one_folder(store: BucketStore) -> None:
     """Folders beside them are listed by themselves; what is hidden is nobody's."""
     for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/d", "t-else/e"):

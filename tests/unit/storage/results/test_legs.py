@@ -114,12 +114,30 @@ def test_a_leg_without_a_sign_for_too_long_is_stale(legs: Legs, clock: Clock) ->
 
 
 def test_the_last_beat_counts(legs: Legs, clock: Clock) -> None:
-    """Of many beats it is the newest, and a beat written twice is one."""
+    """A leg overwrites its one heartbeat, however long it works."""
+    legs.claim(1)
+    for _ in range(12):
+        clock.move(10)
+        legs.beat(1)
+    clock.move(30)
+    alive = legs.is_alive(1)
+    clock.move(1)
+
+    assert alive
+    assert not legs.is_alive(1)
+    assert legs.results.store.names("_runs/r/legs/001") == [
+        "_runs/r/legs/001/claim.json",
+        "_runs/r/legs/001/heartbeat.json",
+    ]
+
+
+def test_a_leg_of_an_earlier_release_is_alive_by_its_newest_beat(legs: Legs, clock: Clock) -> None:
+    """Its process may still work while this release starts; it writes a new object for each beat."""
     legs.claim(1)
     for number in range(1, 13):
         clock.move(10)
-        legs.beat(1, number)
-        legs.beat(1, number)
+        beat = {"at": clock.now.isoformat(), "uptime_seconds": clock.uptime_seconds}
+        legs.results.store.create(f"_runs/r/legs/001/beat-{number:06}.json", json.dumps(beat).encode())
     clock.move(30)
     alive = legs.is_alive(1)
     clock.move(1)
@@ -161,7 +179,7 @@ def test_a_leg_elsewhere_is_judged_by_its_beats_alone(legs: Legs, clock: Clock, 
 def test_a_clock_that_jumps_makes_no_leg_of_this_host_stale(legs: Legs, clock: Clock, hours: int) -> None:
     """What counts is the monotonic clock of their boot; nor does the jump keep a dead one alive."""
     legs.claim(1)
-    legs.beat(1, 1)
+    legs.beat(1)
     clock.jump(hours * 3_600)
     alive = legs.is_alive(1)
     clock.move(31)
@@ -173,10 +191,10 @@ def test_a_clock_that_jumps_makes_no_leg_of_this_host_stale(legs: Legs, clock: C
 
 @pytest.mark.parametrize("seconds", [-3_600, 3_600])
 def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(legs: Legs, clock: Clock, seconds: int) -> None:
-    """One listens for three beats' time before one takes a run from somebody; the next beat tells."""
+    """Another process waits for three heartbeats' time before it takes the leg over; the next heartbeat tells."""
     claim_of(legs, host="another-host", boot="another-boot")
     clock.jump(seconds)
-    clock.meanwhile = lambda: legs.beat(1, 1) if clock.uptime_seconds >= 110 else None
+    clock.meanwhile = lambda: legs.beat(1) if clock.uptime_seconds >= 110 else None
 
     assert not legs.is_alive(1)
     assert legs.is_heard(1)
@@ -208,10 +226,11 @@ def test_a_claim_that_cannot_be_read_holds_nothing(legs: Legs, content: bytes) -
     assert not legs.is_alive(1)
 
 
-def test_a_beat_that_cannot_be_read_leaves_the_claim_s_time(legs: Legs, clock: Clock) -> None:
-    """It is a sign of nothing."""
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff"])
+def test_a_heartbeat_that_cannot_be_read_leaves_the_claim_s_time(legs: Legs, clock: Clock, content: bytes) -> None:
+    """It is a sign of nothing; a power cut may leave it empty."""
     legs.claim(1)
-    legs.results.store.create("_runs/r/legs/001/beat-000001.json", b"{")
+    legs.results.store.create("_runs/r/legs/001/heartbeat.json", content)
     clock.move(31)
 
     assert not legs.is_alive(1)

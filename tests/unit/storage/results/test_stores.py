@@ -65,6 +65,15 @@ def test_the_second_to_create_a_name_is_told_so(store: Store) -> None:
     assert store.read(NAME) == b"first"
 
 
+def test_an_object_that_is_replaced_has_its_last_content(store: Store, tmp_path: Path) -> None:
+    """The first replacement makes it, and no draft stays behind."""
+    for content in (b"first", b"second"):
+        store.replace("legs/001/heartbeat.json", content)
+
+    assert store.read("legs/001/heartbeat.json") == b"second"
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["heartbeat.json"]
+
+
 def test_of_many_racers_one_wins(store: Store) -> None:
     """The others each hear of it, and the winner's content stands whole."""
     start, won, lost = threading.Barrier(16), list[bytes](), list[bytes]()
@@ -133,13 +142,14 @@ def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:
     assert (store.read("t/a/b"), store.names("t/a")) == (None, [])
 
 
+@pytest.mark.parametrize("write", ["create", "replace"])
 @pytest.mark.parametrize("name", ["a", "deep/er/a"])
-def test_a_place_that_is_a_file_is_said_to_be_unwritable(tmp_path: Path, name: str) -> None:
+def test_a_place_that_is_a_file_is_said_to_be_unwritable(tmp_path: Path, name: str, write: str) -> None:
     """It is one line for a person: neither a name that is taken, nor a traceback."""
     (tmp_path / "results").write_text("a file")
 
     with pytest.raises(ResultsError, match="results cannot be written"):
-        FolderStore(tmp_path / "results").create(name, b"")
+        getattr(FolderStore(tmp_path / "results"), write)(name, b"")
 
 
 @pytest.mark.parametrize("url", ["{}/results", "file://{}/results"])

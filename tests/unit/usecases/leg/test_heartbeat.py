@@ -62,6 +62,17 @@ class Leg:
         return [name for name in self.legs.results.store.names("_runs/r/legs/001") if "beat" in name]
 
 
+class CountingStore(FolderStore):
+    """A store that counts the heartbeats written to it."""
+
+    heartbeats = 0
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Count it."""
+        super().replace(name, content)
+        self.heartbeats += name == "_runs/r/legs/001/heartbeat.json"
+
+
 @pytest.fixture
 def leg(tmp_path: Path) -> Leg:
     """A leg that was claimed just now."""
