@@ -35,7 +35,7 @@ def _plan(catalog: Path) -> None:
     from proofsweep.domain.preflight import SizeLimits  # noqa: PLC0415 - the measuring process is to stay small
     from proofsweep.storage.catalog.open_catalog import open_catalog  # noqa: PLC0415
     from proofsweep.storage.results.results import Results  # noqa: PLC0415
-    from proofsweep.storage.results.stores import open_store  # noqa: PLC0415
+    from proofsweep.storage.results.store import open_store  # noqa: PLC0415
     from proofsweep.usecases.plan.plan_run import Asked, plan_run  # noqa: PLC0415
 
     asked = Asked(

@@ -10,11 +10,11 @@ from cli.run_flow import Asked, report
 from cli.screen import COLOURS, console, counted, print_json
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.active_leg import active_leg
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
+from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
 
 
@@ -55,7 +55,7 @@ def status(
     asked = Asked(config=config, results_url=results, as_json=as_json)
     store = results_for(load_settings(config, results))
     run_id = run_id or _newest(store)
-    holder = active_leg(store, run_id)
+    holder = Legs(store, run_id).active_claim()
     code = report(run_id, asked)
     if not as_json:
         _print_legs(asked.out, describe_run(store, run_id))
@@ -101,7 +101,7 @@ def _calls(run: RunStatus) -> str:
 
 
 def _ended_by(run: RunStatus, store: Results) -> str:
-    if active_leg(store, run.plan.run_id) is not None:
+    if Legs(store, run.plan.run_id).active_claim() is not None:
         return "active"
     return run.ended_by or "planned only"
 

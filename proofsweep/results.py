@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.results import SCHEMAS, Results
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 
 if TYPE_CHECKING:
     import pandas as pd

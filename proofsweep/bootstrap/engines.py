@@ -28,7 +28,7 @@ from proofsweep.logs import Event, log
 from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.results.key_bindings import check_key
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.leg.workers import Workers
 from proofsweep.usecases.plan.examine_service import ServiceStatus, examine_service, refuse_without_quota

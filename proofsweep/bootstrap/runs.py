@@ -10,7 +10,7 @@ from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg

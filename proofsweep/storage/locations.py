@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 from proofsweep.domain.items import printable
 from proofsweep.errors import CatalogError
 
-BUCKETS = frozenset({"s3", "gs", "az", "abfs", "abfss"})
+BUCKET_SCHEMES = frozenset({"s3", "gs", "az", "abfs", "abfss"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
@@ -26,7 +26,7 @@ def path_of(written: str, folder: str) -> str:
     """
     if scheme := _SCHEME.match(written):
         refuse_credentials(written)
-        if scheme[1].lower() in BUCKETS:
+        if scheme[1].lower() in BUCKET_SCHEMES:
             return _bucket_url(scheme[1].lower(), written[scheme.end() :])
         written = _path_in_url(written, scheme[1].lower())
     elif is_bucket(folder) and not written.startswith("/"):
@@ -51,7 +51,7 @@ def one_line(location: str) -> str:
 def is_bucket(location: str) -> bool:
     """Say whether an absolute location lies in a bucket."""
     scheme, has_scheme, _ = location.partition("://")
-    return bool(has_scheme) and scheme.lower() in BUCKETS
+    return bool(has_scheme) and scheme.lower() in BUCKET_SCHEMES
 
 
 def root_and_key(url: str) -> tuple[str, str]:
@@ -94,7 +94,7 @@ def _url_below(folder: str, written: str) -> str:
 
 def _path_in_url(url: str, scheme: str) -> str:
     if scheme != "file":
-        kinds = ", ".join(f"{each}://" for each in sorted(BUCKETS))
+        kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
         raise CatalogError(f"{one_line(url)}: {scheme} URLs are not read; give paths, file:// URLs or {kinds}")
     host, slash, path = url[len("file://") :].partition("/")
     if host not in ("", "localhost"):

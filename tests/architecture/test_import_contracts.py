@@ -14,15 +14,15 @@ CONTRACTS = {
 }
 PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BREAKS = [
-    ("program", "proofsweep/storage/results/stores.py", "import tasks"),
+    ("program", "proofsweep/storage/results/store.py", "import tasks"),
     ("program", "proofsweep/bootstrap/engines.py", "import sandbox"),
     ("program", "sandbox/wire.py", "import proofsweep"),
     ("program", "conformance/wire.py", "import proofsweep"),
     ("program", "sandbox/wire.py", "import conformance"),
     ("program", "tasks/upload_then_verify.py", "import flows"),
     ("program", "flows/verify_catalog.py", "import cli"),
-    ("core", "proofsweep/client/partner.py", "import proofsweep.storage.results.stores"),
-    ("core", "proofsweep/storage/results/stores.py", "import proofsweep.usecases"),
+    ("core", "proofsweep/client/partner.py", "import proofsweep.storage.results.store"),
+    ("core", "proofsweep/storage/results/store.py", "import proofsweep.usecases"),
     ("core", "proofsweep/domain/items.py", "import proofsweep.logs"),
     ("core", "proofsweep/contract/verdicts.py", "import proofsweep.domain.items"),
     ("core", "proofsweep/errors.py", "import proofsweep.contract"),

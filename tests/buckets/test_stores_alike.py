@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 from proofsweep.errors import NameTaken
-from proofsweep.storage.results.stores import Store, open_store
+from proofsweep.storage.results.store import Store, open_store
 
 from ..servers.buckets import Bucket, BucketServer
 from .conftest import export

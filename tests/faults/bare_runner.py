@@ -26,7 +26,7 @@ from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
-from proofsweep.storage.results import stores
+from proofsweep.storage.results import folder_store
 from proofsweep.storage.results.bucket_store import BucketStore
 from proofsweep.usecases.leg.work import verify_slice
 
@@ -53,7 +53,7 @@ class Reaper:
             if is_last and self.when == "before":
                 die()
             if is_last and self.when == "half":
-                stores._write_durably = write_half  # the next file is this one's
+                folder_store._write_durably = write_half  # the next file is this one's
             act(store, name, *content)
             if is_last:
                 die()
@@ -82,7 +82,7 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     """Work on one leg, perhaps until a write."""
     numbers = count(1)
     reaper = Reaper(int(write), when, lambda: next(numbers))
-    for kind in (stores.FolderStore, BucketStore):
+    for kind in (folder_store.FolderStore, BucketStore):
         kind.create = reaper.attend(kind.create)  # type: ignore[method-assign]
         kind.replace = reaper.attend(kind.replace)  # type: ignore[method-assign]
         kind.delete = reaper.attend(kind.delete)  # type: ignore[method-assign]

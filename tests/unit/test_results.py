@@ -9,7 +9,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import schemas
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 
 FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.catalog.ignored import Ignored
-from proofsweep.storage.catalog.listed_rows import FactsOf, listed_row
 from proofsweep.storage.catalog.manifest_formats import records_of
+from proofsweep.storage.catalog.row_facts import FactsOf, row_with_facts
 from proofsweep.storage.files.buffered import buffered
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.source import Source
 from proofsweep.storage.locations import is_bucket, one_line, path_of
 
 if TYPE_CHECKING:
-    from proofsweep.storage.catalog.wanted_objects import WantedObjects
+    from proofsweep.storage.catalog.object_lookup import ObjectLookup
 
 _AUDIO = ("audio", "path")
 _PIECE_BYTES = 1024 * 1024
@@ -75,7 +75,7 @@ class Manifests:
         numbers = count()
         facts_of = self._looking()
         for audio, sidecar, columns, cells in self._records():
-            yield listed_row(
+            yield row_with_facts(
                 facts_of,
                 self._folder,
                 number=next(numbers),
@@ -117,7 +117,7 @@ class Manifests:
 
     def _looking(self) -> FactsOf:
         """Look at files of this machine one by one; the first object has all objects of the manifests listed."""
-        wanted: WantedObjects | None = None
+        wanted: ObjectLookup | None = None
 
         def facts_of(location: str) -> FileFacts | Unlisted | None:
             nonlocal wanted
@@ -129,12 +129,12 @@ class Manifests:
 
         return facts_of
 
-    def _list_objects(self) -> "WantedObjects":
-        from proofsweep.storage.catalog.wanted_objects import WantedObjects  # noqa: PLC0415 - where there is a bucket at all
+    def _list_objects(self) -> "ObjectLookup":
+        from proofsweep.storage.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - where there is a bucket at all
 
         locations = (each for record in self._records() for each in record[:2] if each and is_bucket(each))
         try:
-            return WantedObjects(locations, self._files.buckets)
+            return ObjectLookup(locations, self._files.buckets)
         except SourceError as error:
             raise CatalogError(f"{one_line(self.location)}: its objects cannot be listed. {error.message}") from error
 

@@ -12,10 +12,10 @@ from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.pairing import SidecarNames
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.catalog.bucket_globs import matches_of
+from proofsweep.storage.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.storage.catalog.ignored import Ignored
 from proofsweep.storage.catalog.manifest_formats import is_manifest_name
 from proofsweep.storage.catalog.manifests import Manifests
-from proofsweep.storage.catalog.scans import FolderScan, is_audio_name
 from proofsweep.storage.files.audio import sniff
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.locations import is_bucket, one_line, path_of, path_within, root_and_key

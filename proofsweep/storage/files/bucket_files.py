@@ -10,8 +10,9 @@ import obstore
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
-from proofsweep.storage.buckets.buckets import FAILURES, Trouble, failure_of, open_bucket
-from proofsweep.storage.files.bucket_listing import Listing
+from proofsweep.storage.buckets.failures import FAILURES, FailureKind, failure_of
+from proofsweep.storage.buckets.open_bucket import open_bucket
+from proofsweep.storage.files.bucket_folders import BucketFolders
 from proofsweep.storage.files.source import Folder
 from proofsweep.storage.locations import root_and_key
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 PIECE_BYTES = 1024 * 1024
 _PAGE = 1_000
 _REASONS = {
-    Trouble.ARCHIVED: Reason.ARCHIVED,
-    Trouble.BAD_KEY: Reason.UNREADABLE_FILE,
-    Trouble.CHANGED: Reason.SOURCE_CHANGED,
-    Trouble.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
+    FailureKind.ARCHIVED: Reason.ARCHIVED,
+    FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
+    FailureKind.CHANGED: Reason.SOURCE_CHANGED,
+    FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
 }
 
 
@@ -80,7 +81,7 @@ class BucketFile:
             self._etag = found.meta["e_tag"]
             return facts_of(found.meta), bytes(found.bytes())
         except FAILURES as error:
-            if failure_of(error).trouble is not Trouble.EMPTY_RANGE:
+            if failure_of(error).kind is not FailureKind.EMPTY_RANGE:
                 raise
             return facts_of(obstore.head(self._store, self._key)), b""
 
@@ -131,7 +132,7 @@ class BucketFiles:
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Give a prefix and all prefixes below it, as if they were folders; their files' facts come with them."""
-        listing = Listing(location)
+        listing = BucketFolders(location)
         for key, facts in self.listed(location):
             listing.add(key, facts)
         yield from listing.folders()
@@ -177,17 +178,17 @@ def source_error(error: Exception) -> SourceError:
     """Put a store's failure into our words, with the row's reason."""
     failure = failure_of(error)
     sentence = f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
-    return SourceError(sentence, reason=_REASONS.get(failure.trouble, Reason.SOURCE_UNAVAILABLE))
+    return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
 
 
 def _raise_unless_missing(error: Exception) -> None:
     """Tell a key under which nothing is, or that no bucket can hold, from an object that is kept from us."""
-    if not isinstance(error, UnicodeEncodeError) and failure_of(error).trouble is not Trouble.MISSING:
+    if not isinstance(error, UnicodeEncodeError) and failure_of(error).kind is not FailureKind.MISSING:
         raise source_error(error) from error
 
 
 def _changed_if_missing(error: Exception) -> SourceError:
-    if failure_of(error).trouble is Trouble.MISSING:
+    if failure_of(error).kind is FailureKind.MISSING:
         return SourceError("The object was deleted while it was read.", reason=Reason.SOURCE_CHANGED)
     return source_error(error)
 
@@ -195,5 +196,5 @@ def _changed_if_missing(error: Exception) -> SourceError:
 def _is_name(key: str) -> bool:
     """Say whether a key can be a file's: obstore would take a slash at either end away, and find another object."""
     if key.startswith("/"):
-        raise SourceError(f"{Trouble.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
+        raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
     return bool(key) and not key.endswith("/")

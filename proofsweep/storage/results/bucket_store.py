@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 import obstore
 
 from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.storage.buckets.buckets import FAILURES, Trouble, failure_of, open_bucket
+from proofsweep.storage.buckets.failures import FAILURES, FailureKind, failure_of
+from proofsweep.storage.buckets.open_bucket import open_bucket
 from proofsweep.storage.locations import root_and_key
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class BucketStore:
             try:
                 obstore.put(self._bucket, self._key(name), content, mode="create")
             except FAILURES as error:
-                if failure_of(error).trouble is not Trouble.TAKEN:
+                if failure_of(error).kind is not FailureKind.TAKEN:
                     self._fail("written", error)
                 there = self.read(name)
                 if there is None:  # who stood in the way is gone: a racer whose own write came to nothing
@@ -60,7 +61,7 @@ class BucketStore:
         try:
             return bytes(obstore.get(self._bucket, self._key(name)).bytes())
         except FAILURES as error:
-            if failure_of(error).trouble is Trouble.MISSING:
+            if failure_of(error).kind is FailureKind.MISSING:
                 return None
             self._fail("read", error)
 
@@ -79,7 +80,7 @@ class BucketStore:
         try:
             obstore.delete(self._bucket, self._key(name))
         except FAILURES as error:
-            if failure_of(error).trouble is not Trouble.MISSING:
+            if failure_of(error).kind is not FailureKind.MISSING:
                 self._fail("written", error)
 
     @property
@@ -105,7 +106,7 @@ class BucketStore:
 
     def _fail(self, what: str, error: Exception) -> NoReturn:
         failure = failure_of(error)
-        said = Trouble.NO_BUCKET if failure.trouble is Trouble.MISSING else failure.sentence
+        said = FailureKind.NO_BUCKET if failure.kind is FailureKind.MISSING else failure.sentence
         raise ResultsError(f"The results store {self.url} cannot be {what}: {said}.") from None
 
 

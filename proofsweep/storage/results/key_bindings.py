@@ -4,7 +4,7 @@ import json
 
 from proofsweep.domain import layout
 from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.storage.results.stores import Store
+from proofsweep.storage.results.store import Store
 
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:

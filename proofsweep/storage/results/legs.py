@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from proofsweep.domain import layout
@@ -30,7 +30,7 @@ class Legs:
 
     results: Results
     run_id: str
-    clock: Callable[[], datetime]
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     uptime: Callable[[], float] = time.monotonic
     rest: Callable[[float], None] = time.sleep
 
@@ -83,6 +83,11 @@ class Legs:
             if self._heartbeat(leg) != before or self.receipt(leg) is not None:
                 return True
         return False
+
+    def active_claim(self) -> Claim | None:
+        """Give the last leg's claim while that leg is alive; None when no process works on the run."""
+        last = max(self.numbers(), default=0)
+        return self.holder(last) if last and self.receipt(last) is None and self.is_alive(last) else None
 
     def receipt(self, leg: int) -> dict[str, object] | None:
         """Read how a leg ended; None while it has not."""

@@ -1,11 +1,14 @@
-"""What the service said of a catalog's items in its last run before this one."""
+"""What earlier legs and runs left behind: the files that could be read, and the items that were accepted."""
 
 import threading
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 
+import pyarrow.compute as pc
+
 from proofsweep.domain.runs import Plan
+from proofsweep.storage.locations import is_bucket, root_and_key
 from proofsweep.storage.results.results import Results
 
 
@@ -29,6 +32,15 @@ class PastAnswers:
         mark = hash(item_id)
         place = bisect_left(self._accepted, mark)
         return place < len(self._accepted) and self._accepted[place] == mark
+
+    def file_read_in(self, root: str) -> str | None:
+        """Name an audio file of a bucket that an earlier leg of this run has read to its end; None if there is none."""
+        for name in self._results.parts_of("verdicts", self._plan):
+            part = self._results.table("verdicts", [name], ["audio", "audio_sha256"])
+            for location in part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist():
+                if isinstance(location, str) and is_bucket(location) and root_and_key(location)[0] == root:
+                    return location
+        return None
 
     def _read(self) -> Sequence[int]:
         """Keep eight bytes an item: a catalog may have millions."""

@@ -15,7 +15,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.stores import Store
+from proofsweep.storage.results.store import Store
 
 SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS}
 

@@ -4,7 +4,8 @@ import secrets
 from pathlib import Path
 
 from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.storage.results.stores import FolderStore, Store
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.store import Store
 
 
 def probe(store: Store) -> None:

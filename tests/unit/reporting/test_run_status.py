@@ -6,12 +6,11 @@ import pytest
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.active_leg import active_leg
 from proofsweep.reporting.describe_run import describe_run, newest_unfinished
 from proofsweep.reporting.summary import calls_of, ending_of, json_of, label_of, markdown_of, notes_of
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.plan.history import measured_legs
 
 RUN = "20261120T100000Z_aaaaaa"
@@ -177,19 +176,6 @@ def test_an_unknown_run_is_an_error(results: Results) -> None:
     """It is no run of no rows."""
     with pytest.raises(ResultsError, match="no run 'other'"):
         describe_run(results, "other")
-
-
-def test_a_leg_is_active_from_its_claim_to_its_receipt(results: Results) -> None:
-    """This process lives, so a leg that it claimed does, until it has ended."""
-    legs = Legs(results, RUN, lambda: datetime.now(UTC))
-    before = active_leg(results, RUN)
-    legs.claim(1)
-    during = active_leg(results, RUN)
-    legs.write_receipt(1, {"ended_by": "complete"})
-
-    assert before is None
-    assert during is not None
-    assert active_leg(results, RUN) is None
 
 
 def test_a_forecast_takes_the_pace_of_the_newest_leg(results: Results) -> None:

@@ -11,7 +11,7 @@ import tinytag
 
 from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.pairing import SidecarNames
-from proofsweep.storage.catalog.scans import FolderScan
+from proofsweep.storage.catalog.folder_scan import FolderScan
 from proofsweep.storage.files.audio import open_audio
 from proofsweep.storage.files.local_files import LocalFiles
 

@@ -11,7 +11,7 @@ from obstore.store import MemoryStore
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.bucket_store import BucketStore
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
 

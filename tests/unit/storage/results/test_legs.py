@@ -12,9 +12,9 @@ import pytest
 
 from proofsweep.domain.runs import STALE_SECONDS
 from proofsweep.errors import NameTaken
+from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import FolderStore
 
 
 @dataclass(slots=True)
@@ -248,6 +248,18 @@ def test_a_leg_ends_with_its_receipt(legs: Legs) -> None:
     assert len(legs.receipt_digest(1) or "") == 64
     with pytest.raises(NameTaken):
         legs.write_receipt(1, {"ended_by": "killed"})
+
+
+def test_a_leg_is_active_from_its_claim_to_its_receipt(legs: Legs) -> None:
+    """This process lives, so a leg that it claimed does, until it has ended."""
+    before = legs.active_claim()
+    legs.claim(1)
+    during = legs.active_claim()
+    legs.write_receipt(1, {"ended_by": "complete"})
+
+    assert before is None
+    assert during == legs.holder(1)
+    assert legs.active_claim() is None
 
 
 def test_receipts_form_a_chain(legs: Legs) -> None:

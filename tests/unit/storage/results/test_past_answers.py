@@ -9,9 +9,9 @@ from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import schemas
 from proofsweep.domain.tables.columns import Row
+from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.past_answers import PastAnswers
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import FolderStore
 
 NOW = Plan(
     run_id="20261121T120000Z_000aa",
@@ -79,3 +79,22 @@ def test_this_run_and_later_ones_are_no_history(results: Results) -> None:
 def test_an_empty_store_knows_nothing(results: Results) -> None:
     """The first run ever doubts no verdict."""
     assert not PastAnswers(results, NOW).was_accepted("a")
+
+
+def test_only_a_file_of_the_same_bucket_that_was_read_is_named(results: Results) -> None:
+    """A forbidden one has no digest; one of another bucket, or of a folder, bears no witness."""
+    blank: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(
+        ("run_id", "environment", "item_id", "outcome", "action"), "x"
+    )
+    zero = {"leg": 1, "verify_attempts": 0, "calls": 0, "accepted": False}
+    files = [("s3://here/no.wav", None), ("s3://there/a.wav", "00"), ("/here/b.wav", "00"), ("s3://here/c.wav", "00")]
+    rows = [
+        blank | zero | {"manifest_row": number, "audio": audio, "audio_sha256": digest}
+        for number, (audio, digest) in enumerate(files)
+    ]
+    results.create_part(layout.verdicts_name(NOW.run_id, NOW.run_date, 0, 1), "verdicts", rows)
+
+    past = PastAnswers(results, NOW)
+
+    assert past.file_read_in("s3://here") == "s3://here/c.wav"
+    assert past.file_read_in("s3://nowhere") is None

@@ -7,7 +7,7 @@ from obstore.store import MemoryStore
 
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.bucket_store import BucketStore
-from proofsweep.storage.results.stores import FolderStore
+from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.write_probe import probe
 
 

@@ -7,7 +7,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.tables import runs
 from proofsweep.domain.tables.columns import empty_row
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.leg.last_rate import last_rate
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ from obstore.store import MemoryStore
 from proofsweep.domain.items import FileFacts, Unlisted
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
-from proofsweep.storage.catalog import wanted_objects
-from proofsweep.storage.catalog.wanted_objects import WantedObjects
+from proofsweep.storage.catalog import object_lookup
+from proofsweep.storage.catalog.object_lookup import ObjectLookup
 from proofsweep.storage.files.bucket_files import BucketFiles
 
 
@@ -52,7 +52,7 @@ def files() -> CountedFiles:
 
 def test_sizes_of_many_objects_cost_no_look_at_any(files: CountedFiles) -> None:
     """One listing for each folder that holds a row, whatever the order of the rows."""
-    wanted = WantedObjects((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(1999, 0, -7)), files)
+    wanted = ObjectLookup((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(1999, 0, -7)), files)
 
     assert wanted.facts("s3://b/drop/19/1999 %.wav") == files.facts("s3://b/drop/19/1999 %.wav")
     assert wanted.facts("s3://b/drop/12/1992 %.wav") == files.facts("s3://b/drop/12/1992 %.wav")
@@ -61,7 +61,7 @@ def test_sizes_of_many_objects_cost_no_look_at_any(files: CountedFiles) -> None:
 
 def test_what_a_listing_does_not_hold_is_missing(files: CountedFiles) -> None:
     """It is known without asking."""
-    wanted = WantedObjects(["s3://b/drop/00/0000 %.wav", "s3://b/drop/00/zz.wav", "s3://b/nowhere/a.wav"], files)
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", "s3://b/drop/00/zz.wav", "s3://b/nowhere/a.wav"], files)
 
     assert isinstance(wanted.facts("s3://b/drop/00/0000 %.wav"), FileFacts)
     assert wanted.facts("s3://b/drop/00/zz.wav") is None
@@ -72,7 +72,7 @@ def test_what_a_listing_does_not_hold_is_missing(files: CountedFiles) -> None:
 
 def test_a_listing_goes_from_the_first_row_to_the_last(files: CountedFiles) -> None:
     """What lies before and behind them is not gone through."""
-    WantedObjects(["s3://b/drop/00/1000 %.wav", "s3://b/drop/00/1040 %.wav"], files)
+    ObjectLookup(["s3://b/drop/00/1000 %.wav", "s3://b/drop/00/1040 %.wav"], files)
 
     assert files.listed_keys <= 5
 
@@ -81,9 +81,9 @@ def test_rows_in_very_many_folders_are_looked_up_above_them(
     files: CountedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The number of listings is bounded."""
-    monkeypatch.setattr(wanted_objects, "MOST_LISTINGS", 5)
+    monkeypatch.setattr(object_lookup, "MOST_LISTINGS", 5)
 
-    wanted = WantedObjects((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(20)), files)
+    wanted = ObjectLookup((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(20)), files)
 
     assert files.listings == ["s3://b/drop"]
     assert isinstance(wanted.facts("s3://b/drop/19/0019 %.wav"), FileFacts)
@@ -93,10 +93,10 @@ def test_rows_scattered_over_a_vast_bucket_are_left_to_their_turn(
     files: CountedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A listing that passes far more keys than there are rows is broken off; what it has not met is not missing."""
-    monkeypatch.setattr(wanted_objects, "MOST_LISTINGS", 1)
-    monkeypatch.setattr(wanted_objects, "_SPARE_KEYS", 0)
+    monkeypatch.setattr(object_lookup, "MOST_LISTINGS", 1)
+    monkeypatch.setattr(object_lookup, "_SPARE_KEYS", 0)
 
-    wanted = WantedObjects(["s3://b/drop/00/0000 %.wav", "s3://b/drop/19/1999 %.wav"], files)
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", "s3://b/drop/19/1999 %.wav"], files)
 
     assert isinstance(wanted.facts("s3://b/drop/00/0000 %.wav"), FileFacts)
     assert wanted.facts("s3://b/drop/19/1999 %.wav") is Unlisted.UNLISTED
@@ -106,7 +106,7 @@ def test_who_may_read_need_not_be_allowed_to_list(files: CountedFiles) -> None:
     """Then sizes are seen when the items run; one look tells that reading is allowed."""
     files.refused = frozenset({"listed"})
 
-    wanted = WantedObjects(["s3://b/drop/00/0000 %.wav"], files)
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav"], files)
 
     assert wanted.facts("s3://b/drop/00/0000 %.wav") is Unlisted.UNLISTED
     assert files.looks == 1
@@ -117,4 +117,4 @@ def test_a_bucket_that_can_neither_be_listed_nor_read_is_an_error(files: Counted
     files.refused = frozenset({"listed", "facts"})
 
     with pytest.raises(SourceError):
-        WantedObjects(["s3://b/drop/00/0000 %.wav"], files)
+        ObjectLookup(["s3://b/drop/00/0000 %.wav"], files)

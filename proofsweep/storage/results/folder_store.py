@@ -1,59 +1,12 @@
-"""The port to a results store, and its folder side: small objects, each created once.
-
-Only a leg's heartbeat and derived snapshots are ever replaced or lose their value; all other objects are immutable.
-"""
+"""A results store in a folder: a file appears under its name only when its content is whole."""
 
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
-from proofsweep.errors import CatalogError, NameTaken, ResultsError
-from proofsweep.storage.locations import BUCKETS, is_bucket, path_of
-
-
-class Store(Protocol):
-    """A tree of objects with names like `verdicts/run_date=2026-11-20/a.parquet`."""
-
-    @property
-    def url(self) -> str:
-        """Where it is, for a person; holds no credentials."""
-        ...
-
-    def create(self, name: str, content: bytes) -> None:
-        """Make an object that stands whole or not at all.
-
-        Raises:
-            NameTaken: there is one of that name.
-            ResultsError: the store cannot be written.
-        """
-        ...
-
-    def replace(self, name: str, content: bytes) -> None:
-        """Write an object over the one of that name, if there is one; a reader sees the old or the new one, whole.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
-        ...
-
-    def read(self, name: str) -> bytes | None:
-        """Give an object's content; None when there is none."""
-        ...
-
-    def names(self, folder: str) -> list[str]:
-        """List the full names of the objects right below a folder, sorted; of a missing folder, none."""
-        ...
-
-    def folders(self, folder: str) -> list[str]:
-        """List the last parts of the names of the folders right below a folder, sorted."""
-        ...
-
-    def delete(self, name: str) -> None:
-        """Take an object away; a missing one is no error."""
-        ...
+from proofsweep.errors import NameTaken, ResultsError
 
 
 class FolderStore:
@@ -123,28 +76,6 @@ class FolderStore:
             return []
         except OSError as error:
             raise ResultsError(f"The results store {self.url} cannot be read ({error.strerror}).") from error
-
-
-def open_store(url: str) -> Store:
-    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or asked yet.
-
-    Raises:
-        ResultsError: the location is of a kind that cannot be written, or holds credentials.
-    """
-    scheme, has_scheme, rest = url.partition("://")
-    if not has_scheme:
-        return FolderStore(Path(url).expanduser().absolute())
-    if scheme == "file":
-        return FolderStore(Path(rest).absolute())
-    if is_bucket(url):
-        from proofsweep.storage.results.bucket_store import BucketStore  # noqa: PLC0415 - a folder has no need
-
-        try:
-            return BucketStore(path_of(url, "/"))
-        except CatalogError as error:
-            raise ResultsError(f"The results store cannot be used: {error.message}.") from error
-    kinds = ", ".join(f"{each}://" for each in sorted(BUCKETS))
-    raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
 
 
 def _make_folder(folder: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.storage.results.stores import FolderStore, Store, open_store
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.store import Store, open_store
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
 

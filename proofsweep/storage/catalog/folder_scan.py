@@ -11,7 +11,7 @@ from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable,
 from proofsweep.domain.pairing import SidecarNames, Sidecars
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.catalog.ignored import Cause, Ignored
-from proofsweep.storage.catalog.listed_rows import listed_row
+from proofsweep.storage.catalog.row_facts import row_with_facts
 from proofsweep.storage.files.audio import sniff
 from proofsweep.storage.files.source import Folder, Source
 from proofsweep.storage.locations import one_line, path_within
@@ -96,7 +96,7 @@ class FolderScan:
 
         audio = posixpath.join(folder.location, name)
         sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
-        return listed_row(facts_of, self._path, number=number, audio=audio, sidecar=sidecar)
+        return row_with_facts(facts_of, self._path, number=number, audio=audio, sidecar=sidecar)
 
     def _note(self, cause: Cause, folder: Folder, names: Iterable[str]) -> None:
         for name in names:

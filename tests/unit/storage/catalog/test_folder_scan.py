@@ -10,7 +10,7 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.pairing import SidecarNames
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import CatalogError, SourceError
-from proofsweep.storage.catalog.scans import FolderScan
+from proofsweep.storage.catalog.folder_scan import FolderScan
 from proofsweep.storage.files.local_files import LocalFiles
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "

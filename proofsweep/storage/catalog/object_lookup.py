@@ -29,7 +29,7 @@ _RANGE = "SELECT min(key), max(key), count(*) FROM object WHERE root = ? AND is_
 _LAST = "\U0010ffff"
 
 
-class WantedObjects:
+class ObjectLookup:
     """What listings say of many objects; kept on local disk, as there may be millions."""
 
     def __init__(self, locations: Iterable[str], files: BucketFiles) -> None:

@@ -23,7 +23,7 @@ _STEP = "\x01"
 """Stands for the slash: no letter of a key sorts before it, so that a folder is followed by all that is below it."""
 
 
-class Listing:
+class BucketFolders:
     """The objects below one prefix, to be had as folders."""
 
     def __init__(self, location: str) -> None:

@@ -13,7 +13,7 @@ FactsOf = Callable[[str], FileFacts | Unlisted | None]
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
-def listed_row(
+def row_with_facts(
     facts_of: FactsOf,
     folder: str,
     *,

@@ -6,7 +6,8 @@ import pytest
 from obstore import exceptions
 
 from proofsweep.storage.buckets.aws_credentials import aws_credentials
-from proofsweep.storage.buckets.buckets import Trouble, failure_of, open_bucket
+from proofsweep.storage.buckets.failures import FailureKind, failure_of
+from proofsweep.storage.buckets.open_bucket import open_bucket
 
 
 def answer(status: int, code: str) -> str:
@@ -18,35 +19,35 @@ def answer(status: int, code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("error", "trouble"),
+    ("error", "kind"),
     [
-        (FileNotFoundError(answer(404, "NoSuchKey")), Trouble.MISSING),
-        (FileNotFoundError(answer(404, "NoSuchBucket")), Trouble.NO_BUCKET),
-        (FileNotFoundError(answer(404, "ContainerNotFound")), Trouble.NO_BUCKET),
-        (exceptions.PermissionDeniedError(answer(403, "InvalidObjectState")), Trouble.ARCHIVED),
-        (exceptions.AlreadyExistsError(answer(409, "BlobArchived")), Trouble.ARCHIVED),
-        (exceptions.PermissionDeniedError(answer(403, "AccessDenied")), Trouble.FORBIDDEN),
-        (exceptions.GenericError(answer(403, "AccessDenied")), Trouble.FORBIDDEN),
-        (exceptions.PermissionDeniedError(answer(403, "InvalidAccessKeyId")), Trouble.REFUSED),
-        (exceptions.GenericError(answer(400, "ExpiredToken")), Trouble.REFUSED),
-        (exceptions.PermissionDeniedError(answer(403, "RequestTimeTooSkewed")), Trouble.SKEWED),
-        (exceptions.UnauthenticatedError("External AWS credential provider: secret"), Trouble.REFUSED),
-        (exceptions.GenericError(answer(301, "PermanentRedirect")), Trouble.OTHER_REGION),
-        (exceptions.GenericError(answer(501, "NotImplemented")), Trouble.UNCONDITIONAL),
-        (exceptions.GenericError(answer(503, "SlowDown")), Trouble.AWAY),
-        (exceptions.GenericError("HTTP error: error sending request"), Trouble.AWAY),
-        (exceptions.GenericError("PUT http://169.254.169.254/latest/api/token"), Trouble.NO_CREDENTIALS),
-        (exceptions.GenericError("reqwest::Error { kind: Builder, source: BadScheme }"), Trouble.PLAIN_HTTP),
-        (exceptions.PreconditionError(answer(412, "PreconditionFailed")), Trouble.CHANGED),
-        (exceptions.AlreadyExistsError(answer(409, "ConditionalRequestConflict")), Trouble.TAKEN),
-        (ValueError("Could not parse path"), Trouble.BAD_KEY),
+        (FileNotFoundError(answer(404, "NoSuchKey")), FailureKind.MISSING),
+        (FileNotFoundError(answer(404, "NoSuchBucket")), FailureKind.NO_BUCKET),
+        (FileNotFoundError(answer(404, "ContainerNotFound")), FailureKind.NO_BUCKET),
+        (exceptions.PermissionDeniedError(answer(403, "InvalidObjectState")), FailureKind.ARCHIVED),
+        (exceptions.AlreadyExistsError(answer(409, "BlobArchived")), FailureKind.ARCHIVED),
+        (exceptions.PermissionDeniedError(answer(403, "AccessDenied")), FailureKind.FORBIDDEN),
+        (exceptions.GenericError(answer(403, "AccessDenied")), FailureKind.FORBIDDEN),
+        (exceptions.PermissionDeniedError(answer(403, "InvalidAccessKeyId")), FailureKind.REFUSED),
+        (exceptions.GenericError(answer(400, "ExpiredToken")), FailureKind.REFUSED),
+        (exceptions.PermissionDeniedError(answer(403, "RequestTimeTooSkewed")), FailureKind.SKEWED),
+        (exceptions.UnauthenticatedError("External AWS credential provider: secret"), FailureKind.REFUSED),
+        (exceptions.GenericError(answer(301, "PermanentRedirect")), FailureKind.OTHER_REGION),
+        (exceptions.GenericError(answer(501, "NotImplemented")), FailureKind.UNCONDITIONAL),
+        (exceptions.GenericError(answer(503, "SlowDown")), FailureKind.AWAY),
+        (exceptions.GenericError("HTTP error: error sending request"), FailureKind.AWAY),
+        (exceptions.GenericError("PUT http://169.254.169.254/latest/api/token"), FailureKind.NO_CREDENTIALS),
+        (exceptions.GenericError("reqwest::Error { kind: Builder, source: BadScheme }"), FailureKind.PLAIN_HTTP),
+        (exceptions.PreconditionError(answer(412, "PreconditionFailed")), FailureKind.CHANGED),
+        (exceptions.AlreadyExistsError(answer(409, "ConditionalRequestConflict")), FailureKind.TAKEN),
+        (ValueError("Could not parse path"), FailureKind.BAD_KEY),
     ],
 )
-def test_a_failure_has_one_meaning(error: Exception, trouble: Trouble) -> None:
+def test_a_failure_has_one_meaning(error: Exception, kind: FailureKind) -> None:
     """Its code says most, where there is one; the sentence holds neither URL nor body."""
     failure = failure_of(error)
 
-    assert failure.trouble is trouble
+    assert failure.kind is kind
     assert "secret" not in failure.sentence
 
 

@@ -1,0 +1,122 @@
+"""What a bucket's failures mean, as one sentence for a person.
+
+The text of obstore's errors holds URLs and bodies: only a status and a known code are taken from it.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from obstore import exceptions
+
+FAILURES = (exceptions.BaseError, OSError, ValueError)
+"""What a call of obstore raises for whatever the store or the key's name may bring."""
+
+_STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
+_CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+
+
+class FailureKind(StrEnum):
+    """What keeps a bucket or an object from us."""
+
+    MISSING = "there is no such object"
+    NO_BUCKET = "there is no such bucket"
+    FORBIDDEN = "the credentials in use give no access"
+    ARCHIVED = "the object is archived, and must be restored before it can be read"
+    CHANGED = "the object was replaced"
+    TAKEN = "there is an object of that name"
+    REFUSED = "the credentials were refused: they are wrong, expired, or of another account"
+    SKEWED = "the clock of this machine is wrong: requests that are so far from the store's own time are refused"
+    NO_CREDENTIALS = "no credentials were found; docs/buckets.md says where they are looked for"
+    NO_ACCOUNT = (
+        "the storage account is not named; set AZURE_STORAGE_ACCOUNT_NAME or write "
+        "abfss://container@account.dfs.core.windows.net/"
+    )
+    OTHER_REGION = "the bucket lies in another region; set AWS_REGION"
+    PLAIN_HTTP = "the endpoint is plain http; set AWS_ALLOW_HTTP=true if that is meant"
+    UNCONDITIONAL = "the store cannot create an object only if there is none, as a results store must"
+    BAD_KEY = "a key with an empty part, a dot part or a control character cannot be asked for"
+    EMPTY_RANGE = "the object holds no bytes there"
+    AWAY = "the store does not answer as it should"
+
+
+_BY_CODE = {
+    "NoSuchBucket": FailureKind.NO_BUCKET,
+    "ContainerNotFound": FailureKind.NO_BUCKET,
+    "InvalidObjectState": FailureKind.ARCHIVED,
+    "BlobArchived": FailureKind.ARCHIVED,
+    "BlobBeingRehydrated": FailureKind.ARCHIVED,
+    "InvalidAccessKeyId": FailureKind.REFUSED,
+    "SignatureDoesNotMatch": FailureKind.REFUSED,
+    "ExpiredToken": FailureKind.REFUSED,
+    "InvalidToken": FailureKind.REFUSED,
+    "TokenRefreshRequired": FailureKind.REFUSED,
+    "RequestTimeTooSkewed": FailureKind.SKEWED,
+    "AuthenticationFailed": FailureKind.REFUSED,
+    "InvalidAuthenticationInfo": FailureKind.REFUSED,
+    "PermanentRedirect": FailureKind.OTHER_REGION,
+    "AuthorizationHeaderMalformed": FailureKind.OTHER_REGION,
+    "IllegalLocationConstraintException": FailureKind.OTHER_REGION,
+    "NotImplemented": FailureKind.UNCONDITIONAL,
+}
+_BY_STATUS = {
+    401: FailureKind.REFUSED,
+    403: FailureKind.FORBIDDEN,
+    404: FailureKind.MISSING,
+    409: FailureKind.TAKEN,
+    412: FailureKind.CHANGED,
+    416: FailureKind.EMPTY_RANGE,
+    501: FailureKind.UNCONDITIONAL,
+}
+_BY_WORDS = {
+    "incorrectly configured region": FailureKind.OTHER_REGION,
+    "BadScheme": FailureKind.PLAIN_HTTP,
+    "Account must be specified": FailureKind.NO_ACCOUNT,
+    "MissingAccount": FailureKind.NO_ACCOUNT,
+    "/latest/api/token": FailureKind.NO_CREDENTIALS,
+    "/latest/meta-data": FailureKind.NO_CREDENTIALS,
+    "/metadata/identity/": FailureKind.NO_CREDENTIALS,
+    "/computeMetadata/": FailureKind.NO_CREDENTIALS,
+    "metadata.google.internal": FailureKind.NO_CREDENTIALS,
+    "StartTooLarge": FailureKind.EMPTY_RANGE,
+}
+_BY_EXCEPTION: tuple[tuple[type[Exception], FailureKind], ...] = (
+    (FileNotFoundError, FailureKind.MISSING),
+    (exceptions.AlreadyExistsError, FailureKind.TAKEN),
+    (exceptions.PreconditionError, FailureKind.CHANGED),
+    (exceptions.PermissionDeniedError, FailureKind.FORBIDDEN),
+    (exceptions.UnauthenticatedError, FailureKind.REFUSED),
+    (exceptions.InvalidPathError, FailureKind.BAD_KEY),
+    (ValueError, FailureKind.BAD_KEY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFailure:
+    """One failure of a store: what it means, and the HTTP status where there was one."""
+
+    kind: FailureKind
+    status: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Say it to a person; holds nothing of what the store sent."""
+        if self.kind is not FailureKind.AWAY:
+            return str(self.kind)
+        return f"{self.kind} ({f'status {self.status}' if self.status else 'look at its endpoint and the network'})"
+
+
+def failure_of(error: Exception) -> StoreFailure:
+    """Read what a store's failure means: its code counts most, then its kind, then its status."""
+    text = str(error)
+    status = next((int(number) for found in _STATUS.finditer(text) for number in found.groups() if number), None)
+    code = _CODE.search(text)
+    if code and code[1] in _BY_CODE:
+        return StoreFailure(_BY_CODE[code[1]], status)
+    for words, kind in _BY_WORDS.items():
+        if words in text:
+            return StoreFailure(kind, status)
+    for exception, kind in _BY_EXCEPTION:
+        if isinstance(error, exception):
+            return StoreFailure(kind, status)
+    return StoreFailure(_BY_STATUS.get(status or 0, FailureKind.AWAY), status)

@@ -1,0 +1,42 @@
+"""Open a bucket of any kind, S3, Google or Azure, with the usual configuration of its cloud."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from proofsweep.storage.buckets.aws_credentials import AwsCredentials, aws_credentials
+from proofsweep.storage.locations import root_and_key
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore, RetryConfig
+
+# A dead endpoint must be told within half a minute; a stream may last as long as a slow upload does.
+_RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
+_CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
+
+
+def open_bucket(url: str) -> "ObjectStore":
+    """Open the bucket that a URL lies in; credentials are looked for, but nothing is asked of the store yet.
+
+    Raises:
+        Exception: of the kinds in `FAILURES`, when it cannot be opened as it is configured.
+    """
+    root, _ = root_and_key(url)
+    scheme, _, name = root.partition("://")
+    # The ignores: the client's options go with the configuration, so that those of the environment stay.
+    if scheme == "s3":
+        own = aws_credentials()
+        config = _CLIENT | _s3_config(own)
+        return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
+    if scheme == "gs":
+        return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
+    container, _, host = name.partition("@")
+    account = {"account_name": host.partition(".")[0]} if host else {}
+    return AzureStore(container, config=_CLIENT | account, retry_config=_RETRY)  # type: ignore[arg-type]
+
+
+def _s3_config(own: AwsCredentials | None) -> dict[str, object]:
+    """Delete one by one, as we do anyway and every store can; take the profile's region where none is set."""
+    region = None if own is None else own.region
+    return {"disable_bulk_delete": True} | ({} if region is None else {"default_region": region})

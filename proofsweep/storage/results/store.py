@@ -1,0 +1,75 @@
+"""The port to a results store: small objects, each created once.
+
+Only a leg's heartbeat and derived snapshots are ever replaced or lose their value; all other objects are immutable.
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.storage.locations import BUCKET_SCHEMES, is_bucket, path_of
+from proofsweep.storage.results.folder_store import FolderStore
+
+
+class Store(Protocol):
+    """A tree of objects with names like `verdicts/run_date=2026-11-20/a.parquet`."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, for a person; holds no credentials."""
+        ...
+
+    def create(self, name: str, content: bytes) -> None:
+        """Make an object that stands whole or not at all.
+
+        Raises:
+            NameTaken: there is one of that name.
+            ResultsError: the store cannot be written.
+        """
+        ...
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Write an object over the one of that name, if there is one; a reader sees the old or the new one, whole.
+
+        Raises:
+            ResultsError: the store cannot be written.
+        """
+        ...
+
+    def read(self, name: str) -> bytes | None:
+        """Give an object's content; None when there is none."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """List the full names of the objects right below a folder, sorted; of a missing folder, none."""
+        ...
+
+    def folders(self, folder: str) -> list[str]:
+        """List the last parts of the names of the folders right below a folder, sorted."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Take an object away; a missing one is no error."""
+        ...
+
+
+def open_store(url: str) -> Store:
+    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or asked yet.
+
+    Raises:
+        ResultsError: the location is of a kind that cannot be written, or holds credentials.
+    """
+    scheme, has_scheme, rest = url.partition("://")
+    if not has_scheme:
+        return FolderStore(Path(url).expanduser().absolute())
+    if scheme == "file":
+        return FolderStore(Path(rest).absolute())
+    if is_bucket(url):
+        from proofsweep.storage.results.bucket_store import BucketStore  # noqa: PLC0415 - a folder has no need
+
+        try:
+            return BucketStore(path_of(url, "/"))
+        except CatalogError as error:
+            raise ResultsError(f"The results store cannot be used: {error.message}.") from error
+    kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
+    raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
