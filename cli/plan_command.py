@@ -8,7 +8,7 @@ from rich.console import Console
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
-from cli.screen import console, counted, print_json, print_passed_over, size_text
+from cli.screen import console, counted, print_ignored, print_json, size_text
 from proofsweep.bootstrap.engines import engine_for, limits_for
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
 from proofsweep.bootstrap.runs import bounds_for, catalog_for
@@ -18,7 +18,7 @@ from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.files.files import Files
 from proofsweep.usecases.plan.examine_service import ServiceStatus
-from proofsweep.usecases.plan.survey import Survey, passed_over, refuse_unnamed_pairs, survey_catalog
+from proofsweep.usecases.plan.survey import Survey, ignored_entries, refuse_unnamed_pairs, survey_catalog
 
 _Deep = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size.")
 _Sample = typer.Option(
@@ -69,11 +69,11 @@ def plan(
     cost = forecast_for(settings, need, seen, bounds, measured)
     if as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
-        print_json(counts | {"passed_over": passed_over(listing)} | forecast_json(cost))
+        print_json(counts | {"ignored": ignored_entries(listing)} | forecast_json(cost))
         return 0
     out = console()
     _print_survey(out, survey, listing.location, limits_for(settings).one_file)
-    print_passed_over(out, passed_over(listing))
+    print_ignored(out, ignored_entries(listing))
     print_forecast(out, cost, trouble, settings.service.key_expires_at)
     return 0
 

@@ -72,7 +72,7 @@ def print_summary(out: Console, run: RunStatus, results_url: str, resume: str) -
         f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}",
         soft_wrap=True,
     )
-    print_passed_over(out, run.plan.passed_over)
+    print_ignored(out, run.plan.ignored)
     for note in notes_of(run):
         out.print(f"  {note}", style="yellow")
     if run.remaining:
@@ -81,11 +81,11 @@ def print_summary(out: Console, run: RunStatus, results_url: str, resume: str) -
     out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")
 
 
-def print_passed_over(out: Console, counts: Mapping[str, int]) -> None:
+def print_ignored(out: Console, counts: Mapping[str, int]) -> None:
     """Say what a catalog holds besides its rows."""
     if counts:
         told = ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items())
-        out.print(f"  passed over: {told}")
+        out.print(f"  ignored: {told}")
 
 
 def counted(count: int, noun: str) -> str:

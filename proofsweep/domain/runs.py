@@ -37,7 +37,7 @@ class Plan:
         pairs: eligible items with a sidecar.
         audio_bytes: of the eligible items.
         reasons: ineligible items by reason.
-        passed_over: entries of a scanned folder that gave no item, by kind.
+        ignored: entries of a scanned folder that gave no item, by kind.
     """
 
     run_id: str
@@ -54,7 +54,7 @@ class Plan:
     shard_items: int
     shards: int
     reasons: dict[str, int] = field(default_factory=dict)
-    passed_over: dict[str, int] = field(default_factory=dict)
+    ignored: dict[str, int] = field(default_factory=dict)
     proofsweep_version: str = ""
 
     @property

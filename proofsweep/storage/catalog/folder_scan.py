@@ -29,7 +29,7 @@ class FolderScan:
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames) -> None:
         self.name = printable(posixpath.basename(path))
         self.location = printable(path)
-        self.passed_over = Ignored()
+        self.ignored = Ignored()
         self._path = path
         self._source = source
         self._sidecar_names = sidecar_names
@@ -37,12 +37,12 @@ class FolderScan:
         self._walked = False
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Walk the folder and give its audio; `passed_over` is true once all of it was taken.
+        """Walk the folder and give its audio; `ignored` is true once all of it was taken.
 
         Raises:
             CatalogError: it cannot be listed; or at the end, when there was no audio at all.
         """
-        self.passed_over, self._listing, self._walked = Ignored(), hashlib.sha256(), False
+        self.ignored, self._listing, self._walked = Ignored(), hashlib.sha256(), False
         numbers = count()
         try:
             for folder in self._source.walk(self._path):
@@ -52,7 +52,7 @@ class FolderScan:
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
         if next(numbers) == 0:
-            raise CatalogError(f"{one_line(self._path)}: no audio in this folder; passed over: {self.passed_over}")
+            raise CatalogError(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
         self._walked = True
 
     def digest(self) -> str:
@@ -101,7 +101,7 @@ class FolderScan:
     def _note(self, cause: Cause, folder: Folder, names: Iterable[str]) -> None:
         for name in names:
             path = folder.location if name == "." else posixpath.join(folder.location, name)
-            self.passed_over.note(cause, one_line(path_within(path, self._path)))
+            self.ignored.note(cause, one_line(path_within(path, self._path)))
 
 
 def is_audio_name(path: str) -> bool:

@@ -53,7 +53,7 @@ class Manifests:
     """The rows of one manifest, or of several one after another.
 
     Attributes:
-        passed_over: nothing, ever: every row of a manifest counts.
+        ignored: nothing, ever: every row of a manifest counts.
     """
 
     kind = "manifest"
@@ -61,7 +61,7 @@ class Manifests:
     def __init__(self, location: str, folder: str, paths: Sequence[str], files: Files) -> None:
         self.name = printable(posixpath.basename(location))
         self.location = printable(location)
-        self.passed_over = Ignored()
+        self.ignored = Ignored()
         self._folder = folder
         self._paths = paths
         self._files = files

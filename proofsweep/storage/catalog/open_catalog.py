@@ -28,13 +28,13 @@ class Catalog(Protocol):
         name: the last part of the location, the same on every machine.
         location: absolute, printable.
         kind: `manifest` or `folder`.
-        passed_over: what became no row; whole once a pass over the rows came to its end.
+        ignored: what became no row; whole once a pass over the rows came to its end.
     """
 
     name: str
     location: str
     kind: str
-    passed_over: Ignored
+    ignored: Ignored
 
     def rows(self) -> Iterator[ManifestRow]:
         """Give the rows from the first, as often as wanted; CatalogError when there is none or reading fails."""

@@ -18,7 +18,7 @@ from proofsweep.storage.files.source import OpenFile, Source
 PIECE_BYTES = 256 * 1024
 """Large enough that calls cost nothing beside sha256, small enough for many workers at once."""
 
-GLANCE_BYTES = 64 * 1024
+HEAD_DIGEST_BYTES = 64 * 1024
 
 _LOCAL = LocalFiles()
 
@@ -28,7 +28,7 @@ class AudioFile:
 
     Attributes:
         audio_format: told by the content.
-        look: what the content seems to be where that is unknown.
+        content_guess: what the content seems to be where that is unknown.
         facts: size and version when it was opened.
         sha256: hex digest of the bytes of the last whole pass over `chunks`; None before one.
     """
@@ -39,7 +39,7 @@ class AudioFile:
         self.facts: FileFacts = file.facts()
         front, tagged = _front(file)
         self.audio_format: AudioFormat = format_of(front, tagged=tagged)
-        self.look: ContentGuess = guess_content(front)
+        self.content_guess: ContentGuess = guess_content(front)
 
     def chunks(self) -> Iterator[bytes]:
         """Give the whole file in pieces, from the start each time and never more than `facts.size_bytes` in all.
@@ -59,9 +59,9 @@ class AudioFile:
             yield piece
         self.sha256 = digest.hexdigest()
 
-    def glance(self) -> int:
+    def head_digest(self) -> int:
         """Give a checksum of the file's first bytes, which files that are the same have in common."""
-        return crc32(self._file.read_at(0, GLANCE_BYTES))
+        return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
     def read_through(self) -> str | None:
         """Read the whole file without sending it; give its hex sha256.

@@ -108,7 +108,7 @@ class Legs:
         return Sign(self.clock(), self.uptime())
 
     def _heartbeat(self, leg: int) -> bytes | None:
-        """Read the last heartbeat; a process of an earlier release writes each one as a new `beat-<n>.json`."""
+        """Read the last heartbeat; an older version of the program writes each one as a new `beat-<n>.json`."""
         content = self.results.store.read(self._name(leg, "heartbeat.json"))
         if content is None:
             names = self.results.store.names(layout.leg_folder(self.run_id, leg))

@@ -57,8 +57,10 @@ class Results:
         content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
+        document = json.loads(content)
+        document.setdefault("ignored", document.get("passed_over", {}))  # its name in older plans
         known = {field.name for field in fields(Plan)}
-        return Plan(**{name: value for name, value in json.loads(content).items() if name in known})
+        return Plan(**{name: value for name, value in document.items() if name in known})
 
     def plan_digest(self, run_id: str) -> str:
         """Give the hex sha256 of the plan as it stands."""

@@ -17,7 +17,7 @@ from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.results.results import Results
-from proofsweep.usecases.plan.survey import Survey, format_by_name, items_of, passed_over
+from proofsweep.usecases.plan.survey import Survey, format_by_name, ignored_entries, items_of
 
 _SPOOL_ROWS = 1_000
 

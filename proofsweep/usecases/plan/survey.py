@@ -64,7 +64,7 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None =
 def refuse_unnamed_pairs(survey: Survey, sidecar_field: str | None) -> None:
     """Raise ConfigError if there are pairs whose sidecar the service would not recognise (contract, Naming note).
 
-    A service passes over a field that it does not know, and would verify the audio alone: a false `unreadable`.
+    A service ignores a field that it does not know, and would verify the audio alone: a false `unreadable`.
     """
     if survey.pairs and sidecar_field is None:
         raise ConfigError(
@@ -84,9 +84,9 @@ def format_by_name(item: WorkItem) -> str:
     return printable(name.rpartition(".")[2].lower()) if "." in name else "no ending"
 
 
-def passed_over(catalog: Catalog) -> dict[str, int]:
-    """Count what a scan took for no item, by cause; only causes that occurred."""
-    seen = catalog.passed_over
+def ignored_entries(catalog: Catalog) -> dict[str, int]:
+    """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
+    seen = catalog.ignored
     counts = {"not_audio": seen.not_audio, "orphan_sidecars": seen.orphan_sidecars, "unreadable": seen.unreadable}
     return {cause: count for cause, count in counts.items() if count}
 
@@ -96,7 +96,7 @@ def _look_into(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
         return item, format_by_name(item)
     try:
         with open_audio(item.audio, files) as audio:
-            unfit = judge_content(audio.audio_format, item.mode, audio.look)
+            unfit = judge_content(audio.audio_format, item.mode, audio.content_guess)
             return replace(item, ineligible=unfit), str(audio.audio_format)
     except SourceError as error:
         return replace(item, ineligible=Ineligible(Reason(error.reason), error.message)), format_by_name(item)

@@ -85,10 +85,10 @@ def test_other_names_are_looked_into(tmp_path: Path) -> None:
     rows = [row.named_audio for row in catalog.rows()]
 
     assert rows == ["master", "take.001"]
-    assert catalog.passed_over.not_audio == 3
+    assert catalog.ignored.not_audio == 3
 
 
-def test_what_is_passed_over_is_counted_and_named(tmp_path: Path) -> None:
+def test_what_is_ignored_is_counted_and_named(tmp_path: Path) -> None:
     """Nothing in the folder is left out unsaid."""
     fill(tmp_path, "a.wav", "sub/cover.jpg", ".DS_Store", "._a.wav", "sub/lost.sidecar", content=b"x")
     os.mkfifo(tmp_path / "fifo.wav")
@@ -97,13 +97,13 @@ def test_what_is_passed_over_is_counted_and_named(tmp_path: Path) -> None:
 
     catalog = scan(tmp_path)
     rows = [row.named_audio for row in catalog.rows()]
-    passed = catalog.passed_over
+    ignored = catalog.ignored
 
     assert rows == ["a.wav"]
-    assert (passed.not_audio, passed.orphan_sidecars, passed.unreadable) == (3, 1, 3)
-    assert passed.examples["not_audio"] == [".DS_Store", "._a.wav", "sub/cover.jpg"]
-    assert passed.examples["orphan_sidecars"] == ["sub/lost.sidecar"]
-    assert sorted(passed.examples["unreadable"]) == ["fifo.wav", "lost link", "sub/circle"]
+    assert (ignored.not_audio, ignored.orphan_sidecars, ignored.unreadable) == (3, 1, 3)
+    assert ignored.examples["not_audio"] == [".DS_Store", "._a.wav", "sub/cover.jpg"]
+    assert ignored.examples["orphan_sidecars"] == ["sub/lost.sidecar"]
+    assert sorted(ignored.examples["unreadable"]) == ["fifo.wav", "lost link", "sub/circle"]
 
 
 def test_a_sidecar_is_never_a_row(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_sidecar_is_never_a_row(tmp_path: Path) -> None:
     catalog = scan(tmp_path)
 
     assert [row.named_audio for row in catalog.rows()] == ["a.wav"]
-    assert catalog.passed_over.orphan_sidecars == 1
+    assert catalog.ignored.orphan_sidecars == 1
 
 
 def test_a_sidecar_belongs_to_audio_of_its_own_folder(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_sidecar_belongs_to_audio_of_its_own_folder(tmp_path: Path) -> None:
     (row,) = catalog.rows()
 
     assert row.sidecar is None
-    assert catalog.passed_over.orphan_sidecars == 1
+    assert catalog.ignored.orphan_sidecars == 1
 
 
 def test_another_pass_counts_anew(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_another_pass_counts_anew(tmp_path: Path) -> None:
     passes = [list(catalog.rows()) for _ in range(2)]
 
     assert passes[0] == passes[1]
-    assert catalog.passed_over.not_audio == 1
+    assert catalog.ignored.not_audio == 1
 
 
 @pytest.mark.parametrize("change", ["new file", "other time", "other size", "other name", "sidecar gone"])
@@ -177,7 +177,7 @@ def test_a_folder_without_audio_is_no_catalog(tmp_path: Path) -> None:
     """The message says what was there instead."""
     fill(tmp_path, "cover.jpg", content=b"x")
 
-    with pytest.raises(CatalogError, match="no audio in this folder; passed over: 1 not audio"):
+    with pytest.raises(CatalogError, match="no audio in this folder; ignored: 1 not audio"):
         list(scan(tmp_path).rows())
 
 

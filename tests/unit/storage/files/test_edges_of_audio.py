@@ -129,7 +129,7 @@ def test_an_edge_is_told_and_judged(
     (tmp_path / "a").write_bytes(content)
 
     with open_audio(str(tmp_path / "a")) as audio:
-        refusals = [judge_content(audio.audio_format, mode, audio.look) for mode in Mode]
+        refusals = [judge_content(audio.audio_format, mode, audio.content_guess) for mode in Mode]
 
     assert audio.audio_format is audio_format
     assert tuple(refusal is None for refusal in refusals) == sent
@@ -186,10 +186,10 @@ def test_any_bytes_in_any_pieces_are_looked_at_alike(front: bytes, rest: bytes, 
 
     expected, audio = AudioFile(whole), AudioFile(stingy)
 
-    assert (audio.audio_format, audio.look) == (expected.audio_format, expected.look)
+    assert (audio.audio_format, audio.content_guess) == (expected.audio_format, expected.content_guess)
     assert stingy.given_bytes == whole.given_bytes <= 2 * HEAD_BYTES
     for mode in Mode:
-        judge_content(audio.audio_format, mode, audio.look)
+        judge_content(audio.audio_format, mode, audio.content_guess)
 
 
 @given(FRONTS, st.binary(max_size=300))

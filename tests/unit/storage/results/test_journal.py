@@ -192,7 +192,7 @@ def test_many_rows_are_merged_sooner(results: Results, monkeypatch: pytest.Monke
 
 
 def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed after the merged segment was written, the small ones are still there, and are passed over."""
+    """Killed after the merged segment was written, the small ones are still there, and are ignored."""
     monkeypatch.setattr(FullStore, "delete", lambda _store, _name: None)
     journal, other = Journal(results, "r", 1, "w"), Journal(results, "r", 1, "v")
     other.add(verdict(99), [])

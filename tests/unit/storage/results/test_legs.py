@@ -131,8 +131,8 @@ def test_the_last_beat_counts(legs: Legs, clock: Clock) -> None:
     ]
 
 
-def test_a_leg_of_an_earlier_release_is_alive_by_its_newest_beat(legs: Legs, clock: Clock) -> None:
-    """Its process may still work while this release starts; it writes a new object for each beat."""
+def test_a_leg_of_an_older_version_is_alive_by_its_newest_beat(legs: Legs, clock: Clock) -> None:
+    """Its process may still work while this version starts; it writes a new object for each beat."""
     legs.claim(1)
     for number in range(1, 13):
         clock.move(10)
@@ -211,7 +211,7 @@ def test_a_leg_elsewhere_that_is_dead_is_not_waited_for_long(legs: Legs, clock: 
 
 
 def test_a_claim_of_a_later_release_is_a_claim(legs: Legs) -> None:
-    """What else it may say is passed over."""
+    """What else it may say is ignored."""
     claim_of(legs, mood="good")
 
     assert legs.is_alive(1)

@@ -69,11 +69,20 @@ def test_a_plan_is_what_makes_a_run(results: Results) -> None:
 
 
 def test_a_plan_of_a_later_version_is_read_too(results: Results) -> None:
-    """What this version does not know of is passed over."""
+    """What this version does not know is ignored."""
     document = {name: getattr(PLAN, name) for name in Plan.__slots__} | {"window": "22-06"}
     results.store.create(layout.plan_name(PLAN.run_id), json.dumps(document).encode())
 
     assert results.plan(PLAN.run_id) == PLAN
+
+
+def test_a_plan_of_an_older_version_keeps_its_count_of_ignored_entries(results: Results) -> None:
+    """It calls them `passed_over`."""
+    document = {name: getattr(PLAN, name) for name in Plan.__slots__ if name != "ignored"}
+    older = json.dumps(document | {"passed_over": {"not_audio": 3}})
+    results.store.create(layout.plan_name(PLAN.run_id), older.encode())
+
+    assert results.plan(PLAN.run_id) == replace(PLAN, ignored={"not_audio": 3})
 
 
 @pytest.mark.parametrize("run_id", ["20270101T000000Z_zz", "../../etc", ""])
