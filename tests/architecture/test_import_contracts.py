@@ -34,6 +34,14 @@ BREAKS = [
     ("flows", "flows/verify_catalog.py", "import httpx"),
     ("sandbox", "tasks/fan_out.py", "import sandbox"),
     ("sandbox", "flows/verify_catalog.py", "import conformance"),
+    ("storage", "proofsweep/storage/catalog/ignored.py", "import proofsweep.storage.results.store"),
+    ("storage", "proofsweep/storage/files/source.py", "import proofsweep.storage.results.store"),
+    ("storage", "proofsweep/storage/files/source.py", "import proofsweep.storage.catalog.ignored"),
+    ("storage", "proofsweep/storage/buckets/failures.py", "import proofsweep.storage.files.source"),
+    ("storage", "proofsweep/storage/buckets/failures.py", "import proofsweep.storage.results.store"),
+    ("storage", "proofsweep/storage/locations.py", "import proofsweep.storage.buckets.failures"),
+    ("results", "proofsweep/storage/results/store.py", "import proofsweep.storage.catalog.ignored"),
+    ("results", "proofsweep/storage/results/store.py", "import proofsweep.storage.files.source"),
     ("settings", "proofsweep/usecases/plan/plan_run.py", "import proofsweep.settings"),
 ]
 
