@@ -1,1 +1,1 @@
-"""Many files: manifests, scans and listings, as rows."""
+"""Catalogs of many files: manifests and folders, read as rows."""

@@ -1,4 +1,4 @@
-"""Patterns of objects, read as those of files are: `*`, `?` and `[…]` within a part of the key, `**` for any parts."""
+"""Find objects by a pattern, as in a folder: `*`, `?` and `[…]` stand within one part of a key, `**` for any parts."""
 
 import glob
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
-    """Give the folder that a pattern is below, which exists as it stands literally, and the matching URLs, sorted.
+    """Give the deepest folder that the pattern names literally, and the URLs below it that match, sorted.
 
     Raises:
         SourceError: the folder cannot be listed.
@@ -27,7 +27,7 @@ def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
 
 
 def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Compare part by part; as in a shell, no pattern stands for the dot of a hidden name unless it is written."""
+    """Compare part by part; as in a shell, a hidden name matches only a pattern that begins with a dot."""
     if not patterns or not parts:
         return not parts and all(pattern == "**" for pattern in patterns)
     pattern, *more = patterns

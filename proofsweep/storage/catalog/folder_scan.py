@@ -1,9 +1,9 @@
-"""A folder or a bucket's prefix as a catalog: every audio file below is a row, paired with the sidecar beside it."""
+"""Read a folder or a bucket prefix as a catalog: each audio file below it is a row, with the sidecar beside it."""
 
 import hashlib
 import posixpath
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import count
 
 from proofsweep.domain.formats import AudioFormat
@@ -14,7 +14,7 @@ from proofsweep.storage.catalog.ignored import Cause, Ignored
 from proofsweep.storage.catalog.row_facts import row_with_facts
 from proofsweep.storage.files.audio import sniff
 from proofsweep.storage.files.source import Folder, Source
-from proofsweep.storage.locations import one_line, path_within
+from proofsweep.storage.locations import one_line
 
 _PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
 _CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
@@ -22,7 +22,7 @@ _AUDIO_EXTENSIONS = frozenset(_PCM | _CODED)
 
 
 class FolderScan:
-    """The audio below a folder, in an order that names alone decide: a folder's own files, then its subfolders."""
+    """The audio below a folder, sorted by name: a folder's own files, then its subfolders."""
 
     kind = "folder"
 
@@ -37,10 +37,10 @@ class FolderScan:
         self._walked = False
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Walk the folder and give its audio; `ignored` is true once all of it was taken.
+        """Walk the folder and give its audio; `ignored` is complete after the last row.
 
         Raises:
-            CatalogError: it cannot be listed; or at the end, when there was no audio at all.
+            CatalogError: the folder cannot be listed; or, at the end, it holds no audio.
         """
         self.ignored, self._listing, self._walked = Ignored(), hashlib.sha256(), False
         numbers = count()
@@ -56,7 +56,7 @@ class FolderScan:
         self._walked = True
 
     def digest(self) -> str:
-        """Give the hex SHA-256 of names, sizes and times of the rows as last walked; walks when that has to be done."""
+        """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""
         if not self._walked:
             deque(self.rows(), maxlen=0)
         return self._listing.hexdigest()
@@ -72,13 +72,13 @@ class FolderScan:
             if cause is None:
                 yield self._row(next(numbers), folder, name, sidecars.claim(name))
             else:
-                self._note(cause, folder, [name])
-        self._note(Cause.NOT_AUDIO, folder, folder.hidden)
-        self._note(Cause.ORPHAN_SIDECARS, folder, sidecars.orphans())
-        self._note(Cause.UNREADABLE, folder, folder.unreadable)
+                self.ignored[cause] += 1
+        self.ignored[Cause.NOT_AUDIO] += len(folder.hidden)
+        self.ignored[Cause.ORPHAN_SIDECARS] += len(sidecars.orphans())
+        self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
 
     def _why_no_row(self, path: str) -> Cause | None:
-        """Go by the name; where that says nothing, look inside."""
+        """Judge by the name's ending; if that is not audio's, read the content."""
         if is_audio_name(path):
             return None
         try:
@@ -98,19 +98,14 @@ class FolderScan:
         sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
         return row_with_facts(facts_of, self._path, number=number, audio=audio, sidecar=sidecar)
 
-    def _note(self, cause: Cause, folder: Folder, names: Iterable[str]) -> None:
-        for name in names:
-            path = folder.location if name == "." else posixpath.join(folder.location, name)
-            self.ignored.note(cause, one_line(path_within(path, self._path)))
-
 
 def is_audio_name(path: str) -> bool:
-    """Say whether the name's extension says audio."""
+    """Say whether the name ends as that of audio does."""
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
 
 
 def _listed(row: ManifestRow) -> bytes:
-    """Spell a row's names, sizes and times so that no two listings spell alike."""
+    """Join a row's names, sizes and times so that different listings give different bytes."""
     facts = (row.named_audio, row.named_sidecar, _version(row.audio_facts), _version(row.sidecar_facts))
     return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 

@@ -1,4 +1,4 @@
-"""The file formats of a manifest, each read as a stream of records: the column names, and one cell for each."""
+"""Read a manifest of any format as a stream of records: the column names, and one cell for each."""
 
 import codecs
 import csv
@@ -25,27 +25,28 @@ from proofsweep.storage.files.source import Source
 from proofsweep.storage.locations import one_line
 
 Record = tuple[tuple[str, ...], Sequence[str]]
-"""Column names, and as many cells; what is absent or null is an empty text."""
+"""Column names, and as many cells; an absent or null value is an empty text."""
 
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 _GZIP = b"\x1f\x8b"
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = ",;\t"
+# chosen: rows of a Parquet manifest in memory at once, a few MiB; half or twice changes only that.
 _BATCH_ROWS = 8192
 _LOCAL = LocalFiles()
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
 
 
 def is_manifest_name(path: str) -> bool:
-    """Say whether the name promises a format that can be read as a manifest."""
+    """Say whether the name ends as that of a manifest does."""
     return _suffix_of(path) in _READERS
 
 
 def records_of(path: str, source: Source = _LOCAL) -> Iterator[Record]:
-    """Read a manifest from its start, packed with gzip or not.
+    """Read a manifest from its start, compressed with gzip or not.
 
     Raises:
-        CatalogError: in one line, with the line of the file where there is one; possibly after many good records.
+        CatalogError: one line that names the line of the file if there is one; possibly after many good records.
     """
     read = _READERS[_suffix_of(path)]
     try:
@@ -78,7 +79,7 @@ def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
 
 
 def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
-    """Give each line's number and cells, without blank lines; of a cell with line breaks the last line counts."""
+    """Give each line's number and cells, without blank lines; a record of several lines has the number of its last."""
     first = next((line for line in text if line.strip()), "")
     text.seek(0)
     reader = csv.reader(text, delimiter=_delimiter_of(first), strict=True)
@@ -123,14 +124,14 @@ def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
 
 
 def _unpack(packed: gzip.GzipFile, into: IO[bytes]) -> IO[bytes]:
-    """Parquet is read from its end, which gzip cannot seek to."""
+    """Decompress to disk, since Parquet is read from its end."""
     shutil.copyfileobj(packed, into)
     into.seek(0)
     return into
 
 
 def _text(file: _PackedOrPlain) -> TextIOWrapper:
-    """Read as UTF-8, and keep other bytes as file names have them."""
+    """Decode UTF-8, and keep bytes that are none, as file names do."""
     start = file.peek(4)[:4]
     if b"\0" in start or start.startswith(_UTF_16_MARKS):
         raise ValueError("it looks like UTF-16; save it as UTF-8")

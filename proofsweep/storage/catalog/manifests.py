@@ -1,4 +1,4 @@
-"""Manifests as a catalog: one file of rows, or several that a glob names."""
+"""Read manifests as a catalog: one file of rows, or several that match a glob."""
 
 import hashlib
 import posixpath
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from proofsweep.storage.catalog.object_lookup import ObjectLookup
 
 _AUDIO = ("audio", "path")
+# chosen: bytes that are hashed at once; half or twice changes only the memory.
 _PIECE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where a manifest keeps what; names match whatever their case and the spaces around them."""
+    """The position of each column; names match in any case and with spaces around them."""
 
     audio: int | None
     sidecar: int | None
@@ -35,7 +36,7 @@ class Columns:
 
     @classmethod
     def of(cls, header: Sequence[str]) -> "Columns":
-        """Read a header; of `audio` and `path` the first wins, and the other is a tag like every further column."""
+        """Read a header; `audio` goes before `path`, and every other column is a tag."""
         plain = [name.strip().lower() for name in header]
         audio, sidecar, item_id = (
             next((plain.index(name) for name in names if name in plain), None)
@@ -53,7 +54,7 @@ class Manifests:
     """The rows of one manifest, or of several one after another.
 
     Attributes:
-        ignored: nothing, ever: every row of a manifest counts.
+        ignored: always empty, since every row of a manifest counts.
     """
 
     kind = "manifest"
@@ -67,13 +68,13 @@ class Manifests:
         self._files = files
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Read the manifests from the start, and look at each file that they name; at objects by listing them once.
+        """Read the manifests from the start, with the facts of each file; objects are listed once, not requested.
 
         Raises:
-            CatalogError: where a manifest cannot be read further, or at the end when there was no row.
+            CatalogError: a manifest cannot be read further; or, at the end, there was no row.
         """
         numbers = count()
-        facts_of = self._looking()
+        facts_of = self._facts_of()
         for audio, sidecar, columns, cells in self._records():
             yield row_with_facts(
                 facts_of,
@@ -94,7 +95,7 @@ class Manifests:
             try:
                 file = self._files.open(path)
                 if file is None:
-                    raise CatalogError(f"{one_line(path)}: is not there any more")
+                    raise CatalogError(f"{one_line(path)}: no longer exists")
                 with buffered(file) as content:
                     while piece := content.read(_PIECE_BYTES):
                         digest.update(piece)
@@ -103,7 +104,7 @@ class Manifests:
         return digest.hexdigest()
 
     def check(self) -> None:
-        """Read the first row of each manifest; CatalogError when that fails or when there is no audio column."""
+        """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
         for path in self._paths:
             next(_table(path, self._files), None)
 
@@ -115,22 +116,22 @@ class Manifests:
                 audio, sidecar = _cell(cells, columns.audio), _cell(cells, columns.sidecar)
                 yield audio and path_of(audio, folder), sidecar and path_of(sidecar, folder), columns, cells
 
-    def _looking(self) -> FactsOf:
-        """Look at files of this machine one by one; the first object has all objects of the manifests listed."""
-        wanted: ObjectLookup | None = None
+    def _facts_of(self) -> FactsOf:
+        """Ask for the facts of local files one by one; the first object causes the listing of all objects."""
+        objects: ObjectLookup | None = None
 
         def facts_of(location: str) -> FileFacts | Unlisted | None:
-            nonlocal wanted
+            nonlocal objects
             if not is_bucket(location):
                 return self._files.facts(location)
-            if wanted is None:
-                wanted = self._list_objects()
-            return wanted.facts(location)
+            if objects is None:
+                objects = self._list_objects()
+            return objects.facts(location)
 
         return facts_of
 
     def _list_objects(self) -> "ObjectLookup":
-        from proofsweep.storage.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - where there is a bucket at all
+        from proofsweep.storage.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - only for buckets
 
         locations = (each for record in self._records() for each in record[:2] if each and is_bucket(each))
         try:
@@ -140,7 +141,7 @@ class Manifests:
 
 
 def _table(path: str, source: Source) -> Iterator[tuple[Columns, Sequence[str]]]:
-    """Give each record with its columns, which may differ from one JSON line to the next."""
+    """Give each record with its columns, which may differ between JSON lines."""
     known: dict[tuple[str, ...], Columns] = {}
     for header, cells in records_of(path, source):
         columns = known.get(header)
@@ -153,6 +154,6 @@ def _table(path: str, source: Source) -> Iterator[tuple[Columns, Sequence[str]]]
 
 
 def _cell(cells: Sequence[str], index: int | None) -> str | None:
-    """Give a cell's text as it stands; None when there is none, or only space."""
+    """Give a cell's text unchanged; None if it is absent or only space."""
     text = "" if index is None else cells[index]
     return text if text.strip() else None

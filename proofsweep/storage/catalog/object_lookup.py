@@ -1,4 +1,4 @@
-"""The objects that a manifest names, looked up in listings: never one request for each."""
+"""Look up the objects that a manifest names in listings, instead of one request for each object."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -11,14 +11,15 @@ from proofsweep.storage.catalog.prefixes import Prefixes
 from proofsweep.storage.files.bucket_files import BucketFiles
 from proofsweep.storage.locations import root_and_key
 
+# chosen: listings of one bucket; rows in more folders are looked up in the folders above. Half lists fewer, larger
+# prefixes with more keys that nobody wants; twice takes more requests.
 MOST_LISTINGS = 100
-"""Of one bucket; rows that lie in more folders than that are looked up in the folders above."""
-
+# chosen: a listing ends after this many keys, and so many more for each wanted row. Half leaves more sizes unknown
+# until the items run; twice lists for twice as long.
 _SPARE_KEYS = 200_000
 _KEYS_PER_ROW = 100
-"""A listing is broken off when it goes past this many keys for each row that is looked for, and some to spare."""
-
-_ROWS = 1_000
+# chosen: one page of a listing is written to disk at once; half or twice changes only the memory.
+_BATCH_ROWS = 1_000
 _TABLE = """
     CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, is_listed INTEGER DEFAULT 0,
     PRIMARY KEY (root, key)) WITHOUT ROWID
@@ -30,7 +31,7 @@ _LAST = "\U0010ffff"
 
 
 class ObjectLookup:
-    """What listings say of many objects; kept on local disk, as there may be millions."""
+    """The facts of many objects, on local disk, since there may be millions."""
 
     def __init__(self, locations: Iterable[str], files: BucketFiles) -> None:
         """List the prefixes in which the locations lie.
@@ -39,20 +40,20 @@ class ObjectLookup:
             SourceError: a bucket can neither be listed nor read.
         """
         self._files = files
-        self._table = sqlite3.connect("", check_same_thread=False)  # a nameless file, gone when it is closed
+        self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
         self._table.execute(_TABLE)
         for root, prefixes in self._note(locations).items():
             for prefix in prefixes.chosen():
                 self._list(root, prefix)
 
     def facts(self, location: str) -> FileFacts | Unlisted | None:
-        """Give an object's facts; None when a listing that would hold it did not."""
+        """Give an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing."""
         root, key = root_and_key(location)
         try:
             found = self._table.execute(
                 "SELECT size, version, is_listed FROM object WHERE root = ? AND key = ?", (root, key)
             ).fetchone()
-        except UnicodeEncodeError:  # no bucket holds a key that is not UTF-8
+        except UnicodeEncodeError:  # a bucket holds only UTF-8 keys
             return None
         if found is None or (found[0] is None and not found[2]):
             return Unlisted.UNLISTED
@@ -67,7 +68,7 @@ class ObjectLookup:
         return places
 
     def _list(self, root: str, prefix: str) -> None:
-        """List from before the first row to behind the last one that lies there, as far as that is worth it."""
+        """List from the first wanted key to the last one, up to a number of keys in proportion to the wanted rows."""
         start = f"{prefix}/" if prefix else ""
         first, last, rows = self._table.execute(_RANGE, (root, start, start + _LAST)).fetchone()
         if not rows:
@@ -76,12 +77,12 @@ class ObjectLookup:
         try:
             end = self._take(root, self._files.listed(f"{root}/{prefix}", _before(first)), last, most_keys)
         except SourceError as error:
-            self._go_without(error, f"{root}/{first}")
+            self._raise_unless_readable(error, f"{root}/{first}")
             return
         self._table.execute(_COVER, (root, start, end or start + _LAST))
 
-    def _go_without(self, listing: SourceError, location: str) -> None:
-        """Let sizes be seen when the items run: who may read need not be allowed to list, and one odd key hides all."""
+    def _raise_unless_readable(self, listing: SourceError, location: str) -> None:
+        """Leave sizes unknown if listing is forbidden or one odd key breaks it, as long as an object can be read."""
         if listing.reason == Reason.UNREADABLE_FILE:
             return
         if listing.reason != Reason.SOURCE_FORBIDDEN:
@@ -93,7 +94,7 @@ class ObjectLookup:
                 raise
 
     def _take(self, root: str, listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int) -> str | None:
-        """Take what is listed up to the last row's key; give the key before which all is known, None for all of it."""
+        """Store what is listed up to the last wanted key; give the key where the listing ended early, else None."""
         waiting: list[tuple[int, str, str, str]] = []
         is_sorted, before, end = True, "", None
         for number, (key, facts) in enumerate(listed):
@@ -105,7 +106,7 @@ class ObjectLookup:
                 end = key if is_sorted else ""
                 break
             waiting.append((facts.size_bytes, facts.version, root, key))
-            if len(waiting) == _ROWS:
+            if len(waiting) == _BATCH_ROWS:
                 self._table.executemany(_SET, waiting)
                 waiting = []
         self._table.executemany(_SET, waiting)
@@ -113,5 +114,5 @@ class ObjectLookup:
 
 
 def _before(key: str) -> str | None:
-    """Name something that sorts shortly before a key, to list what comes behind it."""
+    """Give a text that sorts shortly before a key, to begin a listing there."""
     return key[:-1].rstrip("/.") or None

@@ -1,4 +1,4 @@
-"""What is to be verified: a manifest, a glob of manifests or a folder, here or in a bucket, all read in one way."""
+"""Open what is to be verified: a manifest, a glob of manifests or a folder, on this machine or in a bucket."""
 
 import glob
 import os
@@ -28,7 +28,7 @@ class Catalog(Protocol):
         name: the last part of the location, the same on every machine.
         location: absolute, printable.
         kind: `manifest` or `folder`.
-        ignored: what became no row; whole once a pass over the rows came to its end.
+        ignored: entries that gave no row; complete after the last row.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Catalog(Protocol):
     ignored: Ignored
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Give the rows from the first, as often as wanted; CatalogError when there is none or reading fails."""
+        """Give the rows from the first, at each call; CatalogError if there is none or reading fails."""
         ...
 
     def digest(self) -> str:
@@ -49,9 +49,9 @@ def open_catalog(location: str, *, sidecar_names: Sequence[str], files: Files | 
     """Open a catalog: a path, `file://` URL or bucket URL of a manifest, a folder or prefix, or a glob of manifests.
 
     Args:
-        location: relative to the working folder. A path that exists is never taken as a glob.
+        location: relative to the working folder. a path that exists is not read as a glob.
         sidecar_names: the patterns by which a folder's sidecars are found; a manifest names its own.
-        files: where its files lie; by default this machine and the buckets that it may reach.
+        files: the sources to read from; by default this machine and its reachable buckets.
 
     Raises:
         CatalogError: it cannot be read as a catalog; one line, which says what to do.
@@ -72,7 +72,7 @@ def open_catalog(location: str, *, sidecar_names: Sequence[str], files: Files | 
 
 
 def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
-    """Take the object of that name, else the prefix if something is below it, else a pattern."""
+    """Try the URL as an object, then as a prefix, then as a pattern."""
     try:
         if not url.endswith("/") and _is_object(url, files):
             return _manifests(url, posixpath.dirname(url), [url], files)
@@ -87,7 +87,7 @@ def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
 
 
 def _is_object(url: str, files: Files) -> bool:
-    """Ask by reading: a store says what is wrong in a body, and the answer to a mere look has none."""
+    """Ask with GET: a store explains an error in the body, and the answer to HEAD has none."""
     file = files.open(url)
     if file is not None:
         file.close()
@@ -103,7 +103,7 @@ def _folder(path: str, files: Files, sidecar_names: SidecarNames) -> FolderScan:
 
 
 def _globbed(path: str, files: Files) -> Manifests:
-    """Read the part of a pattern that exists as it stands literally: brackets are common in the names of folders."""
+    """Take the deepest existing folder of a pattern literally, since brackets are common in names of folders."""
     folder = posixpath.dirname(path)
     while not posixpath.isdir(folder):
         folder = posixpath.dirname(folder)

@@ -1,11 +1,11 @@
-"""Which prefixes of a bucket to list, so that many keys are met with few listings."""
+"""Choose which prefixes of a bucket to list, so that few listings hold many wanted keys."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
 class Prefixes:
-    """Folders of keys, shortened together as soon as there are more than `most`; never more are remembered."""
+    """Folders of keys; when there are more than `most`, all are shortened to a common depth."""
 
     most: int
     _depth: int | None = None

@@ -1,4 +1,4 @@
-"""From two locations to a catalog's row: what is known of them without opening them."""
+"""Make a catalog's row of two locations, with what is known of the files before they are opened."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from proofsweep.errors import SourceError
 from proofsweep.storage.locations import path_within
 
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
-"""Gives what is known of a file at a location; None when there is none, SourceError when it cannot be had."""
+"""Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
 
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
@@ -23,9 +23,9 @@ def row_with_facts(
     item_id: str | None = None,
     tags: Mapping[str, str] = _NO_TAGS,
 ) -> ManifestRow:
-    """Make a row with the facts of its files, named as seen from the catalog's folder."""
-    audio_facts, audio_trouble = _facts(facts_of, audio, "audio")
-    sidecar_facts, sidecar_trouble = _facts(facts_of, sidecar, "sidecar")
+    """Make a row with the facts of its files, whose names are relative to the catalog's folder."""
+    audio_facts, audio_error = _facts(facts_of, audio, "audio")
+    sidecar_facts, sidecar_error = _facts(facts_of, sidecar, "sidecar")
     return ManifestRow(
         number=number,
         audio=audio,
@@ -36,7 +36,7 @@ def row_with_facts(
         tags=tags,
         audio_facts=audio_facts,
         sidecar_facts=sidecar_facts,
-        unreadable=audio_trouble or sidecar_trouble,
+        unreadable=audio_error or sidecar_error,
     )
 
 

@@ -8,6 +8,7 @@ from proofsweep.domain.items import Mode, WorkItem, printable
 from proofsweep.domain.preflight import SizeLimits, judge_content, work_item_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import ConfigError, SourceError
+from proofsweep.storage.catalog.ignored import Cause
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.files.audio import open_audio
 from proofsweep.storage.files.files import Files
@@ -86,9 +87,7 @@ def format_by_name(item: WorkItem) -> str:
 
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
     """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
-    seen = catalog.ignored
-    counts = {"not_audio": seen.not_audio, "orphan_sidecars": seen.orphan_sidecars, "unreadable": seen.unreadable}
-    return {cause: count for cause, count in counts.items() if count}
+    return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}
 
 
 def _look_into(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
