@@ -1,1 +1,1 @@
-"""Where bytes lie: catalogs and their files on one side, the results store on the other."""
+"""Read catalogs and their files, and read and write the results store."""

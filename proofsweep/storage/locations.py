@@ -1,4 +1,4 @@
-"""From what a person wrote to where a file is: a path, or a URL of a file or an object, relative to the manifest."""
+"""Turn a location as a person wrote it into an absolute path or a bucket URL."""
 
 import os
 import posixpath
@@ -17,12 +17,12 @@ _SIGNED = re.compile(
 
 
 def path_of(written: str, folder: str) -> str:
-    """Give the absolute path or bucket URL that was meant, without asking whether anything is there.
+    """Give the absolute path or bucket URL of a location; whether a file is there is not checked.
 
-    Bucket URLs hold the raw key: nothing in them is an escape.
+    Bucket URLs hold the raw key: no part of them is an escape.
 
     Raises:
-        CatalogError: it is a URL of another kind, or holds credentials, which the message does not repeat.
+        CatalogError: the URL is of another kind, or holds credentials, which the message does not repeat.
     """
     if scheme := _SCHEME.match(written):
         refuse_credentials(written)
@@ -32,19 +32,19 @@ def path_of(written: str, folder: str) -> str:
     elif is_bucket(folder) and not written.startswith("/"):
         return _url_below(folder, written)
     path = posixpath.join(folder, written)
-    # What `..` means behind a link is for the system to say, so such a path stays as it is written.
+    # After a link, only the system knows what `..` means, so such a path stays as it is written.
     return path if ".." in path else posixpath.normpath(path)
 
 
 def path_within(path: str, folder: str) -> str:
-    """Name a path as seen from a folder: the same on every machine; absolute where it lies outside."""
+    """Give a path relative to a folder, the same on every machine; absolute if it lies outside."""
     plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path
     base = folder if folder.endswith("/") else folder + "/"
     return plain.removeprefix(base)
 
 
 def one_line(location: str) -> str:
-    """Show a location in a message that must stay a line."""
+    """Escape what is not printable in a location, so that a message stays on one line."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(location))
 
 
@@ -55,14 +55,14 @@ def is_bucket(location: str) -> bool:
 
 
 def root_and_key(url: str) -> tuple[str, str]:
-    """Take a bucket's URL apart: `s3://bucket` and the raw key, empty for the bucket itself."""
+    """Split a bucket URL into `s3://bucket` and the raw key, which is empty for the bucket itself."""
     scheme, _, rest = url.partition("://")
     bucket, _, key = rest.partition("/")
     return f"{scheme}://{bucket}", key
 
 
 def refuse_credentials(url: str) -> None:
-    """Raise CatalogError if a URL holds a password or a signature; in Azure's `container@account` there is none."""
+    """Raise CatalogError if a URL holds a password or a signature; Azure's `container@account` is neither."""
     scheme, _, rest = url.partition("://")
     user, has_user, _ = rest.partition("/")[0].rpartition("@")
     if has_user and (":" in user or scheme.lower() not in {"abfs", "abfss"}):
@@ -81,7 +81,7 @@ def _bucket_url(scheme: str, rest: str) -> str:
 
 
 def _url_below(folder: str, written: str) -> str:
-    """Resolve `.` and `..` as a person means them; a bucket has no links, and an empty part is a part of the key."""
+    """Resolve `.` and `..` in the text, since a bucket has no links; an empty part belongs to the key."""
     root, key = root_and_key(folder)
     parts = key.split("/") if key else []
     for part in written.split("/"):

@@ -1,1 +1,1 @@
-"""Buckets, opened by the usual means of each cloud, and what their failures mean."""
+"""Open the buckets of each cloud, and tell what their failures mean."""

@@ -1,4 +1,4 @@
-"""AWS credentials from the profile files, SSO and credential processes, where boto3 is installed to find them."""
+"""Find AWS credentials in profile files, SSO and credential processes, if boto3 is installed."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -7,12 +7,12 @@ if TYPE_CHECKING:
     from obstore.auth.boto3 import Boto3CredentialProvider
     from obstore.store import S3Credential
 
+# botocore renews credentials ten minutes before they expire: half asks it more often, twice reaches that end.
 _KEPT = timedelta(minutes=5)
-"""botocore renews ten minutes before credentials expire, so what it gives lasts at least that long."""
 
 
 class AwsCredentials:
-    """Credentials as botocore finds and renews them; called whenever those in use have been kept long enough.
+    """Credentials as botocore finds and renews them; obstore calls this when those in use are five minutes old.
 
     Attributes:
         region: the profile's.
@@ -23,12 +23,12 @@ class AwsCredentials:
         self.region: str | None = provider.config.get("region")
 
     def __call__(self) -> "S3Credential":
-        """Give what is to be signed with now."""
+        """Give the credentials to sign with now."""
         return self._provider()
 
 
 def aws_credentials() -> AwsCredentials | None:
-    """Find AWS credentials as the AWS tools do; None where boto3 is not installed or finds none.
+    """Find AWS credentials as the AWS tools do; None if boto3 is not installed or finds none.
 
     Raises:
         ValueError: a profile is named that does not exist, or the files cannot be read.

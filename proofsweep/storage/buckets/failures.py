@@ -1,6 +1,6 @@
-"""What a bucket's failures mean, as one sentence for a person.
+"""Tell what a bucket's failures mean, in a sentence for a person.
 
-The text of obstore's errors holds URLs and bodies: only a status and a known code are taken from it.
+The text of obstore's errors holds URLs and bodies: only a status and a known code are read from it.
 """
 
 import re
@@ -10,14 +10,14 @@ from enum import StrEnum
 from obstore import exceptions
 
 FAILURES = (exceptions.BaseError, OSError, ValueError)
-"""What a call of obstore raises for whatever the store or the key's name may bring."""
+"""All that a call of obstore raises for a failing store or an impossible key."""
 
 _STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
 _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
 
 
 class FailureKind(StrEnum):
-    """What keeps a bucket or an object from us."""
+    """Why a bucket or an object cannot be used."""
 
     MISSING = "there is no such object"
     NO_BUCKET = "there is no such bucket"
@@ -26,16 +26,16 @@ class FailureKind(StrEnum):
     CHANGED = "the object was replaced"
     TAKEN = "there is an object of that name"
     REFUSED = "the credentials were refused: they are wrong, expired, or of another account"
-    SKEWED = "the clock of this machine is wrong: requests that are so far from the store's own time are refused"
-    NO_CREDENTIALS = "no credentials were found; docs/buckets.md says where they are looked for"
+    SKEWED = "the clock of this machine is wrong: the store refuses requests whose time is so far from its own"
+    NO_CREDENTIALS = "no credentials were found; docs/buckets.md says where to put them"
     NO_ACCOUNT = (
         "the storage account is not named; set AZURE_STORAGE_ACCOUNT_NAME or write "
         "abfss://container@account.dfs.core.windows.net/"
     )
     OTHER_REGION = "the bucket lies in another region; set AWS_REGION"
-    PLAIN_HTTP = "the endpoint is plain http; set AWS_ALLOW_HTTP=true if that is meant"
-    UNCONDITIONAL = "the store cannot create an object only if there is none, as a results store must"
-    BAD_KEY = "a key with an empty part, a dot part or a control character cannot be asked for"
+    PLAIN_HTTP = "the endpoint is plain http; set AWS_ALLOW_HTTP=true if that is intended"
+    UNCONDITIONAL = "the store cannot refuse to overwrite an object, as a results store must"
+    BAD_KEY = "a key with an empty part, a dot part or a control character cannot be requested"
     EMPTY_RANGE = "the object holds no bytes there"
     AWAY = "the store does not answer as it should"
 
@@ -100,14 +100,14 @@ class StoreFailure:
 
     @property
     def sentence(self) -> str:
-        """Say it to a person; holds nothing of what the store sent."""
+        """Describe the failure to a person, without any text of the store."""
         if self.kind is not FailureKind.AWAY:
             return str(self.kind)
-        return f"{self.kind} ({f'status {self.status}' if self.status else 'look at its endpoint and the network'})"
+        return f"{self.kind} ({f'status {self.status}' if self.status else 'check its endpoint and the network'})"
 
 
 def failure_of(error: Exception) -> StoreFailure:
-    """Read what a store's failure means: its code counts most, then its kind, then its status."""
+    """Classify a failure: by its code, else by known words, else by the exception, else by its status."""
     text = str(error)
     status = next((int(number) for found in _STATUS.finditer(text) for number in found.groups() if number), None)
     code = _CODE.search(text)

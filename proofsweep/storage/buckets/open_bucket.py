@@ -11,20 +11,21 @@ from proofsweep.storage.locations import root_and_key
 if TYPE_CHECKING:
     from obstore.store import ObjectStore, RetryConfig
 
-# A dead endpoint must be told within half a minute; a stream may last as long as a slow upload does.
+# chosen: an endpoint that is down is reported after about 30 s; half gives up during a short restart, twice keeps a
+# person waiting for a minute. A whole stream may last as long as a slow upload.
 _RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
 _CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
 
 
 def open_bucket(url: str) -> "ObjectStore":
-    """Open the bucket that a URL lies in; credentials are looked for, but nothing is asked of the store yet.
+    """Open the bucket of a URL: find credentials, and send no request yet.
 
     Raises:
-        Exception: of the kinds in `FAILURES`, when it cannot be opened as it is configured.
+        Exception: one of `FAILURES`: the configuration does not allow to open it.
     """
     root, _ = root_and_key(url)
     scheme, _, name = root.partition("://")
-    # The ignores: the client's options go with the configuration, so that those of the environment stay.
+    # The ignores: obstore takes client options with the configuration too, and then keeps those of the environment.
     if scheme == "s3":
         own = aws_credentials()
         config = _CLIENT | _s3_config(own)
@@ -37,6 +38,6 @@ def open_bucket(url: str) -> "ObjectStore":
 
 
 def _s3_config(own: AwsCredentials | None) -> dict[str, object]:
-    """Delete one by one, as we do anyway and every store can; take the profile's region where none is set."""
+    """Delete objects one by one, which every store can; use the profile's region if none is set."""
     region = None if own is None else own.region
     return {"disable_bulk_delete": True} | ({} if region is None else {"default_region": region})

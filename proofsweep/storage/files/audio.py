@@ -1,9 +1,8 @@
-"""An audio file or sidecar at the moment it is sent: what it is, its bytes, and that it stayed the same meanwhile."""
+"""Read an audio file or sidecar while it is sent: its format, its bytes, and whether it changed meanwhile."""
 
 import hashlib
 from collections import deque
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Self
 from zlib import crc32
 
@@ -15,20 +14,20 @@ from proofsweep.errors import SourceError
 from proofsweep.storage.files.local_files import LocalFiles
 from proofsweep.storage.files.source import OpenFile, Source
 
+# chosen: half costs more calls beside sha256, twice more memory for each of many workers.
 PIECE_BYTES = 256 * 1024
-"""Large enough that calls cost nothing beside sha256, small enough for many workers at once."""
-
+# chosen: a file of the same size and head as another is read once more; half finds more by chance, twice reads more.
 HEAD_DIGEST_BYTES = 64 * 1024
 
 _LOCAL = LocalFiles()
 
 
 class AudioFile:
-    """Audio held open from the first look to the last byte sent; close it by leaving its `with` block.
+    """Audio that is open from its first read to the last byte sent; leaving its `with` block closes it.
 
     Attributes:
-        audio_format: told by the content.
-        content_guess: what the content seems to be where that is unknown.
+        audio_format: judged by the content.
+        content_guess: what the content seems to be if its format is unknown.
         facts: size and version when it was opened.
         sha256: hex digest of the bytes of the last whole pass over `chunks`; None before one.
     """
@@ -42,11 +41,11 @@ class AudioFile:
         self.content_guess: ContentGuess = guess_content(front)
 
     def chunks(self) -> Iterator[bytes]:
-        """Give the whole file in pieces, from the start each time and never more than `facts.size_bytes` in all.
+        """Give the whole file in pieces, from its start and at most `facts.size_bytes` in all.
 
         Raises:
-            SourceError: `source_changed`, before the last piece is given, when the file is no longer the one that was
-                opened; `unreadable_file` when a read fails.
+            SourceError: `source_changed`, before the last piece is given, if the file changed since it was opened;
+                `unreadable_file` if a read fails.
         """
         self.sha256, digest = None, hashlib.sha256()
         position, size = 0, self.facts.size_bytes
@@ -60,7 +59,7 @@ class AudioFile:
         self.sha256 = digest.hexdigest()
 
     def head_digest(self) -> int:
-        """Give a checksum of the file's first bytes, which files that are the same have in common."""
+        """Give a checksum of the file's first 64 KiB: equal files have the same."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
     def read_through(self) -> str | None:
@@ -75,9 +74,7 @@ class AudioFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 
@@ -85,8 +82,7 @@ def open_audio(location: str, source: Source = _LOCAL) -> AudioFile:
     """Open audio for sending.
 
     Raises:
-        SourceError: `missing_audio` when nothing is there, `unreadable_file` when it is no regular file or cannot be
-            read.
+        SourceError: `missing_audio` if there is no file, `unreadable_file` if it is no regular file or cannot be read.
     """
     file = source.open(location)
     if file is None:
@@ -99,11 +95,11 @@ def open_audio(location: str, source: Source = _LOCAL) -> AudioFile:
 
 
 def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> bytes:
-    """Give a sidecar's bytes, which are few.
+    """Read a whole sidecar.
 
     Raises:
-        SourceError: `missing_sidecar` when nothing is there or in it, `sidecar_too_large` above `most_bytes`,
-            `unreadable_file` when it is no regular file or cannot be read.
+        SourceError: `missing_sidecar` if there is no file or it is empty, `sidecar_too_large` above `most_bytes`,
+            `unreadable_file` if it is no regular file or cannot be read.
     """
     file = source.open(location)
     if file is None:
@@ -118,13 +114,13 @@ def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> byt
 
 
 def sniff(file: OpenFile) -> AudioFormat:
-    """Tell the format by the file's first bytes, or by those behind the tag that it begins with."""
+    """Judge the format by the first bytes, or by those after a tag at the start."""
     front, tagged = _front(file)
     return format_of(front, tagged=tagged)
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:
-    """Give the bytes with which the audio begins, and whether a tag stands before them."""
+    """Give the first bytes of the audio, and whether a tag precedes them."""
     head = _read_up_to(file, HEAD_BYTES)
     tag = tag_bytes(head)
     return (_read_up_to(file, HEAD_BYTES, tag).lstrip(b"\0"), True) if tag else (head, False)

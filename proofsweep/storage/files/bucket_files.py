@@ -1,9 +1,8 @@
-"""Files in buckets, as a source: read in two requests at most, and bound to the version that was opened."""
+"""Read files in buckets: in two requests at most, all of the version that was opened."""
 
 import threading
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import obstore
 
@@ -13,15 +12,18 @@ from proofsweep.errors import SourceError
 from proofsweep.storage.buckets.failures import FAILURES, FailureKind, failure_of
 from proofsweep.storage.buckets.open_bucket import open_bucket
 from proofsweep.storage.files.bucket_folders import BucketFolders
-from proofsweep.storage.files.source import Folder
+from proofsweep.storage.files.source import Folder, OpenFile
 from proofsweep.storage.locations import root_and_key
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
 
+# chosen: the first request reads so much, and each piece of the stream is so large. Half makes two requests for more
+# files, twice doubles the memory of each reader.
 PIECE_BYTES = 1024 * 1024
-_PAGE = 1_000
+# S3 lists at most so many keys in one answer; half doubles the requests.
+_PAGE_KEYS = 1_000
 _REASONS = {
     FailureKind.ARCHIVED: Reason.ARCHIVED,
     FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
@@ -30,10 +32,10 @@ _REASONS = {
 }
 
 
-class BucketFile:
-    """One object: its first MiB comes with the opening, the rest as one stream that waits for its reader.
+class BucketFile(OpenFile):
+    """One object: opening it reads the first MiB, and one stream gives the rest as it is read.
 
-    So a look costs no more than a MiB, a small object one request, and a reader two MiB of memory.
+    A small object costs one request, and a reader holds two MiB in memory.
     """
 
     def __init__(self, store: "ObjectStore", key: str) -> None:
@@ -45,7 +47,7 @@ class BucketFile:
         self._opened, self._head = self._open()
 
     def facts(self) -> FileFacts:
-        """Give the object's facts as of the last request; after more than one, ask again."""
+        """Give the object's facts; ask the store again if more than the first MiB was read."""
         if not self._went_on:
             return self._opened
         try:
@@ -54,7 +56,7 @@ class BucketFile:
             raise _changed_if_missing(error) from error
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give the bytes at an offset; reading on from the last piece is what is quick."""
+        """Give the bytes at an offset; any but the next offset costs a new request."""
         if offset < len(self._head):
             return self._head[offset : offset + most_bytes]
         if offset >= self._opened.size_bytes:
@@ -64,16 +66,8 @@ class BucketFile:
         return self._piece[offset - self._start : offset - self._start + most_bytes]
 
     def close(self) -> None:
-        """Let go of the stream."""
+        """Drop the stream."""
         self._stream, self._piece = iter(()), b""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _open(self) -> tuple[FileFacts, bytes]:
         try:
@@ -99,13 +93,13 @@ class BucketFile:
         if self._etag is not None:
             options["if_match"] = self._etag
         found: GetResult = obstore.get(self._store, self._key, options=options)
-        if facts_of(found.meta) != self._opened:  # of a store that knows no conditions
+        if facts_of(found.meta) != self._opened:  # the store ignores conditions
             raise SourceError("The object was replaced while it was read.", reason=Reason.SOURCE_CHANGED)
         return iter(found.stream(min_chunk_size=PIECE_BYTES))
 
 
 class BucketFiles:
-    """A source of bucket URLs; every bucket is opened once, by `open_root`, until it is to be opened anew."""
+    """A source of bucket URLs; `open_root` opens each bucket once, and again after `reopen`."""
 
     def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
         self._open_root = open_root
@@ -131,14 +125,14 @@ class BucketFiles:
             return None
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a prefix and all prefixes below it, as if they were folders; their files' facts come with them."""
-        listing = BucketFolders(location)
+        """Give a prefix and all prefixes below it as folders, with the facts of their files."""
+        folders = BucketFolders(location)
         for key, facts in self.listed(location):
-            listing.add(key, facts)
-        yield from listing.folders()
+            folders.add(key, facts)
+        yield from folders.in_order()
 
     def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
-        """List all keys below a prefix with their facts, in the store's order; those behind the key `after` only.
+        """List the keys below a prefix with their facts, in the store's order; only those after the key `after`.
 
         Raises:
             SourceError: it cannot be listed.
@@ -146,13 +140,13 @@ class BucketFiles:
         store, key = self._place_of(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
         try:
-            for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE):
+            for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
                 yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
         except FAILURES as error:
             raise source_error(error) from error
 
     def reopen(self, location: str) -> None:
-        """Let go of a bucket, so that its credentials are looked for anew."""
+        """Forget a bucket, so that its next use finds new credentials."""
         with self._lock:
             self._stores.pop(root_and_key(location)[0], None)
 
@@ -168,21 +162,21 @@ class BucketFiles:
 
 
 def facts_of(meta: "ObjectMeta") -> FileFacts:
-    """Give an object's facts; listings and answers may quote one ETag differently."""
+    """Give an object's facts, with a version that does not depend on how the ETag is quoted."""
     etag = meta["e_tag"]
     version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
     return FileFacts(meta["size"], version)
 
 
 def source_error(error: Exception) -> SourceError:
-    """Put a store's failure into our words, with the row's reason."""
+    """Turn a store's failure into a sentence, with the reason for the row."""
     failure = failure_of(error)
     sentence = f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
     return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
 
 
 def _raise_unless_missing(error: Exception) -> None:
-    """Tell a key under which nothing is, or that no bucket can hold, from an object that is kept from us."""
+    """Raise SourceError unless there is no such object, or no bucket can hold such a key."""
     if not isinstance(error, UnicodeEncodeError) and failure_of(error).kind is not FailureKind.MISSING:
         raise source_error(error) from error
 
@@ -194,7 +188,7 @@ def _changed_if_missing(error: Exception) -> SourceError:
 
 
 def _is_name(key: str) -> bool:
-    """Say whether a key can be a file's: obstore would take a slash at either end away, and find another object."""
+    """Say whether a key can name a file: obstore drops a slash at either end, and would find another object."""
     if key.startswith("/"):
         raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
     return bool(key) and not key.endswith("/")

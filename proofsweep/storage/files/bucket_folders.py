@@ -1,4 +1,4 @@
-"""What a bucket's listing told, on local disk: as many objects as there are, in whatever order they were listed."""
+"""Sort the objects of a bucket into folders, on local disk: millions of objects, listed in any order."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.storage.files.source import Folder
 from proofsweep.storage.locations import root_and_key
 
-_ROWS = 1_000
+# chosen: objects in memory before they are written to disk; half or twice changes only the memory.
+_BATCH_ROWS = 1_000
 _TABLES = """
     CREATE TABLE folder (place TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE object (place TEXT, name TEXT, size INTEGER, version TEXT, PRIMARY KEY (place, name)) WITHOUT ROWID;
@@ -20,32 +21,32 @@ _IN_ORDER = """
     ORDER BY folder.place, name
 """
 _STEP = "\x01"
-"""Stands for the slash: no letter of a key sorts before it, so that a folder is followed by all that is below it."""
+"""Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders."""
 
 
 class BucketFolders:
-    """The objects below one prefix, to be had as folders."""
+    """The objects below one prefix, as folders."""
 
     def __init__(self, location: str) -> None:
         self._location = location.rstrip("/")
         self._prefix = root_and_key(self._location)[1]
         self._rows: list[tuple[str, str, int, str]] = []
         self._places = {""}
-        self._file = sqlite3.connect("", check_same_thread=False)  # a nameless file, gone when it is closed
+        self._file = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
         self._file.executescript(_TABLES)
         self._file.execute("INSERT INTO folder VALUES ('')")
 
     def add(self, key: str, facts: FileFacts) -> None:
-        """Take one object; of what lies below a hidden folder only that folder's name."""
+        """Add one object; of an object below a hidden folder, only the folder's name."""
         parts = key.removeprefix(self._prefix).lstrip("/").split("/")
         depth = next((index for index, part in enumerate(parts) if part.startswith(".")), len(parts) - 1)
         self._note_folders(parts[:depth])
         self._rows.append((_STEP.join(["", *parts[:depth]]), parts[depth], facts.size_bytes, facts.version))
-        if len(self._rows) == _ROWS:
+        if len(self._rows) == _BATCH_ROWS:
             self._write()
 
-    def folders(self) -> Iterator[Folder]:
-        """Give each folder before those below it; the empty objects that some tools leave for a folder are no files."""
+    def in_order(self) -> Iterator[Folder]:
+        """Give each folder before its subfolders; an empty object with a folder's name is no file."""
         self._write()
         self._file.execute(_MARKERS, (_STEP,))
         for place, rows in groupby(self._file.execute(_IN_ORDER), key=itemgetter(0)):

@@ -1,10 +1,11 @@
-"""A file of any source, as the readers of file formats want it."""
+"""Give a file of any source the interface that readers of file formats expect."""
 
 import io
 import os
 
 from proofsweep.storage.files.source import OpenFile
 
+# chosen: the piece that one read asks for, as large as a bucket's piece; half doubles the reads.
 _BUFFER_BYTES = 1024 * 1024
 
 
@@ -41,5 +42,5 @@ class _Bytes(io.RawIOBase):
 
 
 def buffered(file: OpenFile) -> io.BufferedReader:
-    """Give an open file as a seekable stream, which closes it; its errors pass through."""
+    """Give an open file as a seekable stream, which closes it; errors of the file are raised unchanged."""
     return io.BufferedReader(_Bytes(file), _BUFFER_BYTES)

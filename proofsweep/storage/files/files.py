@@ -1,4 +1,4 @@
-"""All files that a catalog may name: of this machine and of buckets, each asked where it lies."""
+"""Read all files that a catalog may name, on this machine and in buckets."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Files:
-    """A source of absolute paths and bucket URLs; what buckets need is loaded when the first is met."""
+    """A source of absolute paths and bucket URLs; the first bucket URL loads the library for buckets."""
 
     def __init__(self) -> None:
         self._local = LocalFiles()
@@ -22,7 +22,7 @@ class Files:
         self._lock = threading.Lock()
 
     def facts(self, location: str) -> FileFacts | None:
-        """Give what is known of a file without opening it; of an object this is a request."""
+        """Give what is known of a file without opening it; for an object this is a request."""
         return self._source_of(location).facts(location)
 
     def open(self, location: str) -> OpenFile | None:
@@ -36,7 +36,7 @@ class Files:
     @property
     def buckets(self) -> "BucketFiles":
         """The source of bucket URLs alone."""
-        from proofsweep.storage.files.bucket_files import BucketFiles  # noqa: PLC0415 - `check` of a local file has no need
+        from proofsweep.storage.files.bucket_files import BucketFiles  # noqa: PLC0415 - only for buckets
 
         with self._lock:
             if self._buckets is None:

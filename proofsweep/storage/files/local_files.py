@@ -1,17 +1,15 @@
-"""Files of this machine, as a source: odd names, links in a circle and devices do no harm."""
+"""Read files of this machine; odd names, links in a circle and devices are handled."""
 
 import errno
 import os
 import posixpath
 import stat
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
-from proofsweep.storage.files.source import Folder
+from proofsweep.storage.files.source import Folder, OpenFile
 
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
@@ -20,34 +18,26 @@ _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _Identity = tuple[int, int]
 
 
-class LocalFile:
+class LocalFile(OpenFile):
     """An open regular file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def facts(self) -> FileFacts:
-        """Give size and version of the open file, whatever its name leads to by now."""
+        """Give size and version of the open file, even if its name now leads to another."""
         return _facts_of(os.fstat(self._descriptor))
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give the bytes at an offset; fewer than asked for at the end of the file."""
+        """Give the bytes at an offset; fewer at the end of the file."""
         try:
             return os.pread(self._descriptor, most_bytes, offset)
         except OSError as error:
             raise _unreadable(error) from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class LocalFiles:
@@ -56,13 +46,13 @@ class LocalFiles:
     def facts(self, location: str) -> FileFacts | None:
         """Give size and version of the file that a path or link leads to."""
         try:
-            return _facts_of(os.stat(location))  # noqa: PTH116 -- a million times: a Path costs more than the call
+            return _facts_of(os.stat(location))  # noqa: PTH116 -- called a million times, and a Path costs more than the call
         except (OSError, ValueError) as error:
             _raise_unless_missing(error)
             return None
 
     def open(self, location: str) -> LocalFile | None:
-        """Open a regular file; everything else is refused."""
+        """Open a regular file; raise SourceError for anything else."""
         try:
             descriptor = os.open(location, _OPENING)
         except (OSError, ValueError) as error:
@@ -77,7 +67,7 @@ class LocalFiles:
         return file
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a folder and those below it; linked ones too, unless they lead back to where the walk came from."""
+        """Give a folder and those below it; follow links unless they lead back to a folder above."""
         waiting: list[tuple[str, frozenset[_Identity]]] = [(location, frozenset())]
         while waiting:
             path, above = waiting.pop()
@@ -125,7 +115,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Count links that lead nowhere as files: somebody meant one to be there."""
+    """Count a link that leads nowhere as a file, since somebody expects a file there."""
     try:
         return entry.is_file() or (entry.is_symlink() and not posixpath.exists(entry.path))
     except OSError:
@@ -139,7 +129,7 @@ def _facts_of(status: os.stat_result) -> FileFacts:
 
 
 def _raise_unless_missing(error: OSError | ValueError) -> None:
-    """Tell a name that leads to nothing, or that no file can have, from a file that is kept from us."""
+    """Raise SourceError unless there is no such file, or no file can have such a name."""
     if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
         raise _unreadable(error) from error
 

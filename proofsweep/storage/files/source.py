@@ -1,8 +1,7 @@
-"""The port to where a catalog's files lie: what is asked of a folder tree, and of a bucket."""
+"""The port to a catalog's files, in a folder tree or in a bucket."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Protocol, Self
 
 from proofsweep.domain.items import FileFacts
@@ -15,10 +14,10 @@ class Folder:
     Attributes:
         location: of the folder itself.
         files: names of its files; links that lead nowhere are among them.
-        hidden: names of files and folders that begin with a dot; such folders are not walked.
-        unreadable: names of entries that are neither file nor folder; `.` when the folder itself cannot be read or
-            leads back to one that holds it.
-        known: facts of files by name, where they came with the names.
+        hidden: names of files and folders that begin with a dot; the walk skips such folders.
+        unreadable: names of entries that are neither file nor folder; `.` if the folder itself cannot be read or
+            leads back to one above it.
+        known: facts of files by name, if the listing gave them.
     """
 
     location: str
@@ -29,32 +28,32 @@ class Folder:
 
 
 class OpenFile(Protocol):
-    """One file, held open, so that all reads are of the same one. Closed by leaving its `with` block."""
+    """One open file, so that all reads are of the same one. Leaving its `with` block closes it."""
 
     def facts(self) -> FileFacts:
-        """Give the file's facts as they are now."""
+        """Give the file's facts now."""
         ...
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give at least one byte and at most so many, none at the end; SourceError when it cannot be read."""
+        """Give at least one byte and at most `most_bytes`, none at the end; SourceError if it cannot be read."""
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Source(Protocol):
-    """Where files lie. Safe to use from several threads.
+    """A place of files. Safe to use from several threads.
 
-    A location at which nothing is gives None, also when no file could have such a name; one at which something is
-    that cannot be read as a file raises SourceError with the reason `unreadable_file`.
+    A location without a file gives None, even if no file can have such a name. A location of something else raises
+    SourceError with the reason `unreadable_file`.
     """
 
     def facts(self, location: str) -> FileFacts | None:

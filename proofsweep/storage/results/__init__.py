@@ -1,1 +1,1 @@
-"""What is written: plans, legs, the journal and the parts of the tables."""
+"""The results store: plans, legs, the journal and the parts of the tables."""

@@ -1,4 +1,4 @@
-"""A results store in a bucket: objects are created only where there is none."""
+"""A results store in a bucket: it creates an object only if there is none of that name."""
 
 import re
 from collections.abc import Callable
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
 
+# chosen: a create is tried again when the object in its way is gone; one is enough unless two racers fail in turn.
 _CREATE_ATTEMPTS = 3
+# obstore's error of a request that it sent only once: then the object in the way is another process's.
 _FIRST_TRY = re.compile(r"\bretries: 0,")
 
 
 class BucketStore:
-    """A results store below a bucket URL; `open_root` opens the bucket, at the first use.
+    """A results store below a bucket URL; `open_root` opens the bucket at the first use.
 
-    Where several racers get through a store's create, the last one's object stands whole, and what is read back counts.
+    If the bucket lets several creates of one name succeed, the last one's object stands; read it back to see whose.
     """
 
     def __init__(self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
@@ -32,7 +34,7 @@ class BucketStore:
         self._store: ObjectStore | None = None
 
     def create(self, name: str, content: bytes) -> None:
-        """Put an object if there is none; one that an unanswered attempt of this very call has put counts as put."""
+        """Put an object if there is none; one that an unanswered attempt of this call has put counts as created."""
         for _ in range(_CREATE_ATTEMPTS):
             try:
                 obstore.put(self._bucket, self._key(name), content, mode="create")
@@ -40,17 +42,17 @@ class BucketStore:
                 if failure_of(error).kind is not FailureKind.TAKEN:
                     self._fail("written", error)
                 there = self.read(name)
-                if there is None:  # who stood in the way is gone: a racer whose own write came to nothing
+                if there is None:  # the object in the way is gone: its writer failed
                     continue
                 if there == content and not _FIRST_TRY.search(str(error)):
                     return
                 raise NameTaken(f"{name} exists already.") from None
             else:
                 return
-        raise ResultsError(f"The results store {self.url} cannot be written (others stand in the way).")
+        raise ResultsError(f"The results store {self.url} cannot be written (other writers of {name} are in the way).")
 
     def replace(self, name: str, content: bytes) -> None:
-        """Put an object, whatever is there."""
+        """Put an object, also over one of that name."""
         try:
             obstore.put(self._bucket, self._key(name), content, mode="overwrite")
         except FAILURES as error:
@@ -106,8 +108,8 @@ class BucketStore:
 
     def _fail(self, what: str, error: Exception) -> NoReturn:
         failure = failure_of(error)
-        said = FailureKind.NO_BUCKET if failure.kind is FailureKind.MISSING else failure.sentence
-        raise ResultsError(f"The results store {self.url} cannot be {what}: {said}.") from None
+        sentence = FailureKind.NO_BUCKET if failure.kind is FailureKind.MISSING else failure.sentence
+        raise ResultsError(f"The results store {self.url} cannot be {what}: {sentence}.") from None
 
 
 def _is_open(path: str) -> bool:

@@ -10,7 +10,7 @@ from proofsweep.errors import NameTaken, ResultsError
 
 
 class FolderStore:
-    """A results store in a folder of this machine; objects survive a power cut once created."""
+    """A results store in a folder of this machine; a created object survives a power cut."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -21,7 +21,7 @@ class FolderStore:
         return str(self._root)
 
     def create(self, name: str, content: bytes) -> None:
-        """Make a file and, where they are missing, its folders."""
+        """Make a file and its missing folders."""
         path = self._root / name
         try:
             _make_folder(path.parent)
@@ -32,7 +32,7 @@ class FolderStore:
             raise NameTaken(f"{name} exists already.")
 
     def replace(self, name: str, content: bytes) -> None:
-        """Put a file in the place of the old one; it need not survive a power cut, so nothing is synced."""
+        """Put a file in the place of the old one; nothing is synced, since a heartbeat means nothing after a crash."""
         path = self._root / name
         try:
             _make_folder(path.parent)
@@ -79,7 +79,7 @@ class FolderStore:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder and those above it that are missing, each to be found after a power cut too."""
+    """Make a folder and the missing ones above it, so that each survives a power cut."""
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -87,7 +87,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _was_created(path: Path, content: bytes) -> bool:
-    """Write beside, make durable, then link: a name exists only with its whole content. False when it is taken."""
+    """Write a draft, sync it, then link it: a name exists only with its whole content. False if it is taken."""
     try:
         with _draft_beside(path) as draft:
             _write_durably(draft, content)
@@ -100,7 +100,7 @@ def _was_created(path: Path, content: bytes) -> bool:
 
 @contextmanager
 def _draft_beside(path: Path) -> Iterator[Path]:
-    """Name a hidden file in the same folder; it is gone afterwards."""
+    """Name a hidden file in the same folder, and delete it afterwards."""
     draft = path.parent / f".draft-{secrets.token_hex(8)}"
     try:
         yield draft

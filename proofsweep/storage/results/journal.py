@@ -1,7 +1,7 @@
 """Finished work that is in no part yet: small segments in the results store, written at least every second.
 
-A night has tens of thousands of seconds, so a minute's small segments are merged into one: `…-000060.arrow` and those
-before it into `…-000001_000060.arrow`, which counts from then on in their stead.
+A run of a night has tens of thousands of seconds, so the segments of each minute are merged into one object:
+`…-000001.arrow` to `…-000060.arrow` become `…-000001_000060.arrow`, which then counts instead of them.
 """
 
 import threading
@@ -16,10 +16,12 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results.results import SCHEMAS, Results
 
+# A killed process loses the work of at most so long; half doubles the writes to the store, twice doubles the loss.
 FLUSH_SECONDS = 1.0
+# chosen: half leaves twice as many objects to list, twice keeps twice the rows in memory.
 MERGED_SEGMENTS = 60
+# chosen: a fast run merges after so many rows, since rows stay in memory until they are merged.
 MERGED_ROWS = 5_000
-"""Whichever comes first: what waits to be merged is in memory."""
 
 
 @dataclass(slots=True)
@@ -27,7 +29,7 @@ class Journal:
     """One process's journal of one leg.
 
     Attributes:
-        writer: tells this process's segments from another's; random.
+        writer: a random name of this process, part of its segments' names.
     """
 
     results: Results
@@ -38,21 +40,21 @@ class Journal:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _flushing: threading.Lock = field(default_factory=threading.Lock)
     _segments: int = 0
-    _unsure: dict[str, "_Segment"] = field(default_factory=dict)
+    _unconfirmed: dict[str, "_Segment"] = field(default_factory=dict)
     _small: dict[str, list["_Segment"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
 
     def add(self, verdict: Row | None, exchanges: Sequence[Row]) -> None:
-        """Take one finished row and its exchanges; they are durable after the next flush."""
+        """Add a finished row and its exchanges; the next flush makes them durable."""
         with self._lock:
             self._waiting["exchanges"] += exchanges
             if verdict is not None:
                 self._waiting["verdicts"].append(verdict)
 
     def flush(self) -> None:
-        """Write down what waits, exchanges first: a row in the journal has its audit trail there.
+        """Write what waits, exchanges first: the audit trail of each row in the journal is there too.
 
         Raises:
-            ResultsError: the store cannot be written; what waits goes on waiting, for another flush.
+            ResultsError: the store cannot be written; the rows wait for the next flush.
         """
         with self._flushing:
             with self._lock:
@@ -62,21 +64,21 @@ class Journal:
                 self._write(table, counts[table])
 
     def _write(self, table: str, count: int) -> None:
-        """Write so many of the rows that wait: first, as it was, a segment of which nobody knows if it was written."""
-        unsure = self._unsure.get(table)
-        if unsure is not None:
-            self._put(table, unsure)
-            count -= unsure.rows.num_rows
+        """Write `count` of the rows that wait; first, unchanged, the segment whose last write got no answer."""
+        unconfirmed = self._unconfirmed.get(table)
+        if unconfirmed is not None:
+            self._put(table, unconfirmed)
+            count -= unconfirmed.rows.num_rows
         if count:
             with self._lock:
                 rows = self._waiting[table][:count]
             self._put(table, _Segment(self._segments, pa.Table.from_pylist(rows, schema=SCHEMAS[table])))
 
     def _put(self, table: str, small: "_Segment") -> None:
-        self._unsure[table] = small
-        with suppress(NameTaken):  # the store had taken it, and its answer was lost
+        self._unconfirmed[table] = small
+        with suppress(NameTaken):  # it was written before, and the answer was lost
             self.results.store.create(self._name(table, f"{small.number:06}"), _arrow_of(small.rows))
-        del self._unsure[table]
+        del self._unconfirmed[table]
         with self._lock:
             del self._waiting[table][: small.rows.num_rows]
         self._small[table].append(small)
@@ -88,7 +90,7 @@ class Journal:
         return len(smalls) >= MERGED_SEGMENTS or (many_rows and len(smalls) > 1)
 
     def _merge(self, table: str) -> None:
-        """Put the small segments into one; broken off in between, a reader passes over those that are left."""
+        """Merge the small segments into one; if this ends halfway, a reader ignores those that are left."""
         smalls = self._small[table]
         merged = pa.concat_tables([small.rows for small in smalls])
         numbers = f"{smalls[0].number:06}_{smalls[-1].number:06}"
@@ -103,23 +105,23 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """Rows of one flush, kept until they are merged with others."""
+    """Rows of one flush, in memory until they are merged with others."""
 
     number: int
     rows: pa.Table
 
 
 def read_journal(results: Results, run_id: str, leg: int, table: str) -> Iterator[pa.Table]:
-    """Read a leg's segments of one table, by whichever processes, oldest first."""
+    """Read a leg's segments of one table, of all processes, oldest first."""
     names = [name for name in _segments(results, run_id, leg) if f"/{table}-" in name]
-    for name in _standing(names):
+    for name in _unmerged(names):
         content = results.store.read(name)
         if content is not None:
             yield pa.ipc.open_stream(content).read_all()
 
 
 def delete_journal(results: Results, run_id: str, leg: int) -> None:
-    """Take a leg's segments away, after their rows were read back from parts."""
+    """Delete a leg's segments, after their rows were read back from parts."""
     for name in _segments(results, run_id, leg):
         results.store.delete(name)
 
@@ -128,8 +130,8 @@ def _segments(results: Results, run_id: str, leg: int) -> list[str]:
     return results.store.names(layout.journal_folder(run_id, leg))
 
 
-def _standing(names: Sequence[str]) -> Iterator[str]:
-    """Leave out the segments that a longer one of the same writer holds."""
+def _unmerged(names: Sequence[str]) -> Iterator[str]:
+    """Leave out the segments that are part of a merged one of the same writer."""
     merged = [_range_of(name) for name in names if "_" in name.rsplit("-", 1)[1]]
     for name in names:
         mine = writer, first, last = _range_of(name)

@@ -1,4 +1,4 @@
-"""Which service each key belongs to: one small object for each fingerprint, created at the key's first use."""
+"""Remember which service each key belongs to: one small object for each fingerprint, created at its first use."""
 
 import json
 
@@ -8,10 +8,10 @@ from proofsweep.storage.results.store import Store
 
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
-    """Remember which service a key belongs to.
+    """Record which service a key belongs to.
 
     Raises:
-        ResultsError: it was used with another one; keys are never interchangeable (contract, Authentication 6).
+        ResultsError: the key was used with another service (contract, Authentication 6: no key is interchangeable).
     """
     check_key(store, fingerprint, base_url)
     try:

@@ -15,7 +15,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results.results import Results, json_bytes, sha256_hex
 
-_CLAIMED = frozenset(field.name for field in fields(Claim))
+_CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Legs:
 
     Attributes:
         clock: gives the time in UTC.
-        uptime: gives seconds of this boot's monotonic clock, which is the same for all its processes.
-        rest: waits for so many seconds.
+        uptime: gives the seconds of this boot's monotonic clock, the same in all its processes.
+        rest: waits for a number of seconds.
     """
 
     results: Results
@@ -35,14 +35,14 @@ class Legs:
     rest: Callable[[float], None] = time.sleep
 
     def numbers(self) -> list[int]:
-        """List the legs that were ever claimed."""
+        """List the legs that were claimed."""
         return [int(name) for name in self.results.store.folders(layout.legs_folder(self.run_id)) if name.isdecimal()]
 
     def claim(self, leg: int, facts: Row | None = None) -> None:
-        """Take a leg for this process; `facts` are kept for whoever takes over should it be killed.
+        """Claim a leg for this process; another process that takes the leg over needs the `facts`.
 
         Raises:
-            NameTaken: another process was first, or, where the store let both through, last.
+            NameTaken: another process was first, or last where the store let both through.
         """
         claim = _own_claim(self._now(), facts or {})
         self.results.store.create(self._name(leg, "claim.json"), json_bytes(asdict(claim)))
@@ -56,17 +56,17 @@ class Legs:
         self.results.store.replace(self._name(leg, "heartbeat.json"), json_bytes(heartbeat))
 
     def holder(self, leg: int) -> Claim | None:
-        """Read who claimed a leg; None where the claim cannot be read."""
+        """Read who claimed a leg; None if the claim cannot be read."""
         content = self.results.store.read(self._name(leg, "claim.json"))
         if content is None:
             return None
         try:
-            return Claim(**{name: told for name, told in json.loads(content).items() if name in _CLAIMED})
+            return Claim(**{name: value for name, value in json.loads(content).items() if name in _CLAIM_FIELDS})
         except (ValueError, TypeError, AttributeError):
             return None
 
     def is_alive(self, leg: int) -> bool:
-        """Say whether a leg without a receipt is still being worked on, as far as its last sign tells."""
+        """Say whether a leg without a receipt is still worked on, judged by its last sign of life."""
         holder = self.holder(leg)
         if holder is None or _is_gone(holder):
             return False
@@ -90,7 +90,7 @@ class Legs:
         return self.holder(last) if last and self.receipt(last) is None and self.is_alive(last) else None
 
     def receipt(self, leg: int) -> dict[str, object] | None:
-        """Read how a leg ended; None while it has not."""
+        """Read how a leg ended; None while it runs."""
         content = self.results.store.read(self._name(leg, "receipt.json"))
         document = None if content is None else json.loads(content)
         return document if isinstance(document, dict) else None
@@ -100,7 +100,7 @@ class Legs:
         self.results.store.create(self._name(leg, "receipt.json"), json_bytes(receipt))
 
     def receipt_digest(self, leg: int) -> str | None:
-        """Give the hex sha256 of a receipt as it stands."""
+        """Give the hex sha256 of a receipt in the store."""
         content = self.results.store.read(self._name(leg, "receipt.json"))
         return None if content is None else sha256_hex(content)
 
@@ -141,7 +141,7 @@ def _own_claim(now: Sign, facts: Row) -> Claim:
 
 
 def _is_gone(claim: Claim) -> bool:
-    """Say whether the claim's process was on this very host and is not there any more."""
+    """Say whether the claim's process ran on this host and no longer exists."""
     if claim.host != socket.gethostname() or claim.boot != _boot_id():
         return False
     try:
@@ -158,12 +158,12 @@ def _is_of_this_boot(claim: Claim) -> bool:
 
 
 def _boot_id() -> str:
-    """Tell this boot of this host from others, as containers may share a host name."""
+    """Identify this boot of this host; several containers may share a host name."""
     return _text_of("/proc/sys/kernel/random/boot_id")
 
 
 def _process_started(pid: int) -> str:
-    """Give the kernel's start mark of a process, and whether it is a zombie; empty where it is not told."""
+    """Give the start time of a process as the kernel says it; empty for a zombie or if it is not known."""
     stat = _text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return "" if not stat or stat[0] == "Z" else stat[19]
 

@@ -13,7 +13,7 @@ from proofsweep.storage.results.results import Results
 
 
 class PastAnswers:
-    """Knows which items were accepted the last time; read from the store when first asked. Safe to use from threads.
+    """Says which items were accepted the last time; the first call reads the store. Safe to use from threads.
 
     The last time is the newest earlier run of the same catalog and environment that accepted anything.
     """
@@ -29,12 +29,12 @@ class PastAnswers:
         with self._lock:
             if self._accepted is None:
                 self._accepted = self._read()
-        mark = hash(item_id)
-        place = bisect_left(self._accepted, mark)
-        return place < len(self._accepted) and self._accepted[place] == mark
+        hashed = hash(item_id)
+        place = bisect_left(self._accepted, hashed)
+        return place < len(self._accepted) and self._accepted[place] == hashed
 
     def file_read_in(self, root: str) -> str | None:
-        """Name an audio file of a bucket that an earlier leg of this run has read to its end; None if there is none."""
+        """Name an audio file of a bucket that an earlier leg of this run read to its end; None if there is none."""
         for name in self._results.parts_of("verdicts", self._plan):
             part = self._results.table("verdicts", [name], ["audio", "audio_sha256"])
             for location in part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist():
@@ -43,7 +43,7 @@ class PastAnswers:
         return None
 
     def _read(self) -> Sequence[int]:
-        """Keep eight bytes an item: a catalog may have millions."""
+        """Keep eight bytes for each item, since a catalog may have millions."""
         for run_id in reversed(self._results.run_ids()):
             if run_id < self._plan.run_id and self._is_alike(plan := self._results.plan(run_id)):
                 accepted = self._accepted_in(plan)
@@ -55,8 +55,8 @@ class PastAnswers:
         return (plan.catalog, plan.environment) == (self._plan.catalog, self._plan.environment)
 
     def _accepted_in(self, plan: Plan) -> list[int]:
-        marks: list[int] = []
+        hashes: list[int] = []
         for name in self._results.parts_of("verdicts", plan):
             part = self._results.table("verdicts", [name], ["item_id", "accepted"])
-            marks.extend(hash(item_id) for item_id in part["item_id"].filter(part["accepted"]).to_pylist())
-        return marks
+            hashes.extend(hash(item_id) for item_id in part["item_id"].filter(part["accepted"]).to_pylist())
+        return hashes

@@ -22,7 +22,7 @@ SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a table as it was read back: its name, rows and hex sha256."""
+    """A part of a table as read back: its name, rows and hex sha256."""
 
     name: str
     rows: int
@@ -30,13 +30,13 @@ class Part:
 
 
 class Results:
-    """What the pipeline reads and writes in one results store."""
+    """Reads and writes the plans, shards and parts of one results store."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
     def write_shard(self, run_id: str, shard: int, table: pa.Table) -> None:
-        """Write down one shard's work items."""
+        """Write one shard's work items."""
         self.store.create(layout.shard_name(run_id, shard), parquet_of(table))
 
     def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
@@ -45,7 +45,7 @@ class Results:
         return [planned_items.planned_item(row) for row in _table_of(content).to_pylist()]
 
     def write_plan(self, plan: Plan) -> None:
-        """Make the run exist: the plan is written after its shards."""
+        """Write the plan, after its shards: this makes the run exist."""
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
 
     def plan(self, run_id: str) -> Plan:
@@ -63,7 +63,7 @@ class Results:
         return Plan(**{name: value for name, value in document.items() if name in known})
 
     def plan_digest(self, run_id: str) -> str:
-        """Give the hex sha256 of the plan as it stands."""
+        """Give the hex sha256 of the plan in the store."""
         return sha256_hex(self._required(layout.plan_name(run_id)))
 
     def run_ids(self) -> list[str]:
@@ -90,7 +90,7 @@ class Results:
         """Write one part with its table's whole schema, and read it back.
 
         Raises:
-            NameTaken: somebody else wrote it; then this process must stop working on it.
+            NameTaken: another process wrote it; this one must stop its work on the leg.
         """
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
@@ -99,12 +99,12 @@ class Results:
         return self.part(name)
 
     def part(self, name: str) -> Part:
-        """Describe a part as it stands in the store."""
+        """Describe a part in the store."""
         content = self._required(name)
         return Part(name=name, rows=pq.read_metadata(io.BytesIO(content)).num_rows, sha256=sha256_hex(content))
 
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
-        """Read parts of one table into Arrow, with the whole schema also when there are none."""
+        """Read parts of one table into Arrow, with the whole schema even if there are none."""
         schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
         read = [_table_of(self._required(name), columns) for name in names]
         return pa.concat_tables([schema.empty_table(), *read])
@@ -122,22 +122,19 @@ class Results:
 
 
 def parquet_of(table: pa.Table) -> bytes:
-    """Write a table as the bytes of one Parquet object."""
+    """Encode a table as one Parquet object."""
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()
 
 
 def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
-    """Read one Parquet object in this thread.
-
-    Arrow's own may hold the bytes for a moment after they were read, and abort a process that ends in that moment.
-    """
+    """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
 
 
 def json_bytes(document: object) -> bytes:
-    """Write a small document for people and programs."""
+    """Encode a small document for people and programs."""
     return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
 
 

@@ -20,16 +20,16 @@ class Store(Protocol):
         ...
 
     def create(self, name: str, content: bytes) -> None:
-        """Make an object that stands whole or not at all.
+        """Make an object; a reader sees it whole or not at all.
 
         Raises:
-            NameTaken: there is one of that name.
+            NameTaken: an object of that name exists.
             ResultsError: the store cannot be written.
         """
         ...
 
     def replace(self, name: str, content: bytes) -> None:
-        """Write an object over the one of that name, if there is one; a reader sees the old or the new one, whole.
+        """Make an object or overwrite it; a reader sees the old or the new one, whole.
 
         Raises:
             ResultsError: the store cannot be written.
@@ -37,27 +37,27 @@ class Store(Protocol):
         ...
 
     def read(self, name: str) -> bytes | None:
-        """Give an object's content; None when there is none."""
+        """Give an object's content; None if there is none."""
         ...
 
     def names(self, folder: str) -> list[str]:
-        """List the full names of the objects right below a folder, sorted; of a missing folder, none."""
+        """List the full names of the objects directly in a folder, sorted; none if the folder is missing."""
         ...
 
     def folders(self, folder: str) -> list[str]:
-        """List the last parts of the names of the folders right below a folder, sorted."""
+        """List the folders directly in a folder, by the last part of their names, sorted."""
         ...
 
     def delete(self, name: str) -> None:
-        """Take an object away; a missing one is no error."""
+        """Delete an object; a missing one is no error."""
         ...
 
 
 def open_store(url: str) -> Store:
-    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or asked yet.
+    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
 
     Raises:
-        ResultsError: the location is of a kind that cannot be written, or holds credentials.
+        ResultsError: the location is of another kind, or holds credentials.
     """
     scheme, has_scheme, rest = url.partition("://")
     if not has_scheme:
@@ -65,7 +65,7 @@ def open_store(url: str) -> Store:
     if scheme == "file":
         return FolderStore(Path(rest).absolute())
     if is_bucket(url):
-        from proofsweep.storage.results.bucket_store import BucketStore  # noqa: PLC0415 - a folder has no need
+        from proofsweep.storage.results.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets
 
         try:
             return BucketStore(path_of(url, "/"))

@@ -1,4 +1,4 @@
-"""See whether a results store can be written, and leave it as it was."""
+"""Check that a results store can be written, and leave it unchanged."""
 
 import secrets
 from pathlib import Path
@@ -9,10 +9,10 @@ from proofsweep.storage.results.store import Store
 
 
 def probe(store: Store) -> None:
-    """Create a small object and take it away again; where the folder does not exist yet, in the one that would hold it.
+    """Create and delete a small object; if the folder does not exist yet, in the nearest folder above it.
 
     Raises:
-        ResultsError: the store cannot be written, or writes over what is there.
+        ResultsError: the store cannot be written, or overwrites existing objects.
     """
     place = FolderStore(_nearest_folder(Path(store.url))) if isinstance(store, FolderStore) else store
     name = f"_probe-{secrets.token_hex(8)}.json"
@@ -23,11 +23,9 @@ def probe(store: Store) -> None:
         return
     finally:
         place.delete(name)
-    raise ResultsError(
-        f"The results store {store.url} writes over objects that are there; results need one that does not."
-    )
+    raise ResultsError(f"The results store {store.url} overwrites existing objects; a results store must refuse to.")
 
 
 def _nearest_folder(path: Path) -> Path:
-    """Give the path itself if something is there, else the nearest folder above it."""
+    """Give the path itself if it exists, else the nearest folder above it."""
     return next((place for place in (path, *path.parents) if place.exists()), path)

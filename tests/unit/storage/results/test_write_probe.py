@@ -31,7 +31,7 @@ def test_a_store_that_writes_over_objects_is_refused() -> None:
     """Two processes might each believe that a row is theirs to finish."""
     bucket = MemoryStore()
 
-    with pytest.raises(ResultsError, match="s3://bucket writes over"):
+    with pytest.raises(ResultsError, match="s3://bucket overwrites"):
         probe(OverwritingStore("s3://bucket", lambda _root: bucket))
 
     assert bucket.list().collect() == []
