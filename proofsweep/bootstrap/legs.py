@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 
 from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
 from proofsweep.bootstrap.runs import bounds_for, canaries_for, results_for
 from proofsweep.domain.anomalies import AnomalyGuard
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.runs import Plan
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
-from proofsweep.storage.results.past_reads import read_before
-from proofsweep.storage.results.results import Results
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.leg.audit_trail import AuditTrail
@@ -130,6 +126,7 @@ def _forget_legs(run_id: str) -> None:
 def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
     results = results_for(engine.settings)
     plan, stop = results.plan(handle.run_id), engine.stop
+    past = PastAnswers(results, plan)
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
     budget = BudgetGuard(handle.bounds, engine.partner, stop, utc_now)
     trail = AuditTrail(journal, budget, engine.unattributed)
@@ -140,10 +137,10 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
         journal=journal,
         stop=stop,
         workers=engine.workers,
-        verify=_verify_context(handle, engine, results, plan),
+        verify=_verify_context(handle, engine, past),
         remaining=RemainingItems(results, plan),
         budget=budget,
-        quarantine=_quarantine(engine, results, plan),
+        quarantine=_quarantine(engine, past),
         trail=trail,
         heartbeat=Heartbeat(
             legs=Legs(results, handle.run_id, utc_now),
@@ -158,17 +155,17 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
     )
 
 
-def _verify_context(handle: LegHandle, engine: Engine, results: Results, plan: Plan) -> VerifyContext:
+def _verify_context(handle: LegHandle, engine: Engine, past: PastAnswers) -> VerifyContext:
     return VerifyContext(
         partner=engine.partner.with_probe(HealthProbe(engine.unattributed.append)),
         limits=engine.limits,
-        sources=replace(engine.sources, read_earlier=partial(read_before, results, plan)),
+        sources=replace(engine.sources, read_earlier=past.file_read_in),
         clock=utc_now,
         duplicates=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if handle.dedupe else None,
     )
 
 
-def _quarantine(engine: Engine, results: Results, plan: Plan) -> Quarantine:
+def _quarantine(engine: Engine, past: PastAnswers) -> Quarantine:
     retry = engine.settings.retry
     guard = AnomalyGuard(verdicts=retry.storm_verdicts, failures=retry.storm_failures)
-    return Quarantine(guard, PastAnswers(results, plan), engine.stop)
+    return Quarantine(guard, past, engine.stop)

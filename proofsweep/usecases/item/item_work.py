@@ -85,7 +85,9 @@ class ItemWork:
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
         mode, limits = self._item.mode, self._context.limits
-        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_content(audio.audio_format, mode, audio.look)
+        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_content(
+            audio.audio_format, mode, audio.content_guess
+        )
         if unfit is not None:
             return unfit
         if self._item.sidecar is not None:
@@ -138,7 +140,7 @@ class ItemWork:
         if self._context.duplicates is None or self._duplicate_key is not None:
             return
         self._duplicate_key = DuplicateKey(
-            self._item.mode, audio.facts.size_bytes, audio.glance(), _sha256_of(self.sidecar)
+            self._item.mode, audio.facts.size_bytes, audio.head_digest(), _sha256_of(self.sidecar)
         )
         self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
 

@@ -16,6 +16,7 @@ from proofsweep.domain.preflight import SizeLimits, work_item_of
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.files.files import Files
+from proofsweep.storage.files.source import OpenFile
 from proofsweep.usecases.item.item_work import Record, VerifyContext
 from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.item.verify_item import verify_item
@@ -91,22 +92,24 @@ class HealthProbe:
         verify_item(self._item, context, self._record)
 
 
-class _ProbeFile(io.BytesIO):
-    """The probe's audio, held open."""
+class _ProbeFile(OpenFile):
+    """The probe's audio."""
 
     def __init__(self) -> None:
-        super().__init__()
-        with wave.open(self, "wb") as file:
+        written = io.BytesIO()
+        with wave.open(written, "wb") as file:
             file.setparams((1, 2, 44_100, 0, "NONE", ""))
             file.writeframes(bytes(8_820))
+        self._content = written.getvalue()
 
     def facts(self) -> FileFacts:
-        """Give its size; it has no version."""
-        return FileFacts(len(self.getvalue()), "")
+        return FileFacts(len(self._content), "")
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give its bytes at an offset."""
-        return self.getvalue()[offset : offset + most_bytes]
+        return self._content[offset : offset + most_bytes]
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class _ProbeFiles(Files):

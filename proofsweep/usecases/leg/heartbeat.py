@@ -32,7 +32,6 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     patience_seconds: float
-    _beats: int = 0
     _beaten_at: float = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
@@ -92,8 +91,8 @@ class Heartbeat:
             self.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
 
     def _beat(self) -> None:
-        self.legs.beat(self.leg, self._beats + 1)
-        self._beats, self._beaten_at = self._beats + 1, self.legs.uptime()
+        self.legs.beat(self.leg)
+        self._beaten_at = self.legs.uptime()
         if self.legs.receipt(self.leg) is not None:
             self.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
 

@@ -75,7 +75,7 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         shard_items=shard_items,
         shards=-(-survey.items // shard_items),
         reasons=dict(survey.reasons),
-        passed_over=passed_over(request.catalog),
+        ignored=ignored_entries(request.catalog),
         proofsweep_version=__version__,
     )
 

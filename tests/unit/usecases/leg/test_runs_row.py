@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.leg.runs_row import duplicates_count, runs_row
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

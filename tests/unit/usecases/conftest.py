@@ -1,0 +1,181 @@
+"""A scripted service, a partner that asks it, and a leg over a folder; each test has its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.client.context import ClientContext
+from proofsweep.client.keys import CurrentKey
+from proofsweep.client.pacing.call_queue import CallQueue
+from proofsweep.client.pacing.dispatcher import Dispatcher
+from proofsweep.client.pacing.pacer import Pacer
+from proofsweep.client.pacing.service_health import ServiceHealth
+from proofsweep.client.partner import Partner
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.session import Session
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.anomalies import AnomalyGuard
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.preflight import SizeLimits
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables import planned_items, schemas
+from proofsweep.storage.files.files import Files
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.journal import Journal
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.past_answers import PastAnswers
+from proofsweep.storage.results.results import Results
+from proofsweep.usecases.item.item_work import VerifyContext
+from proofsweep.usecases.item.source_watch import SourceWatch
+from proofsweep.usecases.leg.audit_trail import AuditTrail
+from proofsweep.usecases.leg.budget_guard import BudgetGuard
+from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.counters import Counters
+from proofsweep.usecases.leg.heartbeat import Heartbeat
+from proofsweep.usecases.leg.quarantine import Quarantine
+from proofsweep.usecases.leg.remaining import RemainingItems
+from proofsweep.usecases.leg.workers import Workers
+
+from .scripted_service import NOW, ScriptedService
+
+RUN = "20261120T120000Z_000aa"
+WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
+
+
+@pytest.fixture
+def service() -> ScriptedService:
+    """A service at which all is well, until a test scripts something else."""
+    return ScriptedService()
+
+
+@pytest.fixture
+def stop() -> StopSwitch:
+    """The leg's switch."""
+    return StopSwitch()
+
+
+@pytest.fixture
+def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
+    """A partner that is fast, retries within milliseconds, and takes two failures in a row for an outage."""
+    health = ServiceHealth(breaker_failures=2, breaker_seconds=0.0, longest_pause_seconds=1.0)
+    context = ClientContext(
+        base_url="https://partner.example/v1",
+        transport=service,
+        dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), health, stop),
+        key=CurrentKey(lambda: SecretStr("pk_test")),
+        policy=RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002),
+        record_unattributed=lambda _exchange: None,
+    )
+    return Partner(sidecar_field="sidecar", session=Session(context, lambda _exchange: None))
+
+
+@pytest.fixture
+def verify_context(partner: Partner, stop: StopSwitch) -> VerifyContext:
+    """What items are verified with: files of this machine, and no duplicates."""
+    sources = SourceWatch(Files(), stop, threshold=2, patience_seconds=0.0)
+    return VerifyContext(partner=partner, limits=SizeLimits(), sources=sources, clock=lambda: NOW)
+
+
+@pytest.fixture
+def wav(tmp_path: Path) -> Path:
+    """A small WAV, whose credential is for the script to say."""
+    path = tmp_path / "a.wav"
+    path.write_bytes(WAV + bytes(8))
+    return path
+
+
+@dataclass
+class LegBuilder:
+    """Plans a run of WAV files in a folder, and builds the context of one of its legs.
+
+    Attributes:
+        unattributed: exchanges that belong to no row.
+    """
+
+    results: Results
+    folder: Path
+    partner: Partner
+    verify: VerifyContext
+    stop: StopSwitch
+    workers: Workers
+    unattributed: list[Exchange] = field(default_factory=list)
+
+    def plan(self, items: int, *, shard_items: int = 1_000) -> Plan:
+        """Write as many files, their shards and their plan."""
+        work = []
+        for number in range(items):
+            audio = self.folder / f"{number}.wav"
+            audio.write_bytes(WAV + number.to_bytes(8, "big"))
+            work.append(WorkItem(manifest_row=number, item_id=f"item-{number}", audio=str(audio)))
+        plan = Plan(
+            run_id=RUN,
+            created_at=NOW.isoformat(),
+            environment="beta",
+            base_url="https://partner.example/v1",
+            catalog=str(self.folder),
+            catalog_kind="folder",
+            catalog_digest="d",
+            items=items,
+            eligible=items,
+            pairs=0,
+            audio_bytes=items,
+            shard_items=shard_items,
+            shards=-(-items // shard_items),
+        )
+        for shard in range(plan.shards):
+            rows = [planned_items.planned_row(item) for item in work[shard * shard_items : (shard + 1) * shard_items]]
+            self.results.write_shard(RUN, shard, schemas.ITEMS.empty_table().from_pylist(rows, schema=schemas.ITEMS))
+        self.results.write_plan(plan)
+        return plan
+
+    def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> LegContext:
+        """Build the context of a leg; it is for the test to claim it."""
+        journal = Journal(self.results, plan.run_id, number, writer="w")
+        budget = BudgetGuard(bounds or Bounds(), self.partner, self.stop, lambda: NOW)
+        trail = AuditTrail(journal, budget, self.unattributed)
+        past = PastAnswers(self.results, plan)
+        legs = Legs(self.results, plan.run_id, lambda: NOW)
+        return LegContext(
+            plan=plan,
+            leg=number,
+            results=self.results,
+            journal=journal,
+            stop=self.stop,
+            workers=self.workers,
+            verify=replace(self.verify),
+            remaining=RemainingItems(self.results, plan),
+            budget=budget,
+            quarantine=Quarantine(AnomalyGuard(verdicts=20, failures=3), past, self.stop),
+            trail=trail,
+            heartbeat=Heartbeat(
+                legs=legs,
+                leg=number,
+                journal=journal,
+                trail=trail,
+                budget=budget,
+                stop=self.stop,
+                patience_seconds=1.0,
+            ),
+            counters=Counters(),
+        )
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """An empty results store in a folder."""
+    return Results(FolderStore(tmp_path / "results"))
+
+
+@pytest.fixture
+def new_leg(
+    results: Results, tmp_path: Path, partner: Partner, verify_context: VerifyContext, stop: StopSwitch
+) -> Iterator[LegBuilder]:
+    """Plan runs and build legs over this test's folder."""
+    workers = Workers(4)
+    yield LegBuilder(results, tmp_path, partner, verify_context, stop, workers)
+    workers.shutdown()

@@ -1,0 +1,230 @@
+"""The core flow of one item: slot, form POST, verify; and every way in which it may end is a value."""
+
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.errors import RunMustStop
+from proofsweep.usecases.item.duplicates import DuplicateCache
+from proofsweep.usecases.item.item_work import VerifyContext
+from proofsweep.usecases.item.verify_item import verify_item
+
+from ..scripted_service import Scripted, ScriptedService
+
+
+@pytest.fixture
+def item(wav: Path) -> WorkItem:
+    """A planned one-file item."""
+    return WorkItem(manifest_row=7, item_id="a", audio=str(wav))
+
+
+def finished(done: Finished | Deferred) -> Finished:
+    """See that an item was finished."""
+    assert isinstance(done, Finished)
+    return done
+
+
+def test_a_healthy_item_takes_three_steps(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """(1) a slot, (2) the form POST with its very bytes, (3) the verdict; and no call besides."""
+    recorded: list[Exchange] = []
+
+    done = finished(verify_item(item, verify_context, recorded.append))
+
+    content = Path(item.audio).read_bytes()
+    assert isinstance(done.outcome, Accepted)
+    assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+    assert content in service.uploads[0]
+    assert done.read is not None
+    assert done.read.sha256 == sha256(content).hexdigest()
+    assert [exchange.request_id for exchange in recorded] == ["id-1", "id-2", "id-3"]
+    assert done.exchanges == recorded
+
+
+def test_a_sidecar_travels_with_verify(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, tmp_path: Path
+) -> None:
+    """As base64 under its wire name; its presence chooses the mode."""
+    sidecar = tmp_path / "a.sidecar"
+    sidecar.write_bytes(b"proof")
+
+    done = finished(verify_item(replace(item, sidecar=str(sidecar)), verify_context))
+
+    assert service.bodies == [{"uploadId": "u", "sidecar": "cHJvb2Y="}]
+    assert done.item.mode is Mode.LEGACY_PAIR
+    assert done.read is not None
+    assert done.read.sidecar_sha256 == sha256(b"proof").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("document", "outcome", "reason"),
+    [
+        ({"good": False, "verdict": "tampered"}, "rejected", "tampered"),
+        ({"good": True, "verdict": "tampered"}, "rejected", "contradictory_answer"),
+        ({"good": True, "verdict": "quantumSealed"}, "rejected", "unknown_verdict"),
+        ({"good": "yes", "verdict": "valid"}, "failed", "bad_answer"),
+    ],
+)
+def test_an_answer_is_read_as_the_contract_says(
+    service: ScriptedService,
+    verify_context: VerifyContext,
+    item: WorkItem,
+    *,
+    document: object,
+    outcome: str,
+    reason: str,
+) -> None:
+    """A rejection is an answer, and is not asked for again; an answer without its parts is a failure."""
+    service.script[Call.VERIFY] = [Scripted(document=document)]
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Rejected | Failed)
+    assert (word_for(done.outcome), done.outcome.reason) == (outcome, reason)
+    assert service.calls.count(Call.VERIFY) == 1
+
+
+def test_a_spent_slot_is_replaced(service: ScriptedService, verify_context: VerifyContext, item: WorkItem) -> None:
+    """A 403 of the storage target says that the slot has expired: the item begins again with a fresh one."""
+    service.script[Call.SLOT] = [Scripted(status=403)]
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Accepted)
+    assert service.calls == [Call.UPLOADS, Call.SLOT, Call.UPLOADS, Call.SLOT, Call.VERIFY]
+
+
+def test_an_upload_that_is_gone_is_brought_once_more(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """A 404 at verify leads to one fresh slot; a second one ends the item."""
+    service.usual[Call.VERIFY] = Scripted(status=404)
+
+    done = finished(verify_item(item, verify_context))
+
+    assert done.outcome == Failed(
+        reason="http_404", detail="Status 404 (not_found) from the call verify.", error_code=None
+    )
+    assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY] * 2
+
+
+def test_a_refused_upload_fails_its_item_alone(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """The audio is not stored, so verify is not called; no digest is given of what was not read to its end."""
+    service.script[Call.SLOT] = [Scripted(status=413)]
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Failed)
+    assert done.outcome.reason == Reason.SLOT_REFUSED
+    assert Call.VERIFY not in service.calls
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"", Reason.EMPTY), (b"fLaC" + bytes(64), Reason.UNLISTED_FORMAT), (b"caff" + bytes(64), Reason.NOT_WAV)],
+)
+def test_content_that_cannot_be_sent_costs_no_call(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, content: bytes, reason: Reason
+) -> None:
+    """The name says WAV, and the content counts."""
+    Path(item.audio).write_bytes(content)
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Ineligible)
+    assert done.outcome.reason is reason
+    assert service.calls == []
+
+
+def test_a_file_that_is_gone_is_for_the_catalog(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """It was there when the run was planned."""
+    Path(item.audio).unlink()
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Ineligible)
+    assert done.outcome.reason is Reason.MISSING_AUDIO
+    assert done.read is None
+    assert service.calls == []
+
+
+def test_a_file_that_changes_while_it_is_sent_has_failed_for_now(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """It says nothing about the credential; no digest of a part of it is kept."""
+    service.on_call = lambda call: call is Call.SLOT and Path(item.audio).write_bytes(b"RIFF shorter")
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Failed)
+    assert done.outcome.reason == Reason.SOURCE_CHANGED
+    assert done.read is not None
+    assert done.read.sha256 is None
+
+
+def test_an_item_of_a_leg_that_ends_is_put_off(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
+) -> None:
+    """Its row remains; what was asked is kept."""
+    service.script[Call.UPLOADS] = [Scripted(status=503)]
+    service.on_call = lambda _call: stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    done = verify_item(item, verify_context)
+
+    assert isinstance(done, Deferred)
+    assert [exchange.status for exchange in done.exchanges] == [503]
+
+
+def test_an_ineligible_item_has_its_outcome_already(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """The plan's reason stands; the file is not opened."""
+    planned = Ineligible(Reason.TOO_LARGE, "It does not fit.")
+
+    done = finished(verify_item(replace(item, audio="/nowhere.wav", ineligible=planned), verify_context))
+
+    assert done.outcome is planned
+    assert service.calls == []
+
+
+def test_the_same_bytes_are_sent_once(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
+) -> None:
+    """The second item takes the first one's answer, and names it."""
+    context = replace(verify_context, duplicates=DuplicateCache(stop))
+
+    first = finished(verify_item(item, context))
+    second = finished(verify_item(replace(item, manifest_row=8), context))
+
+    assert second.original is first
+    assert second.outcome == first.outcome
+    assert second.exchanges == []
+    assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+
+
+def test_a_mistake_of_ours_lets_no_other_item_wait(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
+) -> None:
+    """What nobody foresaw is raised, and the next item with the same bytes is on its own."""
+    duplicates = DuplicateCache(stop)
+
+    def fail(_call: Call) -> None:
+        raise ZeroDivisionError
+
+    service.on_call = fail
+    with pytest.raises(ZeroDivisionError):
+        verify_item(item, replace(verify_context, duplicates=duplicates))
+
+    assert duplicates._originals == {}
