@@ -1,7 +1,7 @@
-"""Whose turn it is to call: pure, the time is an argument.
+"""Which call goes next. Pure: the time is an argument.
 
-A verify call goes before a retried slot, and that before a new one: what is begun is finished first, since slots are
-short-lived. So that they are not asked for faster than they can be used, slots in flight are bounded.
+A verify call goes before a retried slot, and a retried slot before a new one: slots are short-lived, so work in hand is
+finished first. The number of unused slots is bounded, so that none is requested that cannot be used soon.
 """
 
 import math
@@ -13,10 +13,17 @@ from enum import IntEnum
 from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.client.pacing.pacer import Pacer, Sent
 
+# All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.
+# Slots beyond what the rate needs. Half: a slow lane runs out of filled slots. Twice: slots get older before use.
 _SPARE_SLOTS = 8
+# Slots per call that the pace makes while a slot lives. Half: verify calls run out. Twice: slots get older before use.
 _SLOTS_PER_CALL = 0.75
-_LOST_SECONDS = 900.0
-_OLDEST_SECONDS = 120.0
+# When a slot whose item never reported is forgotten. Half: a very slow upload may still use it. Twice: 15 minutes more.
+_LOST_SLOT_SECONDS = 900.0
+# The highest age that counts for the average. Half: long uploads are underrated. Twice: one stuck upload weighs more.
+_OLDEST_SLOT_SECONDS = 120.0
+# The weight of one slot in the average age. Half: follows a change half as fast. Twice: one file changes it more.
+_SLOT_AGE_WEIGHT = 0.02
 
 
 class Priority(IntEnum):
@@ -29,13 +36,13 @@ class Priority(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A call in the queue, and then on its way.
+    """A call in the queue, and then in flight.
 
     Attributes:
-        holder: the item that it is for; a slot belongs to the item that asked for it.
+        holder: the item that the call is for; a slot belongs to the item that requested it.
         sent: None while it waits.
-        in_flight: calls on their way when it went, itself included.
-        is_over: what became of it is known.
+        in_flight: calls in flight when it was sent, itself included.
+        is_over: its result is known.
     """
 
     priority: Priority
@@ -46,17 +53,17 @@ class Ticket:
 
 
 class CallQueue:
-    """The queue before one lane of the service; times are seconds of one monotonic clock.
+    """The calls that wait for one lane of the service; times are monotonic seconds of one clock.
 
     Attributes:
-        cap: None where a cap on calls at once is not looked for.
-        in_flight: calls on their way.
-        is_half_open: a call goes only when none is on its way.
+        limit: None where no concurrency limit is looked for.
+        in_flight: calls in flight.
+        is_half_open: a call goes only when none is in flight.
     """
 
-    def __init__(self, pacer: Pacer, cap: ConcurrencyLimit | None = None) -> None:
+    def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None) -> None:
         self.pacer = pacer
-        self.cap = cap
+        self.limit = limit
         self.in_flight = 0
         self.is_half_open = False
         self._queues: tuple[deque[Ticket], ...] = (deque(), deque(), deque())
@@ -70,24 +77,24 @@ class CallQueue:
         return ticket
 
     def release(self, ticket: Ticket) -> None:
-        """Take a call out of the queue that will not be made."""
+        """Take a waiting call out of the queue; it will not be made."""
         self._queues[ticket.priority].remove(ticket)
 
     def waiting(self, priority: Priority) -> int:
-        """Count the queue of one kind."""
+        """Count the calls of one priority that wait."""
         return len(self._queues[priority])
 
     @property
     def most_at_once(self) -> float:
-        """The most calls that the lane takes at once; infinite where no such cap was seen."""
-        return math.inf if self.cap is None else self.cap.most
+        """The most calls that the lane takes at once; infinite where no such limit was seen."""
+        return math.inf if self.limit is None else self.limit.most
 
     def first(self) -> Ticket | None:
-        """Give the most urgent call of the queue, whether it may go or not."""
+        """Give the most urgent call, whether it may go or not."""
         return next((queue[0] for queue in self._queues if queue), None)
 
     def head(self, now: float) -> Ticket | None:
-        """Give the call that goes next; None when there is none, or when it waits for others to end."""
+        """Give the call that goes next; None when there is none, or when it must wait for others to end."""
         if self.in_flight >= self._limit(now):
             return None
         ticket = self.first()
@@ -96,11 +103,11 @@ class CallQueue:
         return ticket
 
     def wake_at(self, now: float) -> float:
-        """Give the time at which the next call may go; infinite when only the end of another can bring it."""
+        """Give the time at which the next call may go; infinite when it must wait for another to end."""
         return math.inf if self.head(now) is None else self.pacer.next_at
 
     def take_next(self, now: float) -> Ticket | None:
-        """Let the next call go, if it may by now."""
+        """Let the next call go, if it may go now."""
         ticket = None if now < self.pacer.next_at else self.head(now)
         if ticket is None:
             return None
@@ -111,39 +118,39 @@ class CallQueue:
         if ticket.priority is not Priority.OTHER:
             self._slots[ticket.holder] = now
         elif ticket.holder in self._slots:
-            age_seconds = min(_OLDEST_SECONDS, now - self._slots.pop(ticket.holder))
-            self._slot_seconds += 0.02 * (age_seconds - self._slot_seconds)
+            age_seconds = min(_OLDEST_SLOT_SECONDS, now - self._slots.pop(ticket.holder))
+            self._slot_seconds += _SLOT_AGE_WEIGHT * (age_seconds - self._slot_seconds)
         return ticket
 
     def was_answered(self, ticket: Ticket) -> None:
         """Take note that a call is over, and was not throttled."""
         self._close(ticket)
-        if self.cap is not None:
-            self.cap.was_admitted(ticket.in_flight)
+        if self.limit is not None:
+            self.limit.was_admitted(ticket.in_flight)
 
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
-        """Take note of a 429, and let everybody pause for so long."""
+        """Take note of a 429, and pause all calls for so long."""
         self.drop(ticket.holder if ticket.priority is not Priority.OTHER else None, ticket)
-        if ticket.sent is None or (self.cap is not None and self.cap.was_refused(ticket.in_flight, now)):
+        if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
         else:
             self.pacer.throttled(ticket.sent, now, pause_seconds)
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
-        """Take note that a call is over, whatever came of it, and that the holder has no slot, or will not use it."""
+        """Take note that a call is over without a result, and that its holder has no slot, or will not use it."""
         self._slots.pop(holder, None)
         if ticket is not None:
             self._close(ticket)
 
     def remember(self, rate: float) -> None:
-        """Begin with a rate that the lane had before, unless it is known better by now."""
+        """Begin with a rate that the lane had before, unless a 429 has shown a newer one."""
         if self.pacer.learned_rate is None:
             self.pacer = Pacer(rate)
 
     def _limit(self, now: float) -> float:
         if self.is_half_open:
             return 1
-        return math.inf if self.cap is None else self.cap.limit(now)
+        return math.inf if self.limit is None else self.limit.allowed(now)
 
     def _close(self, ticket: Ticket) -> None:
         self.in_flight -= not ticket.is_over
@@ -154,6 +161,6 @@ class CallQueue:
         if len(self._slots) < enough:
             return False
         oldest = next(iter(self._slots))
-        if now - self._slots[oldest] > _LOST_SECONDS:  # whoever held it is gone without a word
+        if now - self._slots[oldest] > _LOST_SLOT_SECONDS:  # its holder never reported its end
             del self._slots[oldest]
         return True

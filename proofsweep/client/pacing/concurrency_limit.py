@@ -1,39 +1,48 @@
-"""Is it a cap on calls at once that throttles, and not a rate? Pure, the time is an argument.
+"""Does a limit on concurrent calls cause the 429s, and not a rate? Pure: the time is an argument.
 
-The two are told apart by what is in flight: 429s of a cap come when many calls are, hardly ever below, and a good part
-of the calls beyond is refused; those of a rate come at any number, and most calls in flight beside them go through.
+The number of calls in flight tells them apart. A concurrency limit refuses calls when many are in flight, and almost
+never when fewer are. A rate refuses at any number, and most calls that are in flight at that moment go through.
 """
 
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-_LEAST_VOLLEYS = 3
-_LEAST_CAP = 2
-_VOLLEY_SECONDS = 0.5
-_FADING = 0.9
-_FADED = 0.3
-_PART_REFUSED = 0.2
+# All chosen, and checked together in benchmarks/simulation.
+# Bursts of 429s that show a limit. Half: the overshoot of a search looks like one. Twice: it is found later.
+_LEAST_BURSTS = 3
+# 429s that come closer than this are one burst. Half: one burst counts as several. Twice: several count as one.
+_BURST_SECONDS = 0.5
+# With so few in flight a rate refuses calls too. Half: rates are mistaken for limits. Twice: limits of 2, 3 are missed.
+_LEAST_LIMIT = 2
+# What each 429 leaves of the older counts. Closer to 1: a change is noticed late. Closer to 0: nothing adds up.
+_FADING_SHARE = 0.9
+# Faded counts of 429s below this are dropped. Half: the lowest number stays for longer. Twice: it goes too soon.
+_FADED_COUNT = 0.3
+# The share of calls beyond a limit that is refused. Half: rates are mistaken for limits. Twice: limits are missed.
+_REFUSED_SHARE = 0.2
+# When one call beyond the limit is tried. Half: twice the 429s for that. Twice: a lifted limit is used later.
 _PROBE_AFTER_SECONDS = 150.0
+# Calls beyond the limit that go through before it grows by one. Half: luck is enough. Twice: it grows half as fast.
 _PROBE_CALLS = 40
 
 
 @dataclass(slots=True)
 class ConcurrencyLimit:
-    """What the number of calls in flight tells; a call counts itself.
+    """What the number of calls in flight shows; a call counts itself.
 
     Attributes:
-        most: the most calls in flight that are let through; infinite while no cap is seen.
+        most: the most calls in flight that are let through; infinite while no limit is known.
     """
 
     most: float = math.inf
     _admitted: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     _refused: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     _refused_at: float = -math.inf
-    _volleys: int = 0
+    _bursts: int = 0
 
-    def limit(self, now: float) -> float:
-        """Give the most calls that may be in flight: now and then one beyond the cap, to see whether it stands."""
+    def allowed(self, now: float) -> float:
+        """Give the most calls that may be in flight: every few minutes one more than the limit, to test it."""
         return self.most + (self.most < math.inf and now - self._refused_at > _PROBE_AFTER_SECONDS)
 
     def was_admitted(self, in_flight: int) -> None:
@@ -43,31 +52,31 @@ class ConcurrencyLimit:
             self.most += 1
 
     def was_refused(self, in_flight: int, now: float) -> bool:
-        """Take note of a 429; say whether a cap explains it, so that the rate does not have to."""
+        """Take note of a 429; say whether a limit explains it, so that the rate stays as it is."""
         self._fade()
         self._refused[in_flight] += 1
-        self._volleys += now - self._refused_at > _VOLLEY_SECONDS
+        self._bursts += now - self._refused_at > _BURST_SECONDS
         self._refused_at = now
         if in_flight > self.most:
             self._admitted[in_flight] = 0
             return True
         lowest = min(self._refused)
-        if lowest <= _LEAST_CAP:  # a cap so low is no cap: everything would be refused now and then
+        if lowest <= _LEAST_LIMIT:  # a rate refuses calls at such a number too
             self.most = math.inf
-        elif self._volleys >= _LEAST_VOLLEYS and self._is_wall(lowest):
+        elif self._bursts >= _LEAST_BURSTS and self._is_sharp(lowest):
             self.most = lowest - 1
             return True
         return False
 
-    def _is_wall(self, lowest: int) -> bool:
+    def _is_sharp(self, lowest: int) -> bool:
         through = sum(count for number, count in self._admitted.items() if number >= lowest)
-        return sum(self._refused.values()) > _PART_REFUSED * through
+        return sum(self._refused.values()) > _REFUSED_SHARE * through
 
     def _fade(self) -> None:
-        """Forget by and by, with each 429, what was before."""
+        """Let each 429 reduce the weight of what was before."""
         for number in self._admitted:
-            self._admitted[number] *= _FADING
+            self._admitted[number] *= _FADING_SHARE
         for number in list(self._refused):
-            self._refused[number] *= _FADING
-            if self._refused[number] < _FADED:
+            self._refused[number] *= _FADING_SHARE
+            if self._refused[number] < _FADED_COUNT:
                 del self._refused[number]

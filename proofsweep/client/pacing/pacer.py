@@ -1,11 +1,11 @@
-"""How fast to send: learned from counts and 429s, without a clock or chance of its own (contract, Limits).
+"""How fast to send: learned from counts and 429s alone; the time is an argument (contract, Limits).
 
-A lane is taken for a bucket of tokens. A 429 says that it is empty; then all pause, as told, and the bucket gains some
-credit. From there to the next 429 calls are counted, and a few such cycles tell its rate and its size (`bucket.py`).
+The lane is modelled as a token bucket. A 429 says that the bucket is empty. All calls then pause, and the bucket gains
+some credit. The calls from one 429 to the next are a cycle. A few cycles show the bucket's rate and size.
 
-Between two 429s the pace follows one course: at first a little fast, until half of the credit is spent; then about the
-rate, rising by so little that the rest lasts through a quiet time; and if the 429 that is then due does not come, the
-lane has widened, and the pace grows until it does.
+Between two 429s the pace follows one target. First it is a little above the rate, until half of the credit is spent.
+Then it is about the rate, and rises so slowly that the rest lasts through a quiet time. If the 429 that is then due
+does not come, the lane is wider than before, and the pace grows until a 429 comes.
 """
 
 import math
@@ -16,28 +16,43 @@ from itertools import pairwise
 
 from proofsweep.client.pacing.token_bucket import Cycle, TokenBucket, fit
 
+# All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes.
+# Where a search begins, per second. Half: it takes longer. Twice: narrow lanes refuse more calls at first.
 FIRST_RATE = 6.0
-_LEAST_RATE = 0.01
+# The lowest rate learned. Half or twice changes nothing but how often a lane that is almost shut is tried.
+_LEAST_CALLS_PER_SECOND = 0.01
+# How fast the pace may double. Half: a search overshoots more at its first 429. Twice: it takes longer.
 _DOUBLING_SECONDS = 1.5
+# How fast growth doubles when a 429 is overdue: the longer of both. Half: more 429s. Twice: a wider lane is used later.
 _REGROWTH_SECONDS = 1.0
 _REGROWTH_CALLS = 10
+# How late a call may go and still count as sent at the pace. Half: a busy machine counts as idle. Twice: the reverse.
 _SLACK_SECONDS = 0.02
-_CATCHING_UP = 0.1
-_CONTENTION_MARGIN = 0.1
+# How far above the rate the pace is while credit is spent, as a share. Half: credit is lost. Twice: earlier 429s.
+_CATCH_UP_SHARE = 0.1
+# The contention margin from which other users of the lane are assumed. Half: one early 429 is enough. Twice: later.
+_SHARED_LANE_MARGIN = 0.1
+# The quiet time of a new lane, which doubles with each calm cycle. Half: more 429s at first. Twice: learns later.
 _FIRST_QUIET_SECONDS = 4.0
+# The quiet time of a known lane: the longest of three, up to the fourth. Half: more 429s. Twice: notices width later.
 _QUIET_SECONDS = 45.0
-_MOST_QUIET_SECONDS = 240.0
 _QUIET_CALLS = 400
 _QUIET_PAUSES = 25
+_MOST_QUIET_SECONDS = 240.0
+# Cycles that the fit remembers. Half: size and rate cannot be told apart. Twice: a change is noticed later.
 _CYCLES = 5
+# A cycle is short below so many pauses. Half: an underestimated bucket grows slowly. Twice: it grows too fast.
 _SHORT_CYCLE_PAUSES = 4
-_TELLING_CALLS = 6
-_MOST_SHRINKING = 0.6
+# Calls that make a cycle meaningful. Half: one call more means quite another rate. Twice: slow lanes learn late.
+_MEANINGFUL_CALLS = 6
+# The smallest new size of the bucket, as a share of the old one. Half: one odd cycle loses it. Twice: it never shrinks.
+_MOST_SHRINKING_SHARE = 0.6
+# Bounds the memory of a cycle; beyond it every second mark goes. Half: less exact. Twice: nothing more is known.
 _MOST_MARKS = 96
 
 
 class RateChange(StrEnum):
-    """What a 429 taught of the lane."""
+    """What a 429 changed in what is known of the lane."""
 
     FOUND = "found"
     THE_SAME = "the same"
@@ -47,7 +62,7 @@ class RateChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A call that has gone: when, in seconds of a monotonic clock, and as which one since the last 429."""
+    """A call that was sent: at what monotonic time, and as which one since the last 429."""
 
     at: float
     number: int
@@ -58,13 +73,13 @@ class Pacer:
 
     Attributes:
         pace: calls per second that may go now.
-        bucket: what the lane seems to be.
-        learned_rate: calls per second that the lane was seen to let through, now or last time; None until a 429 came.
+        bucket: the model of the lane.
+        learned_rate: calls per second that the lane lets through, by this run or an earlier one; None until a 429.
         rate_change: what the last 429 changed.
     """
 
     def __init__(self, known_rate: float | None = None, first_rate: float = FIRST_RATE) -> None:
-        """Begin a little below the rate that the lane had last time; without one, search for it from the first rate."""
+        """Begin a little below the known rate; without one, search for it from the first rate."""
         self.learned_rate = known_rate
         self.rate_change: RateChange | None = None
         self.pace = first_rate if known_rate is None else 0.95 * known_rate
@@ -92,7 +107,7 @@ class Pacer:
         last = self._last or Sent(now, 0)
         passed = now - last.at
         self._level = min(self.bucket.burst, self._level + self.bucket.rate * passed) - 1.0
-        if was_held_back:  # a call that came late says nothing of a faster pace
+        if was_held_back:  # a late call shows nothing about a faster pace
             elapsed = min(passed, max(1.0, 1.0 / self.pace))
             self._held_seconds += elapsed
             self.pace = min(self._target_pace(elapsed), self.pace * math.exp2(elapsed / _DOUBLING_SECONDS))
@@ -102,13 +117,13 @@ class Pacer:
         return self._last
 
     def pause(self, now: float, pause_seconds: float) -> None:
-        """Hold everybody back for so long, and learn nothing of it."""
+        """Hold all calls back for so long, and learn nothing from it."""
         self._opens_at = max(self._opens_at, now + pause_seconds)
 
     def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
         """Take note of a 429 to a call, and pause.
 
-        Calls that were on their way already when the first 429 came are of the same volley: only the pause heeds them.
+        Calls that were in flight when the first 429 came are of the same burst of 429s: they only lengthen the pause.
         """
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
@@ -122,7 +137,7 @@ class Pacer:
         self._pause_seconds = now + pause_seconds - sent.at
         self._is_shut = not cycle.calls
         self.pace = self.bucket.rate
-        if self._is_shut:  # rather than narrow: come back softly
+        if self._is_shut:  # not narrow: begin again slowly
             self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
         self._begin(sent)
 
@@ -132,8 +147,8 @@ class Pacer:
 
     @property
     def _is_shared(self) -> bool:
-        """Others seem to use the lane too: cycles keep ending early."""
-        return self._contention_margin > _CONTENTION_MARGIN
+        """Say whether others seem to use the lane too: cycles keep ending early."""
+        return self._contention_margin > _SHARED_LANE_MARGIN
 
     def _begin(self, emptied: Sent) -> None:
         """Begin a cycle with the call that found the bucket empty."""
@@ -143,7 +158,7 @@ class Pacer:
         self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
 
     def _target_pace(self, elapsed: float) -> float:
-        """Give the pace for now; `elapsed` seconds have passed since it was last asked for."""
+        """Give the pace for now, `elapsed` seconds after the last time."""
         if self._is_searching:
             return math.inf
         rate, quiet = self.bucket.rate, self._quiet_seconds()
@@ -151,20 +166,20 @@ class Pacer:
             self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())
             return self._spending() * (1 + 0.02 * math.exp2(self._doublings))
         if self._level > self._credit / 2 + 1:
-            return rate * (1 + _CATCHING_UP - self._contention_margin)
-        careful = rate * (1 - self._contention_margin)
-        return careful + (self._spending() - careful) * self._held_seconds / quiet
+            return rate * (1 + _CATCH_UP_SHARE - self._contention_margin)
+        lowest = rate * (1 - self._contention_margin)
+        return lowest + (self._spending() - lowest) * self._held_seconds / quiet
 
     def _spending(self) -> float:
-        """The pace at which half of the credit is spent in the quiet time."""
-        return self.bucket.rate + min(_CATCHING_UP * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
+        """Give the pace that spends half of the credit in the quiet time."""
+        return self.bucket.rate + min(_CATCH_UP_SHARE * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
 
     def _regrowth_seconds(self) -> float:
-        """In what time the pace moves away twice as far from what was known: slowly, where others use the lane too."""
+        """Give the time in which the excess over the known pace doubles: longer where others use the lane too."""
         return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * (1 + 20 * max(0.0, self._contention_margin))
 
     def _quiet_seconds(self) -> float:
-        """How long to go without provoking a 429: short while the lane is new, and while it is narrower than it was."""
+        """Give the time without a provoked 429: short while the lane is new, and while it is narrower than before."""
         rate = self.bucket.rate
         full = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / rate))
         if rate < 0.7 * self._widest and not self._is_shared:
@@ -172,10 +187,10 @@ class Pacer:
         return min(full, _FIRST_QUIET_SECONDS * math.exp2(min(self._settled, 10)))
 
     def _mark(self, last: Sent, now: float, was_held_back: bool) -> None:
-        """Keep where the pace changed, so that a cycle can be told in a few stretches."""
+        """Keep where the pace changed, so that a few stretches describe a cycle."""
         if not self._marked_pace or not was_held_back:
             self._marks += [last, Sent(now, last.number)]
-        elif abs(self.pace / self._marked_pace - 1) > 0.04:  # noqa: PLR2004 - finer tells no more
+        elif abs(self.pace / self._marked_pace - 1) > 0.04:  # noqa: PLR2004 - smaller steps show no more
             self._marks.append(last)
         else:
             return
@@ -184,18 +199,18 @@ class Pacer:
             self._marks[2:] = self._marks[2::2]
 
     def _learn(self, cycle: Cycle) -> None:
-        """See what a cycle tells, and whether the lane is still the one that it was."""
+        """Learn from a cycle, and find out whether the lane has changed."""
         before, is_first = self.bucket, self._is_searching
         earliness = 1.0 - 2.0 * self._held_seconds / self._quiet_seconds()
-        is_telling = is_first or cycle.calls >= _TELLING_CALLS  # else one call more would tell quite another rate
-        is_narrower = not is_first and self._level > 0.3 * cycle.calls + (2 if is_telling else 4)
-        is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.doubt
+        is_meaningful = is_first or cycle.calls >= _MEANINGFUL_CALLS  # else one call more means another rate
+        is_narrower = not is_first and self._level > 0.3 * cycle.calls + (2 if is_meaningful else 4)
+        is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
         if is_narrower or is_wider:
             self._cycles.clear()
         self._cycles.append(cycle)
         likely = self._likely_burst(cycle, is_wider=is_wider, was_early=earliness > 0)
-        fitted = fit(self._cycles, likely, 1.0 if is_first else _MOST_SHRINKING * before.burst)
-        least = _LEAST_RATE if is_telling else before.rate / 2
+        fitted = fit(self._cycles, likely, 1.0 if is_first else _MOST_SHRINKING_SHARE * before.burst)
+        least = _LEAST_CALLS_PER_SECOND if is_meaningful else before.rate / 2
         self.bucket = replace(fitted, rate=max(least, fitted.rate * (1 if is_first else self._surplus(cycle))))
         if self._settled > 1:
             self._widest = max(0.98 * self._widest, fitted.rate)
@@ -205,25 +220,25 @@ class Pacer:
         self.learned_rate = self.bucket.rate
 
     def _surplus(self, cycle: Cycle) -> float:
-        """Give a factor for the rate where more was let through than there should have been.
+        """Give a factor for the rate after a cycle that let more through than the model has.
 
-        Cycles that are all alike would be explained as well by a larger bucket, and the rate never be found.
+        A larger bucket would explain cycles of one kind as well, and then the rate would never be found.
         """
         return 1 + 2 * min(0.05, max(0.0, -self._level - 3.0) / cycle.calls)
 
     def _settle(self, *, is_new: bool, is_wider: bool, earliness: float) -> None:
-        """Grow calm while cycles go as they should, and cautious where they end early: others may use the lane too."""
-        is_unrest = is_wider and not self._is_shared
-        self._settled = 0 if is_new else min(self._settled, 2) if is_unrest else self._settled + 1
-        if earliness < -1:  # overdue: the lane gives more than is asked of it
+        """Lengthen the quiet time after regular cycles, and widen the contention margin after cycles that end early."""
+        is_unsettled = is_wider and not self._is_shared
+        self._settled = 0 if is_new else min(self._settled, 2) if is_unsettled else self._settled + 1
+        if earliness < -1:  # overdue: the lane gives more than the pace asks for
             self._contention_margin = max(-0.014, min(0.9 * self._contention_margin, self._contention_margin - 0.01))
         elif earliness <= 0:
             self._contention_margin *= 0.9
-        elif self._settled > 2:  # noqa: PLR2004 - until then the quiet time itself is short
+        elif self._settled > 2:  # noqa: PLR2004 - before, the quiet time itself is short
             self._contention_margin = min(0.5, self._contention_margin + 0.04 * earliness)
 
     def _likely_burst(self, cycle: Cycle, *, is_wider: bool, was_early: bool) -> float:
-        """Guess a size for the bucket: what it seemed, but smaller if it had more to give, and larger if less."""
+        """Guess the size of the bucket: as before, or smaller if the 429 came late, or larger if it came early."""
         burst, rate = self.bucket.burst, self.bucket.rate
         if self._is_searching or is_wider:
             return max(self.pace / 4, 0.0 if self._is_searching else burst)

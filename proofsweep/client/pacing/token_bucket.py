@@ -1,17 +1,20 @@
-"""What a lane seems to be: the token bucket that best explains what it let through; pure."""
+"""The model of a lane: the token bucket that best explains what the lane let through; pure."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# Steps of the search for a rate, which halve its error. Half: off by some percent. Twice: exact beyond all use.
 _BISECTIONS = 12
-_INSTANT = 0.01
-_TRUST_IN_BURST = 0.5
+# The shortest cycle, so that calls at one instant have a finite rate. Half or twice changes such cycles only.
+_INSTANT_SECONDS = 0.01
+# Chosen: the weight of the likely size. Half: cycles of one kind give wild sizes. Twice: a new size is learned late.
+_LIKELY_BURST_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class TokenBucket:
-    """It gains `rate` tokens per second, holds at most `burst`, and gives one to each call that it lets through."""
+    """Gains `rate` tokens per second, holds at most `burst`, and gives one to each call that it lets through."""
 
     rate: float
     burst: float
@@ -19,11 +22,11 @@ class TokenBucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """What was let through from one 429, which found the bucket empty, to the next, which did so again.
+    """What was let through between two 429s; each of them shows that the bucket was empty.
 
     Attributes:
         stretches: seconds, and calls let through in them, in order; the pace is even within each.
-        begins_full: no 429 came before it: the bucket was full, as after a long rest.
+        begins_full: no 429 came before it, so the bucket was full.
     """
 
     stretches: Sequence[tuple[float, int]]
@@ -35,14 +38,14 @@ class Cycle:
         return sum(calls for _, calls in self.stretches)
 
     @property
-    def doubt(self) -> float:
-        """How far the rate that it tells may be off, as a part of it: by a token or two, and by the clock."""
+    def uncertainty(self) -> float:
+        """How far the rate may be off, as a share of it: by a token or two, and by the clock."""
         return 0.005 + 2.0 / self.calls
 
     def rate(self, burst: float) -> float:
-        """Give the least rate at which a bucket of this size could have given what it gave."""
-        low = 0.5 * self.calls / max(_INSTANT, sum(seconds for seconds, _ in self.stretches))
-        high = 4 * self.calls / max(_INSTANT, sum(seconds for seconds, calls in self.stretches if calls))
+        """Give the lowest rate at which a bucket of this size could have let so many calls through."""
+        low = 0.5 * self.calls / max(_INSTANT_SECONDS, sum(seconds for seconds, _ in self.stretches))
+        high = 4 * self.calls / max(_INSTANT_SECONDS, sum(seconds for seconds, calls in self.stretches if calls))
         for _ in range(_BISECTIONS):
             middle = math.sqrt(low * high)
             low, high = (middle, high) if self._lowest_level(middle, burst) < 0 else (low, middle)
@@ -61,8 +64,8 @@ class Cycle:
 def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float = 1.0) -> TokenBucket:
     """Find the bucket that explains the cycles.
 
-    To each size of bucket every cycle tells a rate; the size is right at which they agree. Where they agree at any,
-    as cycles that are all alike do, the likely size is taken. None smaller than the least is.
+    For each size of the bucket every cycle gives a rate; the size is right at which these rates agree. Cycles of one
+    kind agree at any size; then the likely size is taken. The size is never smaller than the least.
     """
     best, factor = TokenBucket(0.0, max(1.0, likely_burst)), 1.35
     for points in (5, 2, 2):
@@ -73,9 +76,9 @@ def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float = 1.0) 
 
 
 def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple[float, TokenBucket]:
-    """Give the rate that the cycles tell together, behind a figure of how far they disagree."""
-    told = [(math.log(cycle.rate(burst)), cycle.doubt**-2) for cycle in cycles]
-    mean = sum(rate * weight for rate, weight in told) / sum(weight for _, weight in told)
-    discord = sum(weight * (rate - mean) ** 2 for rate, weight in told)
+    """Give a figure of how far the cycles disagree, and the bucket with their common rate."""
+    rates = [(math.log(cycle.rate(burst)), cycle.uncertainty**-2) for cycle in cycles]
+    mean = sum(rate * weight for rate, weight in rates) / sum(weight for _, weight in rates)
+    disagreement = sum(weight * (rate - mean) ** 2 for rate, weight in rates)
     unlikely = math.log(burst / max(1.0, likely_burst)) ** 2
-    return discord + _TRUST_IN_BURST * unlikely, TokenBucket(math.exp(mean), burst)
+    return disagreement + _LIKELY_BURST_WEIGHT * unlikely, TokenBucket(math.exp(mean), burst)

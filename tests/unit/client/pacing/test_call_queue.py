@@ -1,4 +1,4 @@
-"""Whose turn it is: what is begun is finished first, and no slot is asked for that cannot be used soon."""
+"""Which call goes next: work in hand is finished first, and no slot is requested that cannot be used soon."""
 
 import math
 
@@ -7,23 +7,23 @@ from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.client.pacing.pacer import Pacer
 
 
-def quick_lane(cap: ConcurrencyLimit | None = None) -> CallQueue:
-    """Give a lane that is wide enough for anything here."""
-    return CallQueue(Pacer(known_rate=1e6), cap)
+def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
+    """Give a queue whose pacer is fast enough for all tests here."""
+    return CallQueue(Pacer(known_rate=1e6), limit)
 
 
-def cap_of(most: int) -> ConcurrencyLimit:
-    """Give a cap that was seen just now."""
-    cap = ConcurrencyLimit()
+def limit_of(most: int) -> ConcurrencyLimit:
+    """Give a limit that was found just now."""
+    limit = ConcurrencyLimit()
     for time in (-4.0, -2.0, 0.0):
-        cap.was_refused(most + 1, time)
-    return cap
+        limit.was_refused(most + 1, time)
+    return limit
 
 
-def served(lane: CallQueue, now: float = 1.0) -> list[Ticket]:
-    """Let everyone go who may, a little later each time."""
+def served(queue: CallQueue, now: float = 1.0) -> list[Ticket]:
+    """Let all calls go that may, a little later each time."""
     found = []
-    while (ticket := lane.take_next(now)) is not None:
+    while (ticket := queue.take_next(now)) is not None:
         found.append(ticket)
         now += 0.001
     return found
@@ -31,108 +31,108 @@ def served(lane: CallQueue, now: float = 1.0) -> list[Ticket]:
 
 def test_verify_goes_before_a_retried_slot_and_that_before_a_new_one() -> None:
     """Slots are short-lived."""
-    lane = quick_lane()
+    queue = fast_queue()
     for priority in (Priority.NEW_SLOT, Priority.RETRIED_SLOT, Priority.OTHER, Priority.NEW_SLOT, Priority.OTHER):
-        lane.enter(priority, object())
+        queue.enter(priority, object())
 
-    order = [ticket.priority for ticket in served(lane)]
+    order = [ticket.priority for ticket in served(queue)]
 
     assert order == [Priority.OTHER, Priority.OTHER, Priority.RETRIED_SLOT, Priority.NEW_SLOT, Priority.NEW_SLOT]
 
 
-def test_slots_in_flight_are_bounded_by_what_the_lane_can_verify() -> None:
-    """At six calls a second, and slots that live a second, twelve are enough; verifying one makes room."""
-    lane = CallQueue(Pacer(first_rate=6.0))
+def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
+    """At six calls per second, and slots that live for a second, 13 are enough; verifying one makes room."""
+    queue = CallQueue(Pacer(first_rate=6.0))
     for holder in range(40):
-        lane.enter(Priority.NEW_SLOT, holder)
+        queue.enter(Priority.NEW_SLOT, holder)
     now = 0.0
-    while lane.wake_at(now) < math.inf:
-        now = max(now, lane.wake_at(now))
-        lane.pacer.pace = 6.0
-        lane.take_next(now)
+    while queue.wake_at(now) < math.inf:
+        now = max(now, queue.wake_at(now))
+        queue.pacer.pace = 6.0
+        queue.take_next(now)
 
-    assert 40 - lane.waiting(Priority.NEW_SLOT) == 13
+    assert 40 - queue.waiting(Priority.NEW_SLOT) == 13
 
-    lane.enter(Priority.OTHER, 0)
-    lane.take_next(now + 1.0)
-    assert lane.wake_at(now + 1.0) < math.inf
+    queue.enter(Priority.OTHER, 0)
+    queue.take_next(now + 1.0)
+    assert queue.wake_at(now + 1.0) < math.inf
 
 
-def test_a_slot_that_comes_to_nothing_makes_room() -> None:
+def test_a_slot_that_is_not_used_makes_room() -> None:
     """An upload that fails, or an item that ends, leaves no slot behind."""
-    lane = CallQueue(Pacer(first_rate=0.001))
+    queue = CallQueue(Pacer(first_rate=0.001))
     tickets = []
     for holder in range(9):
-        lane.enter(Priority.NEW_SLOT, holder)
-        ticket = lane.take_next(holder * 2000.0)
+        queue.enter(Priority.NEW_SLOT, holder)
+        ticket = queue.take_next(holder * 2000.0)
         tickets.append(ticket)
-    lane.enter(Priority.NEW_SLOT, 9)
-    full = lane.wake_at(17_000.0)
+    queue.enter(Priority.NEW_SLOT, 9)
+    full = queue.wake_at(17_000.0)
 
-    lane.drop(3, tickets[3])
+    queue.drop(3, tickets[3])
 
     assert full == math.inf
-    assert lane.wake_at(17_000.0) < math.inf
+    assert queue.wake_at(17_000.0) < math.inf
 
 
-def test_a_slot_whose_holder_is_gone_without_a_word_is_forgotten_in_the_end() -> None:
-    """A mistake elsewhere must not hold a run back for good."""
-    lane = CallQueue(Pacer(first_rate=0.001))
+def test_a_slot_whose_holder_never_reports_its_end_is_forgotten() -> None:
+    """A mistake elsewhere must not hold a run back for ever."""
+    queue = CallQueue(Pacer(first_rate=0.001))
     for holder in range(10):
-        lane.enter(Priority.NEW_SLOT, holder)
+        queue.enter(Priority.NEW_SLOT, holder)
     for number in range(40):
-        lane.take_next(number * 2000.0)
+        queue.take_next(number * 2000.0)
 
-    assert lane.waiting(Priority.NEW_SLOT) == 0
+    assert queue.waiting(Priority.NEW_SLOT) == 0
 
 
-def test_no_more_calls_are_on_their_way_than_a_cap_lets_through() -> None:
-    """The end of one brings the turn of the next."""
-    lane = quick_lane(cap_of(2))
+def test_no_more_calls_are_in_flight_than_a_concurrency_limit_allows() -> None:
+    """The end of one lets the next one go."""
+    queue = fast_queue(limit_of(2))
     for _ in range(3):
-        lane.enter(Priority.OTHER, object())
-    first, second = served(lane)
+        queue.enter(Priority.OTHER, object())
+    first, second = served(queue)
 
-    lane.was_answered(first)
+    queue.was_answered(first)
 
-    assert (second.in_flight, lane.in_flight) == (2, 1)
-    assert len(served(lane)) == 1
+    assert (second.in_flight, queue.in_flight) == (2, 1)
+    assert len(served(queue)) == 1
 
 
 def test_a_call_is_over_once() -> None:
-    """However often it is told."""
-    lane = quick_lane()
-    ticket = lane.enter(Priority.OTHER, 1)
-    served(lane)
+    """However often its end is reported."""
+    queue = fast_queue()
+    ticket = queue.enter(Priority.OTHER, 1)
+    served(queue)
 
-    lane.was_answered(ticket)
-    lane.drop(1, ticket)
+    queue.was_answered(ticket)
+    queue.drop(1, ticket)
 
-    assert lane.in_flight == 0
+    assert queue.in_flight == 0
 
 
-def test_who_leaves_the_queue_holds_nobody_back() -> None:
+def test_a_call_that_is_released_from_the_queue_holds_no_other_back() -> None:
     """The leg ends, and a waiting call is not made."""
-    lane = quick_lane()
-    gone = lane.enter(Priority.OTHER, 1)
-    stays = lane.enter(Priority.OTHER, 2)
+    queue = fast_queue()
+    gone = queue.enter(Priority.OTHER, 1)
+    stays = queue.enter(Priority.OTHER, 2)
 
-    lane.release(gone)
+    queue.release(gone)
 
-    assert served(lane) == [stays]
+    assert served(queue) == [stays]
 
 
-def test_a_429_that_a_cap_explains_does_not_slow_the_rate() -> None:
-    """Everybody pauses all the same."""
-    cap = cap_of(2)
-    lane = quick_lane(cap)
+def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> None:
+    """All calls pause nevertheless."""
+    limit = limit_of(2)
+    queue = fast_queue(limit)
     for holder in range(3):
-        lane.enter(Priority.OTHER, holder)
-    *_, beyond = served(lane, now=200.0)  # long after the last refusal the cap is tried
-    before = lane.pacer.bucket
+        queue.enter(Priority.OTHER, holder)
+    *_, beyond = served(queue, now=200.0)  # long after the last refusal the limit is tested
+    before = queue.pacer.bucket
 
-    lane.was_throttled(beyond, 201.0, 5.0)
+    queue.was_throttled(beyond, 201.0, 5.0)
 
     assert beyond.in_flight == 3
-    assert (cap.most, lane.pacer.bucket) == (2, before)
-    assert lane.pacer.next_at == 206.0
+    assert (limit.most, queue.pacer.bucket) == (2, before)
+    assert queue.pacer.next_at == 206.0

@@ -1,4 +1,4 @@
-"""Every keyed call goes through one door, which ends the leg when waiting is in vain."""
+"""Every keyed call waits at the dispatcher, which ends the leg when the service is lost."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ from proofsweep.errors import RunMustStop
 
 @dataclass
 class World:
-    """A gate whose clock runs as usual and can be put forward."""
+    """A dispatcher whose clock runs as usual and can be put forward."""
 
     pacer: Pacer = field(default_factory=lambda: Pacer(first_rate=1e6))
     stop: StopSwitch = field(default_factory=StopSwitch)
@@ -40,7 +40,7 @@ class World:
         )
 
     def now(self) -> float:
-        """Give the time."""
+        """Give monotonic seconds."""
         return time.monotonic() + self.ahead_seconds
 
     def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
@@ -51,7 +51,7 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    """Give a gate whose breaker trips at the second failure, 20 s after the first."""
+    """Give one that ends the leg at the second failure, 20 s after the first."""
     return World()
 
 
@@ -69,14 +69,14 @@ def exchange(call: Call, status: int | None = None, failure: Failure | None = No
 
 
 def in_thread(work: Callable[[], object]) -> threading.Thread:
-    """Let something be done beside the test."""
+    """Run something in a thread of its own."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
 
 
 def test_a_pause_holds_everybody_back(world: World) -> None:
-    """Who comes to the door during a pause goes when it is over, up to a tenth later."""
+    """A call that comes during a pause goes when it is over, up to a tenth later."""
     world.throttle(Call.VERIFY, 0.3)
     began = time.monotonic()
 
@@ -86,14 +86,14 @@ def test_a_pause_holds_everybody_back(world: World) -> None:
     assert time.monotonic() - began > 0.29
 
 
-def test_verify_calls_go_first_when_the_door_opens(world: World) -> None:
-    """Whoever waited longer for a new slot still comes after them."""
+def test_verify_calls_go_first_when_a_pause_is_over(world: World) -> None:
+    """A request for a new slot goes after them, though it has waited longer."""
     world.throttle(Call.VERIFY, 60.0)
-    turns: list[tuple[int, Call]] = []
+    order: list[tuple[int, Call]] = []
 
     def come(call: Call) -> None:
         sent = world.dispatcher.wait_turn(call, object()).sent
-        turns.append((sent.number if sent else 0, call))
+        order.append((sent.number if sent else 0, call))
 
     threads = [in_thread(lambda call=call: come(call)) for call in [Call.UPLOADS] + [Call.VERIFY] * 3]
     while len(world.dispatcher._waiting) < 4:
@@ -102,33 +102,33 @@ def test_verify_calls_go_first_when_the_door_opens(world: World) -> None:
     for thread in threads:
         thread.join(10.0)
 
-    assert [call for _, call in sorted(turns)] == [Call.VERIFY] * 3 + [Call.UPLOADS]
+    assert [call for _, call in sorted(order)] == [Call.VERIFY] * 3 + [Call.UPLOADS]
 
 
 def test_many_threads_keep_the_pace(world: World) -> None:
-    """No turn is given twice, and none is lost."""
+    """Each call goes once, and at the pace."""
     world.pacer.pace = 400.0
     world.dispatcher.remember(400.0)
-    turns: list[Ticket] = []
+    tickets: list[Ticket] = []
 
     def work() -> None:
         for _ in range(10):
             ticket = world.dispatcher.wait_turn(Call.VERIFY, object())
-            turns.append(ticket)
+            tickets.append(ticket)
             world.dispatcher.note(exchange(Call.VERIFY, 200), ticket)
 
     threads = [in_thread(work) for _ in range(20)]
     for thread in threads:
         thread.join(20.0)
 
-    assert sorted(ticket.sent.number for ticket in turns if ticket.sent) == list(range(1, 201))
-    times = [ticket.sent.at for ticket in turns if ticket.sent]
+    assert sorted(ticket.sent.number for ticket in tickets if ticket.sent) == list(range(1, 201))
+    times = [ticket.sent.at for ticket in tickets if ticket.sent]
     assert max(times) - min(times) > 200 / 400 * 0.8
     assert world.dispatcher._queue.in_flight == 0
 
 
 def test_a_pause_that_is_too_long_ends_the_leg(world: World) -> None:
-    """The rows remain for another leg; nobody sleeps for an hour in a process."""
+    """The rows remain for another leg; no process sleeps for an hour."""
     world.throttle(Call.VERIFY, 3_600.0)
 
     assert world.stop.reason is not None
@@ -138,7 +138,7 @@ def test_a_pause_that_is_too_long_ends_the_leg(world: World) -> None:
 
 
 def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
-    """A slot is filled, and its answer only has to be fetched; no slot is asked for any more."""
+    """A slot is filled, and only its verdict is missing; no new slot is requested."""
     world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
 
     world.dispatcher.wait_turn(Call.VERIFY, "a")
@@ -148,8 +148,8 @@ def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
         world.dispatcher.wait_turn(Call.UPLOADS, "b")
 
 
-def test_whoever_waits_hears_of_the_end_at_once(world: World) -> None:
-    """All of them, though only the first in the queue looks at the switch."""
+def test_all_that_wait_learn_of_the_end_at_once(world: World) -> None:
+    """Though only the first in the queue watches the switch."""
     world.throttle(Call.VERIFY, 60.0)
     ended: list[str] = []
 
@@ -167,8 +167,8 @@ def test_whoever_waits_hears_of_the_end_at_once(world: World) -> None:
     assert ended == ["cancelled"] * 10
 
 
-def test_whose_turn_for_a_new_slot_came_makes_room(world: World) -> None:
-    """So that the next item begins; calls of items that have begun need none."""
+def test_a_call_for_a_new_slot_makes_room(world: World) -> None:
+    """So that the next item begins; calls of items that have begun make none."""
     world.dispatcher.wait_turn(Call.UPLOADS, "a")
     world.dispatcher.wait_turn(Call.UPLOADS, "a", is_retry=True)
     world.dispatcher.wait_turn(Call.VERIFY, "a")
@@ -176,8 +176,8 @@ def test_whose_turn_for_a_new_slot_came_makes_room(world: World) -> None:
     assert world.room == [0]
 
 
-def test_room_is_made_with_a_word_on_who_else_waits(world: World) -> None:
-    """Whether others are ready tells whether items begin early enough."""
+def test_room_is_made_with_the_number_of_calls_that_wait(world: World) -> None:
+    """If no other call waits, items begin too late."""
     world.throttle(Call.VERIFY, 60.0)
     threads = [in_thread(lambda: world.dispatcher.wait_turn(Call.UPLOADS, object())) for _ in range(4)]
     while len(world.dispatcher._waiting) < 4:
@@ -196,8 +196,8 @@ def _until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_throttle_teaches_the_rate_and_is_told(world: World) -> None:
-    """Whoever watches a run learns why it goes slower."""
+def test_a_429_changes_the_rate_and_is_reported(world: World) -> None:
+    """A person who watches a run sees why it is slower."""
     tickets = [world.dispatcher.wait_turn(Call.VERIFY, number) for number in range(30)]
 
     world.throttle(Call.VERIFY, 0.1, tickets[-1])
@@ -208,8 +208,8 @@ def test_a_throttle_teaches_the_rate_and_is_told(world: World) -> None:
 
 
 @pytest.mark.parametrize("call", [Call.USAGE, Call.VERIFY])
-def test_what_is_no_throttle_of_the_shared_lane_teaches_nothing(world: World, call: Call) -> None:
-    """Neither the question for the headroom nor an outage that asks for time."""
+def test_only_a_429_of_the_shared_lane_changes_the_rate(world: World, call: Call) -> None:
+    """GET /partner/usage may have a lane of its own, and an outage may ask for a wait too."""
     ticket = world.dispatcher.wait_turn(call, "a")
     answer = exchange(call, 429 if call is Call.USAGE else 503)
 
@@ -230,7 +230,7 @@ def test_what_is_no_throttle_of_the_shared_lane_teaches_nothing(world: World, ca
     ],
 )
 def test_failures_in_a_row_end_the_leg(world: World, outage: Exchange) -> None:
-    """A call that fails for everyone, the storage target's included, means that nobody is there."""
+    """A call that fails for every item, the form POST to a slot included, means that the service is down."""
     world.dispatcher.note(outage)
     world.ahead_seconds = 20.0
     world.dispatcher.note(outage)
@@ -239,13 +239,13 @@ def test_failures_in_a_row_end_the_leg(world: World, outage: Exchange) -> None:
     assert world.stop.reason.ended_by == "breaker"
 
 
-def test_in_an_outage_one_call_at_a_time_asks_and_the_first_answer_lets_all_go(world: World) -> None:
-    """A service that is down is not asked by a hundred workers; whoever watches hears when it begins and ends."""
+def test_in_an_outage_one_call_at_a_time_probes_and_the_first_answer_lets_all_go(world: World) -> None:
+    """A hundred workers do not ask a service that is down; its beginning and its end are reported."""
     for _ in range(2):
         world.dispatcher.note(exchange(Call.VERIFY, 503))
     gone: list[Ticket] = []
     threads = [in_thread(lambda: gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
-    in_the_quiet_time = len(gone)
+    in_quiet_time = len(gone)
     world.ahead_seconds = 1.2
     _until(lambda: bool(gone))
     time.sleep(0.1)
@@ -255,12 +255,12 @@ def test_in_an_outage_one_call_at_a_time_asks_and_the_first_answer_lets_all_go(w
     for thread in threads:
         thread.join(5.0)
 
-    assert (in_the_quiet_time, probes, len(gone)) == (0, 1, 5)
+    assert (in_quiet_time, probes, len(gone)) == (0, 1, 5)
     assert [status.is_outage for status in world.reported] == [True, False]
 
 
-def test_work_in_hand_is_left_when_the_leg_ends_in_an_outage(world: World) -> None:
-    """Each would wait for its deadline, one after another: minutes for each item in flight, and for nothing."""
+def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) -> None:
+    """Each item would wait for its timeout, one after another: minutes, and without a result."""
     for _ in range(2):
         world.dispatcher.note(exchange(Call.VERIFY, None, Failure.TIMEOUT))
 
@@ -280,8 +280,8 @@ def test_work_in_hand_is_left_when_the_leg_ends_in_an_outage(world: World) -> No
         world.dispatcher.wait_turn(Call.VERIFY, object())
 
 
-def test_audio_that_slots_refuse_is_not_everybodys_trouble(world: World) -> None:
-    """A row of files that are too large for their slots says nothing of the service."""
+def test_audio_that_slots_refuse_is_no_outage(world: World) -> None:
+    """Many files that are too large for their slots show nothing about the service."""
     for _ in range(20):
         world.dispatcher.note(exchange(Call.SLOT, 413))
         world.ahead_seconds += 10.0
@@ -290,8 +290,8 @@ def test_audio_that_slots_refuse_is_not_everybodys_trouble(world: World) -> None
 
 
 @pytest.mark.parametrize("status", [200, 404, 422, 429])
-def test_an_answer_of_any_kind_shows_that_somebody_is_there(world: World, status: int) -> None:
-    """A refusal of one item, or a throttle, is no outage."""
+def test_any_answer_shows_that_the_service_is_up(world: World, status: int) -> None:
+    """A refusal of one item, or a 429, is no outage."""
     world.dispatcher.note(exchange(Call.VERIFY, 500))
     world.ahead_seconds = 20.0
     world.dispatcher.note(exchange(Call.VERIFY, status))
@@ -300,8 +300,8 @@ def test_an_answer_of_any_kind_shows_that_somebody_is_there(world: World, status
     assert world.stop.reason is None
 
 
-def test_only_an_admitted_keyed_call_renews_the_patience(world: World) -> None:
-    """The storage target's success says nothing of the API's lane, nor does another throttle."""
+def test_only_an_answer_to_the_same_call_ends_its_wait(world: World) -> None:
+    """The storage target's success shows nothing about the API's lane; another 429 does not either."""
     world.throttle(Call.VERIFY, 1.0)
     world.ahead_seconds = 121.0
     world.dispatcher.note(exchange(Call.SLOT, 204))
@@ -311,8 +311,8 @@ def test_only_an_admitted_keyed_call_renews_the_patience(world: World) -> None:
     assert world.stop.reason is not None
 
 
-def test_a_lane_that_moves_is_never_given_up(world: World) -> None:
-    """Between two throttles somebody was let through."""
+def test_a_lane_that_moves_never_ends_the_leg(world: World) -> None:
+    """A call was let through between two 429s."""
     world.throttle(Call.VERIFY, 1.0)
     world.ahead_seconds = 121.0
     world.dispatcher.note(exchange(Call.VERIFY, 200))

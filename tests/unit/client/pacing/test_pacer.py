@@ -1,4 +1,4 @@
-"""The pacer learns a lane from counts and 429s alone; time is what the test says it is."""
+"""The pacer learns a lane from counts and 429s alone; the test sets the time."""
 
 import math
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from proofsweep.client.pacing.pacer import FIRST_RATE, Pacer, RateChange
 
 @dataclass(slots=True)
 class Lane:
-    """A bucket that answers at once, and a pacer that sends to it as fast as it may."""
+    """A token bucket that answers at once, and a pacer that sends to it as fast as it may."""
 
     pacer: Pacer
     rate: float
@@ -46,8 +46,8 @@ class Lane:
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(2.0, 2.0), (20.0, 10.0), (20.0, 40.0), (300.0, 100.0)])
-def test_any_lane_is_learned_and_used_and_hardly_throttles(rate: float, burst: float) -> None:
-    """Two figures count together: what was let through of what is possible, and the share of 429s."""
+def test_any_lane_is_learned_and_used_with_few_429s(rate: float, burst: float) -> None:
+    """Two figures count together: the used share of what is possible, and the share of 429s."""
     lane = Lane(Pacer(), rate, burst)
     lane.run(120.0)
     lane.admitted = lane.refused = 0
@@ -60,7 +60,7 @@ def test_any_lane_is_learned_and_used_and_hardly_throttles(rate: float, burst: f
 
 
 def test_nothing_is_learned_until_a_429() -> None:
-    """A search doubles its pace, and knows nothing while all is let through."""
+    """A search doubles its pace, and knows nothing until a call is refused."""
     lane = Lane(Pacer(), 1e6, 1e6)
 
     lane.run(3.0)
@@ -69,8 +69,8 @@ def test_nothing_is_learned_until_a_429() -> None:
     assert lane.pacer.pace == pytest.approx(4 * FIRST_RATE, rel=0.1)
 
 
-def test_a_known_rate_is_begun_with() -> None:
-    """The first minute of a run that remembers is not spent on searching."""
+def test_a_run_begins_with_a_known_rate() -> None:
+    """It does not spend its first minute on a search."""
     lane = Lane(Pacer(known_rate=50.0), 50.0, 50.0)
 
     lane.run(15.0)
@@ -79,8 +79,8 @@ def test_a_known_rate_is_begun_with() -> None:
     assert lane.admitted == pytest.approx(0.95 * 50 * 15, rel=0.1)
 
 
-def test_a_lane_that_narrows_is_found_within_a_few_429s() -> None:
-    """Between two 429s nothing has to be searched for."""
+def test_a_narrower_lane_is_found_within_a_few_429s() -> None:
+    """The calls between two 429s show the new rate."""
     lane = Lane(Pacer(), 200.0, 100.0)
     lane.run(200.0)
     lane.rate, lane.refused = 20.0, 0
@@ -92,7 +92,7 @@ def test_a_lane_that_narrows_is_found_within_a_few_429s() -> None:
 
 
 def test_a_lane_that_widens_again_is_used_again() -> None:
-    """While it is narrower than it was, it is tried more often."""
+    """While it is narrower than before, the quiet times are shorter."""
     lane = Lane(Pacer(), 200.0, 100.0)
     for rate, seconds in ((200.0, 200.0), (50.0, 200.0), (200.0, 40.0)):
         lane.rate = rate
@@ -101,8 +101,8 @@ def test_a_lane_that_widens_again_is_used_again() -> None:
     assert lane.pacer.pace > 180.0
 
 
-def test_a_lane_that_is_shut_for_a_while_is_no_narrow_lane() -> None:
-    """Where nothing at all goes through there is nothing to count: the rate stays known, and little is sent."""
+def test_a_lane_that_is_shut_for_a_while_is_not_narrow() -> None:
+    """Nothing goes through, so nothing can be counted: the rate stays known, and few calls are sent."""
     lane = Lane(Pacer(), 20.0, 20.0, longest_wait=1.0)
     lane.run(200.0)
     lane.rate, lane.tokens, lane.refused = 1e-9, 0.0, 0
@@ -116,7 +116,7 @@ def test_a_lane_that_is_shut_for_a_while_is_no_narrow_lane() -> None:
 
 
 def test_one_unlucky_call_does_not_undo_what_was_learned() -> None:
-    """A cycle of a call or two tells little; it halves the rate at most."""
+    """A cycle of one or two calls shows little; it halves the rate at most."""
     lane = Lane(Pacer(), 20.0, 20.0)
     lane.run(400.0)
     sent = lane.pacer.send(max(lane.now, lane.pacer.next_at))
@@ -130,7 +130,7 @@ def test_one_unlucky_call_does_not_undo_what_was_learned() -> None:
 
 
 def test_a_lane_that_widens_little_by_little_is_followed() -> None:
-    """What it gives beyond what it should have had is rate, and not a larger bucket."""
+    """The surplus is a higher rate, and not a larger bucket."""
     lane = Lane(Pacer(), 10.0, 20.0)
     lane.run(120.0)
     for _ in range(10):
@@ -154,8 +154,8 @@ def test_a_process_that_was_stopped_for_a_while_does_not_burst(stop_seconds: flo
     assert lane.refused < 10
 
 
-def test_work_that_comes_in_fits_and_starts_leaves_the_rate_known() -> None:
-    """An hour without a call is no narrow lane."""
+def test_hours_without_work_leave_the_rate_known() -> None:
+    """An hour without a call does not mean a narrow lane."""
     lane = Lane(Pacer(), 20.0, 20.0)
     for _ in range(6):
         lane.run(100.0)
@@ -164,8 +164,8 @@ def test_work_that_comes_in_fits_and_starts_leaves_the_rate_known() -> None:
     assert lane.pacer.learned_rate == pytest.approx(20.0, rel=0.05)
 
 
-def test_a_volley_of_429s_teaches_once_and_the_longest_wait_counts() -> None:
-    """Calls that were on their way when the first came back say nothing new."""
+def test_a_burst_of_429s_changes_the_rate_once_and_its_longest_wait_counts() -> None:
+    """Calls that were in flight at the first 429 show nothing new."""
     pacer = Pacer()
     sent = [pacer.send(number * 0.2) for number in range(20)]
     pacer.throttled(sent[18], 4.0, 1.0)
@@ -178,8 +178,8 @@ def test_a_volley_of_429s_teaches_once_and_the_longest_wait_counts() -> None:
     assert pacer.next_at == pytest.approx(7.1)
 
 
-def test_a_pause_for_another_reason_holds_back_and_teaches_nothing() -> None:
-    """An outage, or the question for the headroom, says nothing of the rate."""
+def test_a_pause_for_another_reason_does_not_change_the_rate() -> None:
+    """An outage, or a 429 of GET /partner/usage, shows nothing about the rate."""
     pacer = Pacer()
 
     pacer.pause(10.0, 5.0)
@@ -188,8 +188,8 @@ def test_a_pause_for_another_reason_holds_back_and_teaches_nothing() -> None:
     assert pacer.learned_rate is None
 
 
-def test_who_sends_less_than_it_may_does_not_come_to_think_that_it_may_send_more() -> None:
-    """Slow uploads leave turns unused; the pace must not grow by that."""
+def test_a_run_that_sends_less_than_it_may_keeps_its_pace() -> None:
+    """Slow uploads use less than the pace; the pace must not grow because of that."""
     pacer = Pacer()
 
     for second in range(600):
@@ -198,8 +198,8 @@ def test_who_sends_less_than_it_may_does_not_come_to_think_that_it_may_send_more
     assert pacer.pace == FIRST_RATE
 
 
-def test_what_a_429_taught_is_told() -> None:
-    """Whoever watches a run learns why it goes slower."""
+def test_the_change_of_rate_is_reported() -> None:
+    """A person who watches a run sees why it is slower."""
     lane = Lane(Pacer(), 20.0, 20.0)
     lane.run(8.0)
     first = lane.pacer.rate_change
