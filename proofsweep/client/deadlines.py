@@ -1,4 +1,4 @@
-"""What an answer may not do: take for ever, be it for its headers, or come before its question."""
+"""Limits of an answer: it ends in time, headers included, and it does not come before its request."""
 
 import socket
 import threading
@@ -15,19 +15,19 @@ Options = Iterable[httpcore.SOCKET_OPTION]
 
 
 def refuse_unsolicited(answer: httpx.Response) -> None:
-    """Raise for an answer that was here before its question was sent: behind the answer to the one before it.
+    """Raise for an answer that came before its request was sent, after the answer to an earlier request.
 
-    Believed, it would give one item the verdict of another. A change to another protocol, which nobody asks for, is
-    none either.
+    It would give one item the verdict of another. A switch to another protocol, which no request asks for, is refused
+    too.
     """
     stream = answer.extensions["network_stream"]
     if not (isinstance(stream, PunctualStream) and stream.has_read):
         answer.close()
-        raise httpx.RemoteProtocolError("an answer to no question")
+        raise httpx.RemoteProtocolError("an answer to no request")
 
 
 class PunctualBackend(httpcore.SyncBackend):
-    """Opens httpcore's own connections, on which an answer may take `answer_seconds` in all, until they are cut."""
+    """Opens httpcore's connections, on which an answer may take `answer_seconds` in all; can abort all of them."""
 
     def __init__(self, answer_seconds: float) -> None:
         self._answer_seconds = answer_seconds
@@ -43,13 +43,13 @@ class PunctualBackend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Options | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect as usual, unless all is cut."""
+        """Connect as usual, unless all was aborted."""
         self._refuse_when_aborted()
         stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
         return self.punctual(stream)
 
     def punctual(self, stream: httpcore.NetworkStream) -> "PunctualStream":
-        """Watch over a connection, unless all are cut by now."""
+        """Limit a connection, unless all was aborted."""
         punctual = PunctualStream(stream, self._answer_seconds, self)
         with self._lock:
             self._open.add(punctual)
@@ -62,10 +62,10 @@ class PunctualBackend(httpcore.SyncBackend):
 
     def _refuse_when_aborted(self) -> None:
         if self._is_aborted:
-            raise httpcore.ConnectError("cut off")
+            raise httpcore.ConnectError("aborted")
 
     def abort(self) -> None:
-        """Break off every exchange, whatever it waits for, and those that will be begun."""
+        """End every exchange at once, and every later one before it begins."""
         self._is_aborted = True
         with self._lock:
             for stream in self._open:
@@ -73,9 +73,9 @@ class PunctualBackend(httpcore.SyncBackend):
 
 
 class PunctualStream(httpcore.NetworkStream):
-    """Counts from the last byte sent to the end of the answer; sending takes as long as it takes.
+    """Limits the time from the last byte sent to the end of the answer; the time to send is not limited.
 
-    httpcore's own limit is for one read, which a byte now and then, or one more interim answer, begins anew.
+    httpcore's own limit is for one read. A slow trickle of bytes, or of interim answers, restarts it each time.
 
     Attributes:
         has_read: whether anything was read since the last write.
@@ -89,7 +89,7 @@ class PunctualStream(httpcore.NetworkStream):
         self.has_read = False
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read, within the limit of one read and what is left for the answer."""
+        """Read, within the limit of one read and the rest of the answer's time."""
         left = self._due_at - time.monotonic()
         if left <= 0:
             raise httpcore.ReadTimeout("the answer took too long")
@@ -97,7 +97,7 @@ class PunctualStream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, left if timeout is None else min(timeout, left))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write, and give the answer its whole time from now on; a refused write may have one too."""
+        """Write, and restart the answer's time; a refused write may have an answer too."""
         self.has_read = False
         try:
             self._stream.write(buffer, timeout)
@@ -109,18 +109,18 @@ class PunctualStream(httpcore.NetworkStream):
         self._stream.close()
 
     def abort(self) -> None:
-        """Let whoever reads or writes come back with an error, at once; closing would leave them waiting."""
+        """Make a blocked read or write fail at once; a mere close would leave it blocked."""
         connection = self._stream.get_extra_info("socket")
-        with suppress(OSError):  # not connected any more
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # beneath TLS, whose own would be missed by a reader
+        with suppress(OSError):  # no longer connected
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # below TLS: a TLS shutdown does not wake a reader
 
     def start_tls(
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        """Go on under TLS, with the same limit; Python bounds a handshake as a whole."""
+        """Go on under TLS, with the same limit; Python limits the whole handshake."""
         stream = self._stream.start_tls(ssl_context, server_hostname, timeout)
         return self._backend.punctual(stream)
 
     def get_extra_info(self, info: str) -> object:
-        """Tell of the connection beneath."""
+        """Ask the connection below."""
         return self._stream.get_extra_info(info)

@@ -1,4 +1,4 @@
-"""Where the API key comes from, and how it is told from others without being shown (contract, Authentication)."""
+"""Where the API key comes from, and its fingerprint, which does not show it (contract, Authentication)."""
 
 import hashlib
 import threading
@@ -10,9 +10,10 @@ from pydantic import SecretStr
 from proofsweep.errors import ConfigError
 
 KeySource = Callable[[], SecretStr]
-"""Reads the key afresh from where it is kept; ConfigError when there is none."""
+"""Reads the key from where it is kept; ConfigError when there is none."""
 
-_MOST_BYTES = 4096
+# Bounds what a wrong path can fill the memory with. Chosen: any key is far shorter, so half or twice changes nothing.
+_MOST_KEY_BYTES = 4096
 
 
 def key_file(path: Path) -> KeySource:
@@ -21,7 +22,7 @@ def key_file(path: Path) -> KeySource:
     def read() -> SecretStr:
         try:
             with path.open("rb") as file:
-                content = file.read(_MOST_BYTES)
+                content = file.read(_MOST_KEY_BYTES)
         except OSError as error:
             raise ConfigError(f"The key file {path} cannot be read ({error.strerror}).") from error
         return usable_key(content.decode("ascii", "replace"), where=f"The key file {path}")
@@ -35,7 +36,7 @@ def key_variable(name: str, environ: Mapping[str, str]) -> KeySource:
 
 
 def key_block(name: str, load: Callable[[str], str]) -> KeySource:
-    """Read the key from a secret block of the orchestrator; `load` knows how."""
+    """Read the key from a secret block of the orchestrator, with its `load`."""
     return lambda: usable_key(load(name), where=f"The secret block {name}")
 
 
@@ -43,7 +44,7 @@ def usable_key(text: str, *, where: str) -> SecretStr:
     """Check that a text can be sent as the `x-api-key` header.
 
     Raises:
-        ConfigError: it is empty, or holds what no header may hold. The text itself is not shown.
+        ConfigError: it is empty, or holds what a header cannot. The error does not show the text.
     """
     key = text.strip()
     if not key:
@@ -54,12 +55,12 @@ def usable_key(text: str, *, where: str) -> SecretStr:
 
 
 def fingerprint(key: SecretStr) -> str:
-    """Tell keys apart: 12 hex digits of a domain-separated SHA-256, which gives none of them away."""
+    """Tell keys apart: 12 hex digits of a domain-separated SHA-256, which does not reveal the key."""
     return hashlib.sha256(b"proofsweep api key\0" + key.get_secret_value().encode()).hexdigest()[:12]
 
 
 class CurrentKey:
-    """The key in use; it is read again when the service refuses it, so that a rotated one takes over."""
+    """The key in use; it is read again when the service refuses it, so that a rotated key replaces it."""
 
     def __init__(self, source: KeySource) -> None:
         self._source = source
@@ -67,7 +68,7 @@ class CurrentKey:
         self._key = source()
 
     def get(self) -> SecretStr:
-        """Give the key as last read."""
+        """Give the key that was read last."""
         return self._key
 
     def renew(self, refused: SecretStr) -> bool:

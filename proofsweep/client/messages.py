@@ -1,4 +1,4 @@
-"""What is sent and what comes back, as values; nothing in them that may be secret is ever printed."""
+"""What is sent and what comes back, as values; their repr shows no secret."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
@@ -10,13 +10,13 @@ from proofsweep.domain.exchanges import Call, Exchange
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A writable file for the body of a success, which must not be larger than `most_bytes`."""
+    """A writable file for the body of a success; a body larger than `most_bytes` is a bad answer."""
 
     file: BinaryIO
     most_bytes: int
 
     def take(self, pieces: Iterable[bytes]) -> str:
-        """Write a body, each attempt over the last one; give its hex sha256."""
+        """Write a body over whatever an earlier attempt wrote; give its hex sha256."""
         digest = hashlib.sha256()
         self.file.seek(0)
         self.file.truncate()
@@ -32,8 +32,8 @@ class Request:
 
     Attributes:
         content_bytes: the exact length of the content, for Content-Length.
-        into: where the body of a success goes; None when it is small, and kept in memory.
-        is_usable: says whether a success's JSON is worth anything; one that is not is asked for again.
+        into: where the body of a success goes; None keeps it in memory.
+        is_usable: says whether the JSON of a success can be used; if not, the call is repeated.
     """
 
     call: Call
@@ -52,8 +52,8 @@ class Reply:
     """What came back.
 
     Attributes:
-        document: the JSON of the body; None where none was expected, or where it was none.
-        body_sha256: hex digest of the exact body; empty where it could not be read whole.
+        document: the JSON of the body; None where no JSON was expected, or none came.
+        body_sha256: hex digest of the exact body; empty if it could not be read to its end.
     """
 
     exchange: Exchange

@@ -41,7 +41,7 @@ _Resource = TypeVar("_Resource", bound=Resource)
 class Partner:
     """The service at one base URL.
 
-    Every method raises CallFailed when the call failed for good, and RunMustStop when nothing more can be asked.
+    Every method raises CallFailed when the call failed for good, and RunMustStop when no more calls can be made.
 
     Attributes:
         sidecar_field: the wire name of the sidecar; None until it is known (contract, Naming note).
@@ -81,13 +81,13 @@ class Partner:
         return self._get(HealthResponse, Call.HEALTH, "/health")
 
     def keys(self, *, limit: int | None = None, cursor: str | None = None) -> PartnerKeysResponse:
-        """GET /partner/keys: the whole inventory, or a page of it if `limit` (1-100) or `cursor` is given."""
+        """GET /partner/keys: the whole inventory; with `limit` (1-100) or `cursor`, one page of it."""
         return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", **_given(limit=limit, cursor=cursor))
 
     def rotate(self, idempotency_key: str) -> RotatedKeyResponse:
-        """POST /partner/keys/rotate. The caller keeps `idempotency_key` (16-128 characters) before it calls.
+        """POST /partner/keys/rotate. The caller stores `idempotency_key` (16-128 characters) before the call.
 
-        The secret appears once; only the same Idempotency-Key brings it again, for 24 h.
+        The secret appears once; the same Idempotency-Key gives it again, for 24 h.
         """
         if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH or not idempotency_key.isascii():
             raise UsageError("An Idempotency-Key has 16 to 128 characters, all of them ASCII.")
@@ -121,13 +121,13 @@ class Partner:
         return _parse(EmbeddedAssetResponse, {"members": reply.document}, reply.exchange)
 
     def interpretation(self, proof_id: str) -> Interpretation:
-        """GET /proofs/{proofId}/interpretation, once: polling is the caller's."""
+        """GET /proofs/{proofId}/interpretation, once: the caller polls."""
         return self._get(Interpretation, Call.INTERPRETATION, f"{_proof_path(proof_id)}/interpretation")
 
     def request_slot(self) -> UploadResponse:
         """POST /uploads?purpose=verify: a fresh slot at every call; short-lived, so fill it at once.
 
-        A slot that lacks a part is no answer: it says nothing of the item, and another one may be whole.
+        A slot that lacks a part is no answer: it says nothing about the item, and the call is repeated.
         """
         request = self._request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
         return _read(UploadResponse, self.session.ask(replace(request, is_usable=_is_slot)))
@@ -146,7 +146,7 @@ class Partner:
         """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
 
         Raises:
-            SlotSpent: the upload is not there any more, or not fit; upload once more.
+            SlotSpent: the upload is gone, or cannot be used; upload once more.
         """
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:
@@ -157,7 +157,7 @@ class Partner:
     def download(self, url: str, file: BinaryIO, *, most_bytes: int) -> str:
         """GET a short-lived asset URL, without the key, into a writable file; give the asset's hex sha256.
 
-        An asset larger than `most_bytes` fails as `bad_answer`; what the file then holds is of no use.
+        An asset larger than `most_bytes` fails as `bad_answer`; then the file holds nothing useful.
         """
         into = Destination(file, most_bytes)
         return self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url, into=into)).body_sha256
@@ -174,7 +174,7 @@ class Partner:
         return Request(call=call, method=method, url=self._url(path), params=params)
 
     def _url(self, path: str) -> str:
-        return self.base_url + path  # concatenated: urljoin would drop the base's own path
+        return self.base_url + path  # not urljoin: that would drop the path of the base URL
 
 
 def _is_slot(document: object) -> bool:
@@ -192,7 +192,7 @@ def _json_request(call: Call, url: str, body: dict[str, str]) -> Request:
 
 
 def _proof_path(proof_id: str) -> str:
-    """Encode the whole id. An empty one, or dots alone, would lead to another endpoint: paths are normalised."""
+    """Encode the whole ID. An empty one, or dots alone, would call another endpoint, since paths are normalised."""
     if proof_id in {"", ".", ".."}:
         raise UsageError(f"{proof_id!r} is no proof ID.")
     return f"/proofs/{quote(proof_id, safe='')}"
@@ -207,7 +207,7 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
 
 
 def _parse(kind: type[_Resource], document: object, exchange: Exchange) -> _Resource:
-    """Read a resource; a JSON answer without its parts is a bad answer that asking again does not mend."""
+    """Read a resource; a JSON answer without its parts is a bad answer, and a repeat would not help."""
     try:
         return kind.model_validate(document)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What to do after an exchange that did not bring what was asked: one pure rule (contract, Errors, Retry safety)."""
+"""What follows an exchange without success: one pure rule (contract, Errors, Retry safety)."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -8,9 +8,9 @@ from proofsweep.domain.exchanges import Call, Exchange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How patient a call is. Backoff doubles from `first_wait_seconds` up to `longest_wait_seconds`.
+    """How often a call is repeated. The backoff doubles from `first_wait_seconds` up to `longest_wait_seconds`.
 
-    A throttled call does not count against `attempts`: waiting one's turn is no failure.
+    A 429 does not count against `attempts`: it is a wait, and no failure.
     """
 
     attempts: int = 5
@@ -18,57 +18,57 @@ class RetryPolicy:
     longest_wait_seconds: float = 30.0
 
     def backoff(self, attempt: int, jitter: float) -> float:
-        """Give the wait after attempt number `attempt`; `jitter` in 0..1 spreads it over its upper half."""
+        """Give the wait after this attempt, from 1; `jitter` in 0..1 spreads it over its upper half."""
         wait = min(self.longest_wait_seconds, self.first_wait_seconds * 2.0 ** min(attempt - 1, 30))
         return wait * (0.5 + jitter / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Ask again after waiting."""
+    """Repeat the call after a wait."""
 
     wait_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class PauseAll:
-    """The service throttles or is closed: nobody sends for so long, then this call is made again."""
+    """The service throttles or is closed: no call goes for so long, then this one is repeated."""
 
     wait_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class RenewKey:
-    """The key was refused: go on only with another one."""
+    """The key was refused: only another key can go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreshSlot:
-    """This slot is of no use any more; begin again with another after waiting."""
+    """This slot is spent; begin again with another one after a wait."""
 
     wait_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Asking again cannot help; `reason` is the slug for the row."""
+    """A repeat cannot help; `reason` is the slug for the row."""
 
     reason: str
 
 
-_SPENT = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+_SPENT_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
 Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
 
 
 def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slots: int, jitter: float) -> Decision:
-    """Say what follows an exchange that brought no success.
+    """Say what follows an exchange without success.
 
     Args:
         exchange: the one that failed.
-        policy: how patient to be.
-        failures: of this call since its last success, this one included; being throttled is none.
-        fresh_slots: slots that were asked for because this very call had spent the last one.
+        policy: how often, and after what waits, to repeat a call.
+        failures: of this call since its last success, this one included; a 429 is none.
+        fresh_slots: slots that were requested because this call had spent the one before.
         jitter: a random number in 0..1.
     """
     if exchange.call is Call.SLOT:
@@ -85,7 +85,7 @@ def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slot
 
 
 def is_transient(exchange: Exchange) -> bool:
-    """Say whether waiting can heal it: a 5xx, no answer, no usable one, no slot, or a busy storage target."""
+    """Say whether a wait can help: after a 5xx, no usable answer, no slot, or a busy storage target."""
     if exchange.is_throttled:
         return False
     status = exchange.status or 0
@@ -94,18 +94,18 @@ def is_transient(exchange: Exchange) -> bool:
 
 
 def may_be_outage(exchange: Exchange) -> bool:
-    """Say whether nobody may be answered now; where others are, it is the item's own failure all the same."""
+    """Say whether an outage may be the cause. If other items are answered, it is not."""
     return is_transient(exchange) or is_spent_slot(exchange)
 
 
 def _is_slot_denied(exchange: Exchange) -> bool:
-    """Say whether no slot was given though the key was taken: asking says nothing of an item, so none is to blame."""
+    """Say whether no slot was given though the key was accepted: the request names no item, so none is to blame."""
     return exchange.call is Call.UPLOADS and not exchange.is_success and exchange.status != HTTPStatus.FORBIDDEN
 
 
 def is_spent_slot(exchange: Exchange) -> bool:
-    """Say whether the slot is of no use any more. The contract leaves open how the storage target says so."""
-    return exchange.call is Call.SLOT and exchange.status in _SPENT
+    """Say whether the slot cannot be used any more. The contract does not say how the storage target reports that."""
+    return exchange.call is Call.SLOT and exchange.status in _SPENT_STATUSES
 
 
 def reason_of(exchange: Exchange) -> str:
@@ -116,7 +116,7 @@ def reason_of(exchange: Exchange) -> str:
 
 
 def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> Decision:
-    """Wait as told. Rotation has a lane of its own (contract, Endpoints 3), so its throttle holds back nobody else."""
+    """Wait as told. Rotation has a lane of its own (contract, Endpoints 3), so its 429 holds no other call back."""
     wait = exchange.headers.retry_after_seconds or policy.backoff(exchange.attempt, jitter)
     if exchange.call is not Call.ROTATE:
         return PauseAll(wait)
@@ -124,7 +124,7 @@ def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> D
 
 
 def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
-    """Back off; a service that asks for a longer wait than ours is closed to everybody for so long."""
+    """Back off; a service that asks for a longer wait than ours is closed to all calls for so long."""
     if failures >= policy.attempts:
         return GiveUp(reason_of(exchange))
     told = exchange.headers.retry_after_seconds or 0.0
@@ -134,7 +134,7 @@ def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter
 
 
 def _after_slot(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
-    """Read the storage target's answer: a slot that has expired says nothing of the audio, or of the key."""
+    """Read the storage target's answer: an expired slot says nothing about the audio or the key."""
     expired = is_spent_slot(exchange)
     if not (expired or is_transient(exchange)) or failures >= policy.attempts:
         return GiveUp(reason_of(exchange))

@@ -9,23 +9,23 @@ from proofsweep.contract.models import UploadResponse
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import FileFacts
 
-_NEUTRAL_NAME = "audio"
+_FILE_NAME = "audio"  # the same for all files: the local name stays here
 
 
 class AudioBody(Protocol):
-    """What is sent: as many bytes as its facts say, which may be read again from the start."""
+    """Audio to send: as many bytes as its facts say, which can be read again from the start."""
 
     facts: FileFacts
 
     def chunks(self) -> Iterator[bytes]:
-        """Read from the start; raises SourceError when the source is not what it was."""
+        """Read from the start; raises SourceError when the source has changed."""
         ...
 
 
 def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
-    """Make the multipart form of one slot, streamed, with its length known beforehand.
+    """Make the multipart form of one slot: streamed, with a known length.
 
-    Object storage refuses chunked transfer, so Content-Length is a must; the local file name stays here.
+    Object storage refuses chunked transfer, so it needs Content-Length.
     """
     boundary = secrets.token_hex(16)
     head = _head(boundary, slot.fields)
@@ -41,21 +41,21 @@ def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
 
 
 class _Body(Iterable[bytes]):
-    """Head, audio and tail; iterating again starts again, as an attempt of its own needs it."""
+    """Head, audio and tail; each attempt reads them from the start."""
 
     def __init__(self, head: bytes, audio: AudioBody, tail: bytes) -> None:
         self._head, self._audio, self._tail = head, audio, tail
 
     def __iter__(self) -> Iterator[bytes]:
         pieces = self._audio.chunks()
-        yield self._head + next(pieces, b"")  # in one packet: most of the wait for a small file is the network's
+        yield self._head + next(pieces, b"")  # in one packet: a small file waits mostly for the network
         yield from pieces
         yield self._tail
 
 
 def _head(boundary: str, fields: dict[str, str]) -> bytes:
     parts = [_part(boundary, f'name="{_quoted(name)}"', value) for name, value in fields.items()]
-    file = _part(boundary, f'name="file"; filename="{_NEUTRAL_NAME}"\r\nContent-Type: application/octet-stream', "")
+    file = _part(boundary, f'name="file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream', "")
     return ("".join(parts) + file.removesuffix("\r\n")).encode("utf-8", "replace")
 
 
@@ -64,5 +64,5 @@ def _part(boundary: str, disposition: str, value: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """Write a field's name as HTML's form encoding does."""
+    """Escape a field's name as HTML forms do."""
     return name.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22")

@@ -1,4 +1,4 @@
-"""The one switch that ends a leg early, whoever pulls it."""
+"""The one switch that ends a leg early, for whatever reason."""
 
 import threading
 
@@ -6,10 +6,10 @@ from proofsweep.errors import RunMustStop
 
 
 class StopSwitch:
-    """Pulled once; says why. Safe to use from threads.
+    """Keeps the first reason to stop. Thread-safe.
 
     Attributes:
-        is_overdue: what was in flight when it was pulled is not waited for any longer.
+        is_overdue: calls in flight are aborted, too.
     """
 
     def __init__(self) -> None:
@@ -18,28 +18,28 @@ class StopSwitch:
         self.is_overdue = False
 
     def pull(self, reason: RunMustStop) -> None:
-        """Ask everybody to begin nothing new; the first reason stays."""
+        """Let all threads begin nothing new; the first reason stays."""
         if self._reason is None:
             self._reason = reason
         self._pulled.set()
 
     def abort(self) -> None:
-        """Ask everybody to leave what they have in hand, too, if the switch was pulled."""
+        """Let all threads abandon work in hand, too, if the switch was pulled."""
         self.is_overdue = self._pulled.is_set()
 
     @property
     def reason(self) -> RunMustStop | None:
-        """Why the switch was pulled; None while it was not."""
+        """Why the switch was pulled; None before."""
         return self._reason if self._pulled.is_set() else None
 
     def check(self) -> None:
         """Raise RunMustStop if the switch was pulled."""
         why = self._reason
-        if why is not None:  # raised anew: several threads may raise it at once
+        if why is not None:  # a new error: several threads may raise at once
             raise RunMustStop(why.message, ended_by=why.ended_by, quota_reset=why.quota_reset)
 
     def rest(self, seconds: float) -> None:
-        """Wait, unless the leg is ending.
+        """Wait, unless the leg ends.
 
         Raises:
             RunMustStop: the switch was pulled, before or while waiting.

@@ -19,15 +19,19 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 
+# The largest body kept in memory. Chosen: answers are a few KiB, a page of proofs some hundred; half would still do,
+# twice costs memory for each worker.
 _MOST_BODY_BYTES = 2 * 1024 * 1024
-_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: host names and ports beyond all rules
+# Addresses that are parsed once. Chosen: a run has some ten of its own; half or twice matters only to slot URLs.
+_CACHED_ADDRESSES = 256
+_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: for impossible host names and ports
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, *_UNUSABLE_URL)
 _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Seconds for each part of a call, and `total_seconds` from the last byte sent to the end of the answer."""
+    """Limits of the parts of a call; `total_seconds` runs from the last byte sent to the end of the answer."""
 
     connect_seconds: float = 10.0
     read_seconds: float = 60.0
@@ -35,14 +39,14 @@ class Timeouts:
     total_seconds: float = 120.0
 
     def for_httpx(self) -> httpx.Timeout:
-        """Set each of httpx's four on purpose."""
+        """Give httpx all four of its timeouts."""
         return httpx.Timeout(
             connect=self.connect_seconds, read=self.read_seconds, write=self.write_seconds, pool=self.connect_seconds
         )
 
 
-class _Own(threading.local):
-    """What each thread has for itself: its connections by whether they are keyed, and by proxy."""
+class _ThreadConnections(threading.local):
+    """Each thread's own connections, by whether they carry the key, and by proxy."""
 
     def __init__(self) -> None:
         self.connections: dict[tuple[bool, str | None], httpx.HTTPTransport] = {}
@@ -51,9 +55,9 @@ class _Own(threading.local):
 class Transport:
     """Sends requests from worker threads, each with one keyed and one keyless connection of its own.
 
-    They are httpx's transports, without its client around them: that follows no redirect (the key would travel with
-    it), keeps no cookie and logs no URL, and costs a quarter less. The keyless connection has never seen the key: slot
-    and asset URLs lead elsewhere.
+    They are httpx's transports without its client: they follow no redirect (the key would go with it), keep no cookie
+    and log no URL, and they cost a quarter less. The keyless connection never carries the key: slot and asset URLs lead
+    to other hosts.
     """
 
     def __init__(self, *, user_agent: str, timeouts: Timeouts, tls: ssl.SSLContext | None = None) -> None:
@@ -61,13 +65,13 @@ class Transport:
         self._extensions = {"timeout": timeouts.for_httpx().as_dict()}
         self._backend = PunctualBackend(timeouts.total_seconds)
         self._tls = tls or httpx.create_ssl_context()
-        self._own = _Own()
+        self._own = _ThreadConnections()
         self._connections: set[httpx.HTTPTransport] = set()
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
-        """Make one exchange; whatever goes wrong on the wire is in the reply, not raised.
+        """Make one exchange; the reply tells what went wrong on the wire.
 
-        Errors of the caller's own files (audio that changed, a destination that is full) are raised.
+        Only errors of local files are raised (audio that changed, a full disk).
         """
         clock = _Stopwatch()
         answer: httpx.Response | None = None
@@ -83,14 +87,14 @@ class Transport:
         return _whole_reply(request, attempt, clock, answer, body)
 
     def close_thread_connections(self) -> None:
-        """Close the calling thread's connections, when it ends."""
+        """Close the calling thread's connections, before it ends."""
         for connection in self._own.connections.values():
             self._connections.discard(connection)
             connection.close()
         self._own.connections.clear()
 
     def abort(self) -> None:
-        """Break off all exchanges, from whichever thread; they end as failed, and so do those that come."""
+        """End all exchanges of all threads; they fail, and later ones fail too."""
         self._backend.abort()
 
     def close(self) -> None:
@@ -104,12 +108,12 @@ class Transport:
         return answer
 
     def _connection(self, url: httpx.URL, *, is_keyed: bool) -> httpx.HTTPTransport:
-        """Give this thread's own connection, through the proxy that the environment wants for this address."""
+        """Give this thread's own connection, through the proxy that the environment sets for this address."""
         proxy = _proxy_for(url.scheme, url.host)
         connection = self._own.connections.get((is_keyed, proxy))
         if connection is None:
             connection = httpx.HTTPTransport(verify=self._tls, limits=httpx.Limits(max_connections=1), proxy=proxy)
-            connection._pool._network_backend = self._backend  # httpx has no door for it  # noqa: SLF001
+            connection._pool._network_backend = self._backend  # httpx has no public way  # noqa: SLF001
             self._own.connections[is_keyed, proxy] = connection
             self._connections.add(connection)
         return connection
@@ -124,33 +128,33 @@ class Transport:
         return httpx.Request(request.method, url, headers=headers, content=request.content, extensions=self._extensions)
 
     def _read(self, request: Request, answer: httpx.Response) -> "_Body":
-        """Read the body to its end; that of a success goes to the request's own destination, if it has one."""
+        """Read the body to its end; a success is written to the request's destination, if it has one."""
         if request.into is not None and answer.is_success:
             return _Body(b"", request.into.take(self._pieces(answer, request.into.most_bytes)))
         content = b"".join(self._pieces(answer, _MOST_BODY_BYTES))
         return _Body(content, hashlib.sha256(content).hexdigest())
 
     def _pieces(self, answer: httpx.Response, most_bytes: int) -> Iterator[bytes]:
-        """Read a body as it is on the wire, bounded in bytes."""
+        """Read a body as it is on the wire, up to a number of bytes."""
         if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
-            raise httpx.RemoteProtocolError("the answer is encoded, though identity was asked for")
+            raise httpx.RemoteProtocolError("the answer is encoded, but identity was requested")
         size_bytes = 0
         for piece in answer.iter_raw():
             size_bytes += len(piece)
             if size_bytes > most_bytes:
-                raise httpx.RemoteProtocolError("the answer is larger than it may be")
+                raise httpx.RemoteProtocolError("the answer is too large")
             yield piece
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_CACHED_ADDRESSES)
 def _url(address: str, params: tuple[tuple[str, str | int], ...]) -> httpx.URL:
-    """Take an address apart; a run has few of them, and this would cost a fifth of a small request."""
+    """Parse an address once; a run has few of them, and parsing costs a fifth of a small request."""
     return httpx.URL(address, params=dict(params)) if params else httpx.URL(address)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_CACHED_ADDRESSES)
 def _proxy_for(scheme: str, host: str) -> str | None:
-    """Look up HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, or what the system has in their stead."""
+    """Read HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, or the system's own settings."""
     proxies = getproxies()
     proxy = proxies.get(scheme) or proxies.get("all")
     if not proxy or proxy_bypass(host):
@@ -159,7 +163,7 @@ def _proxy_for(scheme: str, host: str) -> str | None:
 
 
 class _Stopwatch:
-    """When an exchange began, and how long it has taken."""
+    """When an exchange began, and how long it takes."""
 
     def __init__(self) -> None:
         self.started_at = datetime.now(UTC)
@@ -171,7 +175,7 @@ class _Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What is kept of a body in memory, and the digest of all of it."""
+    """The part of a body that is kept in memory, and the digest of all of it."""
 
     content: bytes
     sha256: str

@@ -1,0 +1,71 @@
+"""What is sent and what comes back, as values."""
+
+import io
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import pytest
+
+from proofsweep.client.messages import Destination, Reply, Request
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.domain.exchanges import Call, Exchange
+
+
+def test_a_destination_holds_the_last_body_alone() -> None:
+    """A shorter body leaves nothing of a longer one, and the digest is of what was written."""
+    file = io.BytesIO()
+    destination = Destination(file, most_bytes=100)
+    destination.take([b"a long first", b" attempt"])
+
+    digest = destination.take([b"the ", b"second"])
+
+    assert file.getvalue() == b"the second"
+    assert digest == sha256(b"the second").hexdigest()
+
+
+def test_a_body_that_breaks_off_is_replaced_by_the_next_attempt() -> None:
+    """The file is read only after an attempt that gave a digest."""
+    file = io.BytesIO()
+    destination = Destination(file, most_bytes=100)
+
+    def broken() -> Iterator[bytes]:
+        yield b"half of it"
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        destination.take(broken())
+    destination.take([b"whole"])
+
+    assert file.getvalue() == b"whole"
+
+
+def test_a_request_prints_no_secret() -> None:
+    """URL, headers and content may hold slots, keys and audio."""
+    request = Request(
+        call=Call.VERIFY, method="POST", url="http://h/SECRET", headers={"h": "SECRET"}, content=b"SECRET"
+    )
+
+    assert "SECRET" not in f"{request!r}{request}"
+    assert "verify" in repr(request)
+
+
+def test_a_reply_prints_no_document() -> None:
+    """A body may hold a new key."""
+    exchange = Exchange(
+        call=Call.ROTATE,
+        attempt=1,
+        started_at=datetime(2026, 11, 20, tzinfo=UTC),
+        elapsed_ms=1.0,
+        headers=AnswerHeaders(),
+    )
+
+    assert "SECRET" not in repr(Reply(exchange, {"apiKey": "SECRET"}))
+
+
+@pytest.mark.parametrize(("document", "is_usable"), [(None, False), ({}, True), ([], True), (0, True), ("", True)])
+def test_any_json_is_usable_unless_the_request_says_more(document: object, is_usable: bool) -> None:
+    """An answer without any JSON is repeated; an answer without its parts is for the reader of the resource."""
+    request = Request(call=Call.KEYS, method="GET", url="http://h/")
+
+    assert request.is_usable(document) is is_usable
