@@ -133,7 +133,7 @@ class Session:
         A call that was aborted because the leg ends says nothing of the item.
         """
         exchange, history, stop = attempt.exchange, self._history[attempt.exchange.call], self.context.dispatcher.stop
-        if exchange.failure is not None and stop.is_overdue:
+        if exchange.failure is not None and stop.is_aborted:
             stop.check()
         if not exchange.is_throttled:
             history.failures += 1

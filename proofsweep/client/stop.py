@@ -9,13 +9,13 @@ class StopSwitch:
     """Keeps the first reason to stop. Thread-safe.
 
     Attributes:
-        is_overdue: calls in flight are aborted, too.
+        is_aborted: calls in flight are aborted, too.
     """
 
     def __init__(self) -> None:
         self._pulled = threading.Event()
         self._reason: RunMustStop | None = None
-        self.is_overdue = False
+        self.is_aborted = False
 
     def pull(self, reason: RunMustStop) -> None:
         """Let all threads begin nothing new; the first reason stays."""
@@ -25,7 +25,7 @@ class StopSwitch:
 
     def abort(self) -> None:
         """Let all threads abandon work in hand, too, if the switch was pulled."""
-        self.is_overdue = self._pulled.is_set()
+        self.is_aborted = self._pulled.is_set()
 
     @property
     def reason(self) -> RunMustStop | None:

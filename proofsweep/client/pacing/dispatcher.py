@@ -201,7 +201,7 @@ class Dispatcher:
     @property
     def _is_abandoned(self) -> bool:
         """Say whether work in hand is abandoned too: the leg ends in an outage, or its time is over."""
-        return self.stop.reason is not None and (self._queue.is_half_open or self.stop.is_overdue)
+        return self.stop.reason is not None and (self._queue.is_half_open or self.stop.is_aborted)
 
     def _check_stop(self, ticket: Ticket) -> None:
         wait_seconds = self._queue.pacer.next_at - self.clock()

@@ -1,4 +1,4 @@
-"""A partner made of bytes: a real socket on loopback that answers what a test has written down for it."""
+"""A partner made of bytes: a real socket on loopback that sends the answers that a test wrote."""
 
 import socket
 import socketserver
@@ -44,16 +44,16 @@ class Received:
 
 @dataclass(slots=True)
 class ScriptedServer:
-    """Answers each request with the next of its scripted bytes, and remembers what it was asked.
+    """Answers each request with the next of its scripted bytes, and keeps the requests.
 
     Attributes:
-        script: what is sent, answer by answer, whole or in pieces; when it has run out, none comes.
-        keeps_open: whether a connection is for many requests, and not closed after each answer.
+        script: the answers, in order, whole or in pieces; after the last one no answer comes.
+        keeps_open: whether a connection stays open after an answer.
         reads_bodies: whether a body is read before the answer goes out.
-        resets: whether the connection is torn down, instead of closed, after the answer.
-        stalls: whether nothing is answered until the asker hangs up.
-        sent_bytes: of answers, as far as the asker's side took them.
-        before_answering: told of each request before its answer goes out.
+        resets: whether the connection is reset, instead of closed, after the answer.
+        stalls: whether no answer goes out until the client closes.
+        sent_bytes: of answers, as far as the client read them.
+        before_answering: called with each request before its answer goes out.
     """
 
     url: str
@@ -67,7 +67,7 @@ class ScriptedServer:
     before_answering: Callable[["Received"], object] = lambda _request: None
 
     def targets(self) -> list[str]:
-        """Say what was asked for, in order."""
+        """Give the request lines, in order."""
         return [f"{request.method} {request.target}" for request in self.received]
 
     def serve(self, connection: socket.socket, file: BinaryIO) -> None:
@@ -82,7 +82,7 @@ class ScriptedServer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
 
     def _send(self, connection: socket.socket, answer: bytes | Iterator[bytes]) -> None:
-        with suppress(OSError):  # the asker may have had enough
+        with suppress(OSError):  # the client may have closed
             for piece in (answer,) if isinstance(answer, bytes) else answer:
                 connection.sendall(piece)
                 self.sent_bytes += len(piece)
@@ -100,7 +100,7 @@ def _read_request(file: BinaryIO, *, reads_body: bool) -> Received:
 
 @pytest.fixture
 def new_server() -> Iterator[Callable[[], ScriptedServer]]:
-    """Start servers, each an origin of its own, and stop them in the end."""
+    """Start servers, each an origin of its own, and stop them at the end."""
     running: list[socketserver.ThreadingTCPServer] = []
 
     def start() -> ScriptedServer:
@@ -146,7 +146,7 @@ def key_path(tmp_path: Path) -> Path:
 
 @dataclass(slots=True)
 class Client:
-    """A partner client with everything it would share in a run, in reach of a test.
+    """A partner client, and the parts that a test looks at.
 
     Attributes:
         exchanges: recorded for the item, oldest first.
@@ -160,7 +160,7 @@ class Client:
     unattributed: list[Exchange]
 
     def facts(self) -> list[tuple[str, int | None, str | None]]:
-        """Tell each recorded exchange by its call, status and failure."""
+        """Give call, status and failure of each recorded exchange."""
         return [(str(x.call), x.status, None if x.failure is None else str(x.failure)) for x in self.exchanges]
 
 
@@ -172,7 +172,7 @@ def tls() -> ssl.SSLContext:
 
 @pytest.fixture
 def transport(tls: ssl.SSLContext) -> Iterator[Transport]:
-    """Give a transport, and close its connections in the end."""
+    """Give a transport, and close its connections at the end."""
     transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=5.0), tls=tls)
     yield transport
     transport.close()
@@ -180,7 +180,7 @@ def transport(tls: ssl.SSLContext) -> Iterator[Transport]:
 
 @pytest.fixture
 def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> NewClient:
-    """Make a client of the API that waits next to nothing between its tries."""
+    """Make clients of the API that wait almost no time between attempts."""
 
     def make(
         *,
@@ -207,7 +207,7 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
 
 @pytest.fixture
 def client(new_client: NewClient) -> Client:
-    """Give one such client as it comes."""
+    """Give one such client with the defaults."""
     return new_client()
 
 
@@ -225,7 +225,7 @@ class Bytes:
 
 @pytest.fixture
 def audio() -> Bytes:
-    """Give audio of two pieces, which hold what looks like a form's own marks."""
+    """Give audio of two pieces, which look like parts of a form."""
     return Bytes(b"RIFF....WAVE\r\n--", b"more\r\n")
 
 

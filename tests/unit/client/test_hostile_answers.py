@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Send = Callable[[], Reply]
 MOST_TAKEN_BYTES = 24 * 1024 * 1024
-"""What we read at most, and what a loopback socket's buffers hold besides."""
+"""The most that we read, and what the buffers of a loopback socket hold."""
 
 OPENING = b"HTTP/1.1 200 OK\r\nx-request-id: rid-1\r\n"
 CHUNKED = OPENING + b"transfer-encoding: chunked\r\n\r\n"
@@ -48,7 +48,7 @@ FLOODS = {
 
 @pytest.mark.parametrize("kind", FLOODS)
 def test_a_flood_is_not_read_to_its_end(api: ScriptedServer, send: Send, kind: str) -> None:
-    """A hundred mebibytes are sent, and few are taken."""
+    """The server sends 100 MiB, and few are read."""
     flood, failure = FLOODS[kind]
     api.script = [flood()]
 
@@ -88,8 +88,8 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_what_breaks_the_rules_is_no_answer(api: ScriptedServer, send: Send, kind: str) -> None:
-    """A reply tells of it, and nothing is read out of it."""
+def test_an_answer_that_breaks_the_rules_is_a_failure(api: ScriptedServer, send: Send, kind: str) -> None:
+    """The reply says so, and holds no document."""
     broken, failure = BROKEN[kind]
     api.script = [broken]
 
@@ -101,7 +101,7 @@ def test_what_breaks_the_rules_is_no_answer(api: ScriptedServer, send: Send, kin
 
 @pytest.mark.parametrize("status", [300, 304, 401, 418, 599, 999])
 def test_a_status_of_no_success_is_kept(api: ScriptedServer, send: Send, status: int) -> None:
-    """Whatever its body says, and a redirect leads nowhere."""
+    """Whatever its body says, and no redirect is followed."""
     api.script = [b"HTTP/1.1 %d Whatever\r\nlocation: /v1/verify\r\n\r\n" % status + VALID]
 
     reply = send()
@@ -110,8 +110,8 @@ def test_a_status_of_no_success_is_kept(api: ScriptedServer, send: Send, status:
     assert len(api.received) == 1
 
 
-def test_junk_in_headers_is_as_good_as_absent(api: ScriptedServer, send: Send) -> None:
-    """They are read one by one; a folded line belongs to the one before it, and bytes of any alphabet are text."""
+def test_headers_that_cannot_be_read_count_as_absent(api: ScriptedServer, send: Send) -> None:
+    """Each is read by itself; a folded line belongs to the one before it, and any bytes are text."""
     junk = {
         "x-request-id": "\xff\xfe" * 500,
         "retry-after": "9" * 5_000,

@@ -36,21 +36,21 @@ def test_a_variable_is_read_afresh_each_time() -> None:
 
 
 def test_a_variable_that_is_not_set_is_named() -> None:
-    """It is the person's to set."""
+    """A person must set it."""
     with pytest.raises(ConfigError, match="variable THE_KEY holds no key"):
         key_variable("THE_KEY", {})()
 
 
 def test_a_secret_block_is_loaded_by_name() -> None:
-    """The orchestrator knows how; the client knows only the name."""
+    """The orchestrator loads it; the client knows only the name."""
     blocks = {"partner-key": KEY}
 
     assert key_block("partner-key", blocks.__getitem__)().get_secret_value() == KEY
 
 
 @pytest.mark.parametrize("text", ["", " \n", "two keys", "a\nb", "clé", "a\x00b", "a\x7f"])
-def test_what_no_header_can_carry_is_refused_unshown(text: str) -> None:
-    """A key that came broken is a matter of configuration, and still nobody's to read."""
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(text: str) -> None:
+    """A broken key is a mistake in the configuration, and still a secret."""
     with pytest.raises(ConfigError) as raised:
         usable_key(text, where="The test")
 
@@ -58,8 +58,8 @@ def test_what_no_header_can_carry_is_refused_unshown(text: str) -> None:
     assert not text.strip() or text not in str(raised.value)
 
 
-def test_a_fingerprint_tells_keys_apart_and_gives_none_away() -> None:
-    """Twelve hex digits of a digest that nobody makes for another purpose."""
+def test_a_fingerprint_tells_keys_apart_and_reveals_none() -> None:
+    """Twelve hex digits of a digest that is used for nothing else."""
     first, second = fingerprint(SecretStr("first")), fingerprint(SecretStr("second"))
 
     assert first == fingerprint(SecretStr("first"))
@@ -70,7 +70,7 @@ def test_a_fingerprint_tells_keys_apart_and_gives_none_away() -> None:
 
 
 def test_a_refused_key_is_replaced_by_what_its_source_holds_now() -> None:
-    """A rotation during a run is taken up without a restart."""
+    """A rotation during a run needs no restart."""
     environ = {"THE_KEY": "old"}
     key = CurrentKey(key_variable("THE_KEY", environ))
     environ["THE_KEY"] = "new"
@@ -82,7 +82,7 @@ def test_a_refused_key_is_replaced_by_what_its_source_holds_now() -> None:
 
 
 def test_a_second_thread_finds_the_key_renewed_already() -> None:
-    """Both were refused with the old key; the one that comes later must not take the new one for refused."""
+    """Both were refused with the old key; the later one must not treat the new key as refused."""
     environ = {"THE_KEY": "old"}
     key = CurrentKey(key_variable("THE_KEY", environ))
     environ["THE_KEY"] = "new"
@@ -92,7 +92,7 @@ def test_a_second_thread_finds_the_key_renewed_already() -> None:
 
 
 def test_the_same_key_again_is_no_renewal() -> None:
-    """Asking again with it would only be refused again."""
+    """It would be refused again."""
     key = CurrentKey(key_variable("THE_KEY", {"THE_KEY": "old"}))
 
     assert not key.renew(SecretStr("old"))

@@ -13,9 +13,11 @@ import pytest
 
 from proofsweep.client.partner import Partner
 from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, UsageError
+from proofsweep.errors import CallFailed, RunMustStop, UsageError
 
 if TYPE_CHECKING:
+    from proofsweep.domain.exchanges import Exchange
+
     from .conftest import Client, NewClient, ScriptedServer, Write
 
 KEY = "pk_SECRET_of_this_test"
@@ -73,7 +75,7 @@ def test_health_is_asked_without_the_key(api: ScriptedServer, client: Client, an
 def test_a_base_url_may_have_a_path_before_its_version(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
-    """Joining URLs by the rules of hyperlinks would drop it."""
+    """The rules for relative links would drop it."""
     api.script = [answer()]
 
     new_client(base_url=f"{api.url}/behind/a/gateway/v1").partner.proofs()
@@ -82,7 +84,7 @@ def test_a_base_url_may_have_a_path_before_its_version(
 
 
 def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """Success is 201, and the new secret is in the answer but in no print of it."""
+    """Success is 201; the answer holds the new secret and does not print it."""
     body = b'{"apiKey": "pk_NEW", "keyId": "k2", "name": "n", "previousKeyExpiresAt": 1795176000}'
     api.script = [answer(201, body, idempotency_replayed="true")]
 
@@ -97,7 +99,7 @@ def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Clien
 def test_an_idempotency_key_out_of_bounds_is_not_sent(
     api: ScriptedServer, client: Client, idempotency_key: str
 ) -> None:
-    """It has 16 to 128 characters (contract, Limits), and a header carries it."""
+    """It has 16 to 128 characters (contract, Limits), and it must fit into a header."""
     with pytest.raises(UsageError, match="16 to 128"):
         client.partner.rotate(idempotency_key)
 
@@ -105,15 +107,15 @@ def test_an_idempotency_key_out_of_bounds_is_not_sent(
 
 
 @pytest.mark.parametrize("proof_id", ["", ".", ".."])
-def test_an_id_that_would_lead_elsewhere_is_not_sent(api: ScriptedServer, client: Client, proof_id: str) -> None:
-    """Paths are normalised on their way: erasing `..` would be a call of another endpoint."""
+def test_an_id_that_would_call_another_endpoint_is_not_sent(api: ScriptedServer, client: Client, proof_id: str) -> None:
+    """Paths are normalised: to erase `..` would be another call."""
     with pytest.raises(UsageError, match="no proof ID"):
         client.partner.erase(proof_id)
 
     assert api.received == []
 
 
-def test_usage_brings_the_authoritative_headroom(api: ScriptedServer, client: Client, answer: Write) -> None:
+def test_usage_gives_the_authoritative_headroom(api: ScriptedServer, client: Client, answer: Write) -> None:
     """It is in a header, not in the body (contract, Endpoints 4)."""
     api.script = [answer(body=b'{"plan": {"quotaLimit": 5000}}', x_ratelimit_remaining="17")]
 
@@ -140,7 +142,7 @@ def test_a_file_alone_is_verified_by_its_upload(
 def test_a_sidecar_goes_as_standard_base64_under_its_wire_name(
     api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
 ) -> None:
-    """Neither the URL-safe alphabet nor line breaks: `+` and `/` are in it."""
+    """With `+` and `/`, not in the URL-safe alphabet, and without line breaks."""
     api.script = [answer(body=json.dumps(VALID).encode())]
 
     client.partner.verify(slot, b"\xfb\xff" * 60)
@@ -151,7 +153,7 @@ def test_a_sidecar_goes_as_standard_base64_under_its_wire_name(
 def test_a_pair_is_not_verified_while_the_wire_name_is_unknown(
     api: ScriptedServer, new_client: NewClient, slot: UploadResponse
 ) -> None:
-    """Under a wrong name the sidecar would be passed over, and the answer would be about another question."""
+    """The service would ignore a sidecar with a wrong name, and answer for the audio alone."""
     with pytest.raises(UsageError, match="wire name is not set"):
         new_client(sidecar_field=None).partner.verify(slot, b"proof")
 
@@ -162,7 +164,7 @@ def test_a_pair_is_not_verified_while_the_wire_name_is_unknown(
 def test_a_stored_sidecar_is_read_by_its_wire_name(
     api: ScriptedServer, new_client: NewClient, answer: Write, sidecar_field: str | None, sidecar: str | None
 ) -> None:
-    """It is not guessed while the name is unknown, and never printed."""
+    """It is not guessed while the name is unknown, and it is never printed."""
     api.script = [answer(body=b'{"song": "A", "mark": "QUJD", "sidecar": "other"}')]
 
     proof = new_client(sidecar_field=sidecar_field).partner.proof("p1")
@@ -173,7 +175,7 @@ def test_a_stored_sidecar_is_read_by_its_wire_name(
 
 
 def test_a_mistyped_answer_is_final(api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse) -> None:
-    """It is well-formed, so it would come again; what it holds is not shown in the error."""
+    """It is well-formed, so it would come again; the error does not show its content."""
     api.script = [answer(body=b'{"good": "yes SECRET", "verdict": "valid"}', x_request_id="rid-9")]
 
     with pytest.raises(CallFailed) as failed:
@@ -186,7 +188,7 @@ def test_a_mistyped_answer_is_final(api: ScriptedServer, client: Client, answer:
 
 
 def test_an_answer_that_is_no_object_is_final(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """A list is JSON, but nothing of the contract's."""
+    """A list is JSON, but no resource of the contract."""
     api.script = [answer(body=b"[]")]
 
     with pytest.raises(CallFailed, match="the whole"):
@@ -206,8 +208,8 @@ def test_a_download_goes_into_the_file_without_the_key(storage: ScriptedServer, 
     assert digest == sha256(asset).hexdigest()
 
 
-def test_a_download_that_broke_off_begins_again(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """What came of the first try does not stay in the file."""
+def test_a_download_that_failed_begins_again(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """The file holds nothing of an earlier attempt."""
     file = io.BytesIO()
     storage.script = [answer(body=b"half of", content_length="100"), answer(503, b"busy"), answer(body=b"the whole")]
 
@@ -218,7 +220,7 @@ def test_a_download_that_broke_off_begins_again(storage: ScriptedServer, client:
 
 
 def test_a_download_beyond_its_bound_fails(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """A disk is not filled because a URL has no end."""
+    """An endless asset does not fill the disk."""
     storage.script = [answer(body=b"x" * 101)] * 3
 
     with pytest.raises(CallFailed) as failed:
@@ -227,8 +229,8 @@ def test_a_download_beyond_its_bound_fails(storage: ScriptedServer, client: Clie
     assert failed.value.reason == "bad_answer"
 
 
-def test_an_expired_download_says_nothing_of_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """Its error's body is not taken for the asset, and the run goes on."""
+def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """The body of its error is not the asset, and the run goes on."""
     file = io.BytesIO()
     storage.script = [answer(403, b"<Error/>")]
 
@@ -238,3 +240,41 @@ def test_an_expired_download_says_nothing_of_the_key(storage: ScriptedServer, cl
     assert (failed.value.reason, failed.value.status, file.getvalue()) == ("http_403", 403, b"")
     assert client.stop.reason is None
     assert "SECRET" not in f"{failed.value!r}{failed.value}"
+
+
+def test_the_probe_gets_a_partner_that_is_recorded_apart(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """It has its own attempts, the same sidecar name, and no probe of its own."""
+    client, probes = new_client(attempts=1), list[Partner]()
+    api.script = [answer(500), answer(body=b'{"ok": true}')]
+
+    def probe(partner: Partner) -> None:
+        probes.append(partner)
+        partner.usage(days=1)
+        client.stop.pull(RunMustStop("Enough is seen.", ended_by="cancelled"))
+
+    with pytest.raises(RunMustStop):
+        client.partner.with_probe(probe).request_slot()
+
+    assert [partner.sidecar_field for partner in probes] == ["mark"]
+    assert probes[0].session.context.probe is None
+    assert [str(exchange.call) for exchange in client.unattributed] == ["usage"]
+
+
+def test_a_new_session_counts_attempts_anew(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Each item has its own attempts, and its own record."""
+    record: list[Exchange] = []
+    api.script = [answer(), answer()]
+
+    client.partner.proofs()
+    client.partner.in_new_session(record.append).proofs()
+
+    assert [exchange.attempt for exchange in client.exchanges + record] == [1, 1]
+
+
+def test_the_lane_is_shared_by_all_sessions(client: Client) -> None:
+    """A rate that one session learned is the rate of all."""
+    client.dispatcher.remember(50.0)
+
+    assert client.partner.in_new_session(client.unattributed.append).lane.rate == 50.0

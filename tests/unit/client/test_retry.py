@@ -34,7 +34,7 @@ def exchange(
     retry_after: float | None = None,
     attempt: int = 1,
 ) -> Exchange:
-    """Make an exchange of which only what the rule looks at is told."""
+    """Make an exchange with the facts that the rule uses."""
     return Exchange(
         call=call,
         attempt=attempt,
@@ -48,7 +48,7 @@ def exchange(
 
 # Jitter is 1 throughout: our own waits are 1, 2, 4 and 8 seconds.
 TABLE = [
-    # A throttled call waits as told, however often; being throttled is no failure.
+    # A throttled call waits as told, however often; a 429 is no failure.
     (exchange(Call.UPLOADS, 429, retry_after=SHORT), 0, 0, PauseAll(SHORT)),
     (exchange(Call.UPLOADS, 429, retry_after=SHORT, attempt=50), 0, 0, PauseAll(SHORT)),
     (exchange(Call.VERIFY, 429, retry_after=LONG), 2, 1, PauseAll(LONG)),
@@ -56,15 +56,15 @@ TABLE = [
     (exchange(Call.VERIFY, 429, attempt=3), 0, 0, PauseAll(4.0)),
     (exchange(Call.VERIFY, 429, retry_after=0.0), 0, 0, PauseAll(1.0)),
     (exchange(Call.USAGE, 429, Failure.BAD_ANSWER, retry_after=SHORT), 0, 0, PauseAll(SHORT)),
-    # Rotation has a lane of its own, and nobody waits for ever to rotate a key.
+    # Rotation has a lane of its own, and its attempts are limited.
     (exchange(Call.ROTATE, 429, retry_after=SHORT), 0, 0, Retry(SHORT)),
     (exchange(Call.ROTATE, 429, retry_after=SHORT, attempt=3), 0, 0, GiveUp("http_429")),
-    # A 403 of the API is the key's, whatever else is wrong.
+    # A 403 of the API always means the key.
     (exchange(Call.VERIFY, 403), 1, 0, RenewKey()),
     (exchange(Call.USAGE, 403, Failure.BAD_ANSWER), 1, 0, RenewKey()),
     (exchange(Call.HEALTH, 403), 1, 0, GiveUp("http_403")),
     (exchange(Call.DOWNLOAD, 403), 1, 0, GiveUp("http_403")),
-    # What may heal by waiting is asked again, with longer and longer waits, until the attempts are spent.
+    # A transient failure is repeated after longer and longer waits, until the attempts are used up.
     (exchange(Call.VERIFY, 500), 1, 0, Retry(1.0)),
     (exchange(Call.VERIFY, 503), 2, 0, Retry(2.0)),
     (exchange(Call.VERIFY, 500), 3, 0, GiveUp("http_500")),
@@ -76,7 +76,7 @@ TABLE = [
     (exchange(Call.HEALTH, 500), 1, 0, Retry(1.0)),
     (exchange(Call.HEALTH, 429), 1, 0, Retry(1.0)),
     (exchange(Call.DOWNLOAD, 503), 1, 0, Retry(1.0)),
-    # A service that is down and says for how long is waited for, by all if that is long.
+    # A service that says how long it is down is waited for; a long wait holds all calls back.
     (exchange(Call.VERIFY, 503, retry_after=SHORT), 1, 0, Retry(SHORT)),
     (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, PauseAll(LONG)),
     (exchange(Call.VERIFY, 503, retry_after=LONG), 3, 0, GiveUp("http_503")),
@@ -86,7 +86,7 @@ TABLE = [
     (exchange(Call.VERIFY, 422), 2, 0, FreshSlot(0.0)),
     (exchange(Call.VERIFY, 404), 2, 1, GiveUp("http_404")),
     (exchange(Call.VERIFY, 302), 1, 0, GiveUp("http_302")),
-    # Asking for a slot says nothing of an item: whatever but the key is refused there may heal.
+    # A request for a slot names no item: every refusal but a 403 is transient.
     (exchange(Call.UPLOADS, 400), 1, 0, Retry(1.0)),
     (exchange(Call.UPLOADS, 307), 2, 0, Retry(2.0)),
     (exchange(Call.UPLOADS, 404), 3, 0, GiveUp("http_404")),
@@ -94,7 +94,7 @@ TABLE = [
     # Another 4xx of any other call is final at once.
     (exchange(Call.PROOF, 404), 1, 0, GiveUp("http_404")),
     (exchange(Call.ROTATE, 409), 1, 0, GiveUp("http_409")),
-    # A slot is never filled twice: one that has expired, however that is said, and what may heal get a fresh one.
+    # A slot is never filled twice: an expired slot or a transient failure leads to a fresh one.
     (exchange(Call.SLOT, 404), 1, 0, FreshSlot(0.0)),
     (exchange(Call.SLOT, 410), 1, 0, FreshSlot(0.0)),
     (exchange(Call.SLOT, 410), 3, 2, GiveUp("slot_refused")),
@@ -127,7 +127,7 @@ def test_backoff_doubles_within_bounds(attempt: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("healed_by_waiting", "which"),
+    ("expected", "which"),
     [
         (True, exchange(Call.VERIFY, 500)),
         (True, exchange(Call.SLOT, 429)),
@@ -137,9 +137,9 @@ def test_backoff_doubles_within_bounds(attempt: int) -> None:
         (False, exchange(Call.SLOT, 403)),
     ],
 )
-def test_outages_are_told_from_answers(healed_by_waiting: bool, which: Exchange) -> None:
-    """Only an outage counts for the breaker; a refusal or a throttle shows that somebody is there."""
-    assert is_transient(which) is healed_by_waiting
+def test_only_some_failures_are_transient(expected: bool, which: Exchange) -> None:
+    """Only these may be an outage; a refusal or a 429 shows that the service is up."""
+    assert is_transient(which) is expected
 
 
 ANY_EXCHANGE = st.builds(
@@ -155,7 +155,7 @@ ANY_EXCHANGE = st.builds(
 @settings(deadline=None)
 @given(ANY_EXCHANGE, st.integers(0, 100), st.integers(0, 100), st.floats(0, 1))
 def test_something_follows_every_exchange(failed: Exchange, failures: int, fresh_slots: int, jitter: float) -> None:
-    """No wait is negative or without end, and none but a throttle or a closed service makes anybody wait long."""
+    """No wait is negative or endless, and only a 429 or a closed service causes a long one."""
     decision = decide(failed, POLICY, failures=failures, fresh_slots=fresh_slots, jitter=jitter)
 
     assert isinstance(decision, get_args(Decision))
@@ -171,7 +171,7 @@ def test_something_follows_every_exchange(failed: Exchange, failures: int, fresh
 @settings(deadline=None)
 @given(ANY_EXCHANGE)
 def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
-    """Where the attempts are spent, only a throttle or another key leads on."""
+    """After the last attempt only a 429 or another key allows a repeat."""
     decision = decide(failed, POLICY, failures=POLICY.attempts, fresh_slots=POLICY.attempts, jitter=0.5)
 
     patient = failed.is_throttled and (failed.call is not Call.ROTATE or failed.attempt < POLICY.attempts)

@@ -1,4 +1,4 @@
-"""Asking until there is an answer: what is asked again, what is final, and what ends the run."""
+"""A call is repeated until it is answered: what is repeated, what is final, and what ends the run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VALID = b'{"good": true, "verdict": "valid"}'
 def test_an_outage_that_passes_leaves_no_trace_but_its_exchanges(
     api: ScriptedServer, client: Client, answer: Write, failure: int | None
 ) -> None:
-    """A 5xx or a lost connection is asked again, and every try is on record with its own number and ID."""
+    """A 5xx or a lost connection is repeated, and each attempt is recorded with its number and request ID."""
     broken = b"" if failure is None else answer(failure, b"", x_request_id="rid-0")
     api.script = [broken, broken, answer(body=SLOT, x_request_id="rid-2")]
 
@@ -41,7 +41,7 @@ def test_an_outage_that_passes_leaves_no_trace_but_its_exchanges(
 
 
 def test_an_outage_that_stays_fails_the_call(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """With all that support will ask for, and nothing that it must not see."""
+    """The error has what support asks for, and no secret."""
     api.script = [answer(500, b'{"error": "SECRET", "code": "internal"}', x_request_id=f"rid-{n}") for n in range(3)]
 
     with pytest.raises(CallFailed) as failed:
@@ -54,7 +54,7 @@ def test_an_outage_that_stays_fails_the_call(api: ScriptedServer, client: Client
     assert len(api.received) == 3
 
 
-def test_a_success_that_cannot_be_read_is_asked_again(api: ScriptedServer, client: Client, answer: Write) -> None:
+def test_a_success_that_cannot_be_read_is_repeated(api: ScriptedServer, client: Client, answer: Write) -> None:
     """Verifying has no side effects (contract, Retry safety)."""
     api.script = [answer(body=b"<html>"), answer(body=b'{"good"', content_length="99"), answer(body=VALID)]
 
@@ -65,7 +65,7 @@ def test_a_success_that_cannot_be_read_is_asked_again(api: ScriptedServer, clien
 
 
 @pytest.mark.parametrize("verdict", ["tampered", "local_seal", "quantumSealed"])
-def test_a_verdict_is_never_asked_again(api: ScriptedServer, client: Client, answer: Write, verdict: str) -> None:
+def test_a_verdict_is_never_asked_for_again(api: ScriptedServer, client: Client, answer: Write, verdict: str) -> None:
     """A rejection is an answer like any other."""
     api.script = [answer(body=b'{"good": false, "verdict": "%s"}' % verdict.encode())] * 2
 
@@ -79,7 +79,7 @@ def test_a_verdict_is_never_asked_again(api: ScriptedServer, client: Client, ans
 def test_a_refusal_to_verify_gets_one_fresh_upload(
     api: ScriptedServer, client: Client, answer: Write, status: int
 ) -> None:
-    """The upload may be gone; if it is not that, the second refusal is final."""
+    """The upload may be gone; the second refusal is final."""
     slot = UploadResponse.model_validate_json(SLOT)
     api.script = [answer(status), answer(status, b'{"code": "upload_gone"}')]
 
@@ -94,7 +94,7 @@ def test_a_refusal_to_verify_gets_one_fresh_upload(
 def test_an_expired_slot_does_not_use_up_the_fresh_upload(
     api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes
 ) -> None:
-    """They are two misfortunes, and each is healed by itself."""
+    """Each of the two has its own remedy."""
     storage.script, api.script = [answer(403, b"")], [answer(404)]
 
     with pytest.raises(SlotSpent):
@@ -108,7 +108,7 @@ def test_an_expired_slot_does_not_use_up_the_fresh_upload(
 def test_a_storage_target_that_never_takes_the_audio_is_given_up(
     storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, audio: Bytes
 ) -> None:
-    """Fresh slots cost calls, so there are only so many."""
+    """Fresh slots cost calls, so their number is limited."""
     storage.script = [answer(403, b"")] * 3
 
     for _ in range(2):
@@ -121,7 +121,7 @@ def test_a_storage_target_that_never_takes_the_audio_is_given_up(
 
 
 def test_a_throttled_call_waits_and_goes_on(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """However often; it is a wait and no failure, and each throttle is on record."""
+    """However often; a 429 is a wait and no failure, and each one is recorded."""
     throttled = answer(429, b'{"error": "Slow.", "code": "rate_limited"}', retry_after="0.001")
     api.script = [*[throttled] * 7, answer(body=SLOT)]
 
@@ -132,8 +132,8 @@ def test_a_throttled_call_waits_and_goes_on(api: ScriptedServer, client: Client,
     assert client.stop.reason is None
 
 
-def test_a_throttle_without_end_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """A service that asks for an hour is asked for the headroom once, and then left alone."""
+def test_a_very_long_wait_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """A service that asks for an hour is asked for the headroom once."""
     api.script = [answer(429, retry_after="3600"), answer(x_ratelimit_remaining="500")]
 
     with pytest.raises(RunMustStop) as stopped:
@@ -144,8 +144,8 @@ def test_a_throttle_without_end_stops_the_run(api: ScriptedServer, client: Clien
     assert [str(exchange.call) for exchange in client.unattributed] == ["usage"]
 
 
-def test_an_exhausted_quota_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """Throttling and an empty quota look alike; the headroom of GET /partner/usage decides."""
+def test_a_used_up_quota_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """A busy lane and a used-up quota answer alike; the headroom of GET /partner/usage decides."""
     api.script = [answer(429, retry_after="1", x_ratelimit_remaining="0"), answer(x_ratelimit_remaining="0")]
 
     with pytest.raises(RunMustStop) as stopped:
@@ -156,8 +156,8 @@ def test_an_exhausted_quota_stops_the_run(api: ScriptedServer, client: Client, a
     assert len(api.received) == 2
 
 
-def test_a_quota_that_answers_for_itself_is_not_asked_again(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """The usage call is a keyed one too, and may be the one that is refused."""
+def test_a_refused_usage_call_shows_the_quota_itself(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """It carries the key too, so no second usage call is made."""
     api.script = [answer(429, retry_after="1", x_ratelimit_remaining="0")] * 2
 
     with pytest.raises(RunMustStop) as stopped:
@@ -167,10 +167,10 @@ def test_a_quota_that_answers_for_itself_is_not_asked_again(api: ScriptedServer,
     assert len(api.received) == 1
 
 
-def test_a_zero_that_the_headroom_contradicts_is_only_a_throttle(
+def test_a_zero_that_the_headroom_contradicts_is_an_ordinary_429(
     api: ScriptedServer, client: Client, answer: Write
 ) -> None:
-    """Limiting is metered at the edge, whose header may lag behind (contract, Limits)."""
+    """The header of other calls may be old (contract, Limits)."""
     throttled = answer(429, retry_after="0.001", x_ratelimit_remaining="0")
     api.script = [throttled, answer(x_ratelimit_remaining="9"), answer(body=SLOT)]
 
@@ -180,7 +180,7 @@ def test_a_zero_that_the_headroom_contradicts_is_only_a_throttle(
 
 
 def test_a_refused_key_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """There is no sense in asking 40,000 times with it (contract, Authentication 3)."""
+    """It would be refused for every item (contract, Authentication 3)."""
     api.script = [answer(403, b'{"error": "No.", "code": "forbidden"}')] * 2
 
     with pytest.raises(RunMustStop) as stopped:
@@ -190,8 +190,8 @@ def test_a_refused_key_stops_the_run(api: ScriptedServer, client: Client, answer
     assert len(api.received) == 1
 
 
-def test_a_key_rotated_meanwhile_takes_over(api: ScriptedServer, client: Client, answer: Write, key_path: Path) -> None:
-    """Its file is read again, once, and the call is made with what is there now."""
+def test_a_key_rotated_meanwhile_is_used(api: ScriptedServer, client: Client, answer: Write, key_path: Path) -> None:
+    """Its file is read again, once, and the call is repeated with the new key."""
     api.script = [answer(403), answer(body=SLOT)]
     key_path.write_text("pk_rotated")
 
@@ -200,10 +200,10 @@ def test_a_key_rotated_meanwhile_takes_over(api: ScriptedServer, client: Client,
     assert [request.headers["x-api-key"] for request in api.received] == ["pk_SECRET_of_this_test", "pk_rotated"]
 
 
-def test_a_key_file_that_is_gone_stops_the_run_in_good_order(
+def test_a_missing_key_file_stops_the_run_as_a_refused_key(
     api: ScriptedServer, client: Client, answer: Write, key_path: Path
 ) -> None:
-    """Nothing can be read there, so nothing better can be tried."""
+    """There is no other key to try."""
     api.script = [answer(403)]
     key_path.unlink()
 
@@ -216,7 +216,7 @@ def test_a_key_file_that_is_gone_stops_the_run_in_good_order(
 def test_threads_refused_together_go_on_together(
     api: ScriptedServer, new_client: NewClient, answer: Write, key_path: Path
 ) -> None:
-    """The second finds the key renewed by the first, and does not take the new one for the refused one."""
+    """The second thread finds the key that the first one renewed, and does not treat it as refused."""
     first = new_client()
     second = first.partner.in_new_session(first.unattributed.append)
     both_refused = threading.Barrier(2)
@@ -233,10 +233,10 @@ def test_threads_refused_together_go_on_together(
     assert [exchange.status for exchange in first.unattributed] == [403, 200]
 
 
-def test_a_service_that_fails_for_everyone_ends_the_run(
+def test_a_service_that_fails_for_every_item_ends_the_run(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
-    """The item is not failed for it: its row remains, to be answered by another leg."""
+    """The item is not failed: its row remains for another leg."""
     client = new_client(health=ServiceHealth(breaker_failures=4, breaker_seconds=0.0))
     others = client.partner.in_new_session(client.unattributed.append)
     api.script = [answer(500)] * 9
@@ -250,8 +250,8 @@ def test_a_service_that_fails_for_everyone_ends_the_run(
     assert client.facts() == [("uploads", 500, None)]
 
 
-def test_an_item_that_alone_fails_is_failed(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """Its file may be what upsets the service; the others get on."""
+def test_an_item_that_fails_alone_is_failed(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Its file may cause the failures; other items are answered."""
     others = client.partner.in_new_session(client.unattributed.append)
     api.script = [answer(500), answer(500), answer(body=SLOT), answer(500)]
     with pytest.raises(CallFailed) as failed:
@@ -271,7 +271,7 @@ def ask_for_a_slot(partner: Partner) -> None:
 def test_an_item_that_fails_while_the_probe_is_answered_is_failed(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
-    """Where nobody else asks, the health probe does, with exchanges that belong to no row."""
+    """Where no other item asks, the health probe does, with exchanges that belong to no row."""
     client = new_client(attempts=2)
     api.script = [answer(500), answer(500), answer(body=SLOT)]
 
@@ -310,7 +310,7 @@ def test_an_item_goes_on_when_the_service_is_back(api: ScriptedServer, new_clien
 
 
 def test_no_probe_is_made_while_many_items_fail(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
-    """They are proof enough; in an outage each further call is one too many."""
+    """They are proof enough, and a service in an outage gets no more calls than needed."""
     client = new_client(attempts=2, health=ServiceHealth(breaker_failures=2, breaker_seconds=0.0))
     for _ in range(2):
         client.dispatcher.note(_failed(Call.VERIFY), holder=object())
@@ -323,7 +323,7 @@ def test_no_probe_is_made_while_many_items_fail(api: ScriptedServer, new_client:
 
 
 def test_a_rotation_that_is_always_throttled_is_given_up(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """It has a lane of its own, so nobody else waits for it (contract, Endpoints 3)."""
+    """It has a lane of its own, so no other call waits (contract, Endpoints 3)."""
     api.script = [answer(429, retry_after="0.001")] * 3
 
     with pytest.raises(CallFailed) as failed:
@@ -339,7 +339,7 @@ def _failed(call: Call) -> Exchange:
 
 
 def test_a_wait_ends_with_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """Whoever waits for a retry when the run is stopped does not ask again."""
+    """A call that waits for its retry when the run is stopped is not repeated."""
     api.script = [answer(500), answer(body=SLOT)]
     client.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
 

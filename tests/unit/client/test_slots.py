@@ -1,4 +1,4 @@
-"""The slot's form as object storage wants it, and without anything that is not its business."""
+"""The slot's form is what object storage expects, and holds no secret of ours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Fill = Callable[[], None]
 NASTY = st.lists(st.sampled_from(['"', "\r", "\n", "\0", ";", "=", "name", "file", "--", " ", "Ж", "%22"])).map("".join)
 ANY_TEXT = NASTY | st.text(st.characters(exclude_categories=["Cs"]))
 FIELDS = st.dictionaries(ANY_TEXT.filter(lambda name: "\\" not in name), ANY_TEXT, max_size=6)
-"""A backslash in a name is no escape in HTML's forms, but one to the reader here."""
+"""No backslash in names: HTML forms do not escape it, but this parser unescapes it."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def parts_of(request: Received) -> list[bytes]:
 
 
 def test_the_form_is_every_field_in_order_and_then_the_file(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
-    """Storage reads the policy before the file, and ignores what comes behind it."""
+    """Storage reads the policy before the file, and ignores everything after the file."""
     storage.script = [answer(204, b"")]
 
     fill()
@@ -83,7 +83,7 @@ def test_the_form_has_a_known_length_and_no_key(
 def test_a_field_cannot_break_out_of_the_form(
     storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, audio: Bytes
 ) -> None:
-    """Names are escaped as HTML forms do it; values go as they are, in UTF-8."""
+    """Names are escaped as in HTML forms; values stay as they are, in UTF-8."""
     odd = slot.model_copy(update={"fields": {'a"\r\nb': "Ж\r\n--x"}})
     storage.script = [answer(204, b"")]
 
@@ -94,7 +94,7 @@ def test_a_field_cannot_break_out_of_the_form(
 
 
 def test_the_storage_s_own_id_is_kept(storage: ScriptedServer, client: Client, answer: Write, fill: Fill) -> None:
-    """It is what the storage's operator asks for, and no request ID of the partner's."""
+    """The storage's operator asks for it; it is no request ID of the partner."""
     storage.script = [answer(204, b"", x_amz_request_id="S3-7", x_request_id="other")]
 
     fill()
@@ -109,7 +109,7 @@ def test_the_storage_s_own_id_is_kept(storage: ScriptedServer, client: Client, a
 def test_only_a_2xx_means_stored(
     storage: ScriptedServer, client: Client, answer: Write, fill: Fill, refusal: tuple[int, type[Exception]]
 ) -> None:
-    """A 403 is an expired slot and stops nobody; a redirect is not followed; neither error shows URL or fields."""
+    """A 403 means an expired slot and stops no run; a redirect is not followed; no error shows URL or fields."""
     status, error = refusal
     storage.script = [answer(status, b"<Error>SECRET</Error>", location=f"{storage.url}/elsewhere")]
 
@@ -121,21 +121,21 @@ def test_only_a_2xx_means_stored(
     assert "SECRET" not in f"{raised.value!r}{raised.value}{client.exchanges!r}"
 
 
-def test_a_refusal_amid_the_upload_is_heard(
+def test_a_refusal_during_the_upload_is_read(
     storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
 ) -> None:
-    """Storage that sees a form too large answers before it has read it, and hangs up."""
+    """Storage refuses a form that is too large before it has read it, and closes the connection."""
     storage.reads_bodies = False
     storage.script = [answer(413, b"<Error/>")]
 
     with pytest.raises(SlotRefused) as refused:
-        client.partner.fill_slot(slot, Endless(64 * 1024 * 1024))
+        client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
 
     assert refused.value.status == 413
 
 
-class Endless:
-    """Audio that is far more than any socket's buffer holds, and tells how much of it was taken."""
+class Zeros:
+    """Audio that is far larger than any socket's buffer."""
 
     def __init__(self, size_bytes: int) -> None:
         self.facts = FileFacts(size_bytes=size_bytes, version="1")
@@ -149,9 +149,9 @@ class Endless:
 def test_audio_that_changes_meanwhile_is_never_complete(
     storage: ScriptedServer, client: Client, slot: UploadResponse
 ) -> None:
-    """Its error comes through as it is, and the connection is given up before the last byte."""
+    """Its error is raised as it is, and the connection is closed before the last byte."""
 
-    class Changing(Endless):
+    class Changing(Zeros):
         def chunks(self) -> Iterator[bytes]:
             yield bytes(65_536)
             raise SourceError("It changed.", reason="source_changed")
@@ -164,7 +164,7 @@ def test_audio_that_changes_meanwhile_is_never_complete(
 
 @pytest.mark.parametrize("url", ["http://a..b/", "http://[", "ftp://host/x", "relative", "http://127.0.0.1:99999/"])
 def test_a_slot_with_an_unusable_url_is_spent(client: Client, slot: UploadResponse, audio: Bytes, url: str) -> None:
-    """Whatever the service hands out as a URL, it is a failure of that slot and not of this program."""
+    """A bad URL is a failure of that slot, and not of this program."""
     broken = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url})
 
     with pytest.raises(SlotSpent):
@@ -187,7 +187,7 @@ def test_each_attempt_sends_the_audio_from_its_start(storage: ScriptedServer, an
 
 
 def read_back(content: bytes, content_type: str) -> list[tuple[bytes | None, bytes]]:
-    """Read a form with the parser that web frameworks use: names and contents, in order."""
+    """Read a form with a parser that web frameworks use: names and contents, in order."""
     parts: list[tuple[bytes | None, bytes]] = []
 
     def keep_file(file: File) -> None:
@@ -205,7 +205,7 @@ def read_back(content: bytes, content_type: str) -> list[tuple[bytes | None, byt
 @given(FIELDS)
 @example({'x"; filename="y': "", "file": "before the file", "a\r\nb": "Ж\r\n--\0"})
 def test_every_field_reads_back_and_the_file_comes_last(fields: dict[str, str]) -> None:
-    """No name and no value breaks out of its part; the length that was announced is the form's."""
+    """No name and no value breaks out of its part, and the announced length is right."""
     audio = Bytes(b"RIFF....WAVE\r\n--", b"more\r\n")
     slot = UploadResponse(uploadId="u", url=SecretStr("http://h/"), fields=fields)
 

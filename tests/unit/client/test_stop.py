@@ -1,4 +1,4 @@
-"""The switch is pulled once, and everybody who waits hears of it."""
+"""The switch is pulled once, and wakes all threads that wait."""
 
 import threading
 from datetime import UTC, datetime
@@ -11,8 +11,8 @@ from proofsweep.errors import RunMustStop
 OUTAGE = RunMustStop("The service is down.", ended_by="breaker")
 
 
-def test_until_it_is_pulled_it_stands_in_nobody_s_way() -> None:
-    """Checking and resting come back."""
+def test_a_switch_that_was_not_pulled_stops_nothing() -> None:
+    """Both a check and a wait return."""
     stop = StopSwitch()
 
     stop.check()
@@ -23,7 +23,7 @@ def test_until_it_is_pulled_it_stands_in_nobody_s_way() -> None:
 
 
 def test_the_first_reason_stays() -> None:
-    """What ended a run is what came first, not what followed from it."""
+    """A run ended for its first reason; later ones follow from it."""
     stop = StopSwitch()
     stop.pull(OUTAGE)
 
@@ -35,8 +35,8 @@ def test_the_first_reason_stays() -> None:
     assert raised.value.ended_by == "breaker"
 
 
-def test_when_the_quota_begins_anew_is_told_to_everybody() -> None:
-    """Not to the thread alone that found it used up."""
+def test_every_thread_learns_when_the_quota_begins_anew() -> None:
+    """Not only the thread that found it used up."""
     reset = datetime(2026, 12, 1, tzinfo=UTC)
     stop = StopSwitch()
     stop.pull(RunMustStop("The quota is used up.", ended_by="quota", quota_reset=reset))
@@ -48,7 +48,7 @@ def test_when_the_quota_begins_anew_is_told_to_everybody() -> None:
 
 
 def test_each_thread_gets_an_error_of_its_own() -> None:
-    """One exception raised in two threads would gather both their tracebacks."""
+    """One exception in two threads would collect both tracebacks."""
     stop = StopSwitch()
     stop.pull(OUTAGE)
 
@@ -58,8 +58,8 @@ def test_each_thread_gets_an_error_of_its_own() -> None:
     assert raised.value is not OUTAGE
 
 
-def test_it_wakes_those_who_rest() -> None:
-    """Nobody sleeps through the end of the run."""
+def test_it_wakes_threads_that_wait() -> None:
+    """No thread sleeps through the end of the run."""
     stop, woken = StopSwitch(), threading.Event()
 
     def sleep_long() -> None:
@@ -73,3 +73,16 @@ def test_it_wakes_those_who_rest() -> None:
     sleeper.join(30.0)
 
     assert woken.is_set()
+
+
+def test_only_a_switch_that_was_pulled_aborts() -> None:
+    """A run that goes on keeps its calls in flight."""
+    stop = StopSwitch()
+
+    stop.abort()
+    before = stop.is_aborted
+    stop.pull(OUTAGE)
+    pulled = stop.is_aborted
+    stop.abort()
+
+    assert (before, pulled, stop.is_aborted) == (False, False, True)

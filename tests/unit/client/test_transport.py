@@ -1,4 +1,4 @@
-"""Whatever happens on the wire becomes one exchange with its facts, and no exception."""
+"""Whatever happens on the wire becomes one exchange with its facts, and no error is raised."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def send(api: ScriptedServer, transport: Transport) -> Send:
 def test_the_request_id_of_every_answer_is_kept(
     api: ScriptedServer, send: Send, answer: Write, status: int, body: bytes
 ) -> None:
-    """Support asks for it, of successes too."""
+    """Support asks for it, for successes too."""
     api.script = [answer(status, body, x_request_id="rid-7", x_ratelimit_remaining="9", sunset="soon")]
 
     exchange = send().exchange
@@ -58,7 +58,7 @@ def test_the_request_id_of_every_answer_is_kept(
 def test_an_error_s_code_is_kept_as_received(
     api: ScriptedServer, send: Send, answer: Write, body: bytes, code: str | None
 ) -> None:
-    """A body that is no ApiError has none; it is an answer all the same, by its status."""
+    """A body that is no ApiError has no code; its status is an answer nevertheless."""
     api.script = [answer(502, body)]
 
     exchange = send().exchange
@@ -67,7 +67,7 @@ def test_an_error_s_code_is_kept_as_received(
 
 
 def test_redirects_are_not_followed(api: ScriptedServer, send: Send, answer: Write, storage: ScriptedServer) -> None:
-    """The key would travel with them."""
+    """The key would go with them."""
     api.script = [answer(307, b"", location=storage.url)]
 
     assert send().exchange.status == 307
@@ -75,7 +75,7 @@ def test_redirects_are_not_followed(api: ScriptedServer, send: Send, answer: Wri
 
 
 def test_no_cookie_is_sent_back(api: ScriptedServer, transport: Transport, answer: Write) -> None:
-    """The contract has none, and what one thread was given says nothing to another."""
+    """The contract has no cookies."""
     api.script = [answer(200, OK, set_cookie="lb=1; Path=/"), answer(200, OK)]
 
     for attempt in (1, 2):
@@ -90,7 +90,7 @@ def test_the_proxy_of_the_environment_is_used(
     answer: Write,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Many batch machines see the world through one; NO_PROXY names what they see directly."""
+    """Many batch machines reach the internet only through one; NO_PROXY names the exceptions."""
     proxy, direct = new_server(), new_server()
     proxy.script, direct.script = [answer(200, OK)], [answer(200, OK)]
     monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
@@ -109,7 +109,7 @@ def test_the_proxy_of_the_environment_is_used(
 
 
 def broken_answers(answer: Write) -> dict[str, bytes]:
-    """Give what a 200 can look like without being one."""
+    """Give answers with status 200 that cannot be used."""
     return {
         "no JSON": answer(body=b"<html>"),
         "no body": answer(204, b""),
@@ -156,7 +156,7 @@ def test_a_connection_that_ends_without_an_answer_is_a_failure(
     assert exchange.bytes_sent == 0
 
 
-def test_nobody_there_is_told_from_an_answer_that_was_lost(transport: Transport) -> None:
+def test_a_refused_connection_differs_from_a_lost_answer(transport: Transport) -> None:
     """Nothing was sent, so nothing can have been charged."""
     request = Request(call=Call.HEALTH, method="GET", url="http://127.0.0.1:1/v1/health")
 
@@ -165,8 +165,8 @@ def test_nobody_there_is_told_from_an_answer_that_was_lost(transport: Transport)
     assert (exchange.failure, exchange.bytes_sent) == ("connection", None)
 
 
-def test_silence_is_a_timeout(api: ScriptedServer, tls: ssl.SSLContext) -> None:
-    """A partner that accepts and says nothing does not hold a worker for ever."""
+def test_no_answer_in_time_is_a_timeout(api: ScriptedServer, tls: ssl.SSLContext) -> None:
+    """A partner that accepts and never answers does not block a worker."""
     impatient = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=0.1), tls=tls)
     request = Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health")
     api.stalls = True
@@ -177,7 +177,7 @@ def test_silence_is_a_timeout(api: ScriptedServer, tls: ssl.SSLContext) -> None:
     assert exchange.failure == "timeout"
 
 
-def test_a_refused_key_is_never_in_what_is_printed(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
+def test_no_secret_is_printed(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
     """Neither error nor request nor record shows key, URL, content or body."""
     api.script = [answer(400, b'{"error": "SECRET", "code": "invalid_request"}')]
     client = new_client()
