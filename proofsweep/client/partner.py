@@ -91,9 +91,10 @@ class Partner:
         """
         if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH or not idempotency_key.isascii():
             raise UsageError("An Idempotency-Key has 16 to 128 characters, all of them ASCII.")
-        headers = {"Idempotency-Key": idempotency_key}
-        request = Request(call=Call.ROTATE, method="POST", url=self._url("/partner/keys/rotate"), headers=headers)
-        return _read(RotatedKeyResponse, self.session.ask(request))
+        request = self._request(Call.ROTATE, "/partner/keys/rotate", "POST")
+        return _read(
+            RotatedKeyResponse, self.session.ask(replace(request, headers={"Idempotency-Key": idempotency_key}))
+        )
 
     def usage(self, *, days: int | None = None) -> tuple[PartnerUsageResponse, AnswerHeaders]:
         """GET /partner/usage for `days` (1-90); the live headroom is the headers' `rate_remaining`."""
@@ -109,7 +110,7 @@ class Partner:
         reply = self.session.ask(self._request(Call.PROOF, _proof_path(proof_id)))
         members = object_of(reply.document)
         sidecar = None if self.sidecar_field is None else text_of(members.get(self.sidecar_field))
-        return _parse(GetProofResponse, members | {"sidecar": sidecar}, reply.exchange)
+        return _read(GetProofResponse, replace(reply, document=members | {"sidecar": sidecar}))
 
     def erase(self, proof_id: str) -> EraseProofResponse:
         """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
@@ -118,7 +119,7 @@ class Partner:
     def asset(self, proof_id: str) -> EmbeddedAssetResponse:
         """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""
         reply = self.session.ask(self._request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
-        return _parse(EmbeddedAssetResponse, {"members": reply.document}, reply.exchange)
+        return _read(EmbeddedAssetResponse, replace(reply, document={"members": reply.document}))
 
     def interpretation(self, proof_id: str) -> Interpretation:
         """GET /proofs/{proofId}/interpretation, once: the caller polls."""
@@ -151,7 +152,14 @@ class Partner:
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:
             body[self._sidecar_name()] = base64.b64encode(sidecar).decode()
-        reply = self.session.ask(_json_request(Call.VERIFY, self._url("/verify"), body))
+        content = json.dumps(body).encode()
+        request = replace(
+            self._request(Call.VERIFY, "/verify", "POST"),
+            headers={"Content-Type": "application/json"},
+            content=content,
+            content_bytes=len(content),
+        )
+        reply = self.session.ask(request)
         return Answer(_read(VerifyResponse, reply), reply.body_sha256)
 
     def download(self, url: str, file: BinaryIO, *, most_bytes: int) -> str:
@@ -171,10 +179,8 @@ class Partner:
         return _read(kind, self.session.ask(self._request(call, path, **params)))
 
     def _request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
-        return Request(call=call, method=method, url=self._url(path), params=params)
-
-    def _url(self, path: str) -> str:
-        return self.base_url + path  # not urljoin: that would drop the path of the base URL
+        url = self.base_url + path  # not urljoin: that would drop the path of the base URL
+        return Request(call=call, method=method, url=url, params=params)
 
 
 def _is_slot(document: object) -> bool:
@@ -183,12 +189,6 @@ def _is_slot(document: object) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def _json_request(call: Call, url: str, body: dict[str, str]) -> Request:
-    content = json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"}
-    return Request(call=call, method="POST", url=url, headers=headers, content=content, content_bytes=len(content))
 
 
 def _proof_path(proof_id: str) -> str:
@@ -203,19 +203,15 @@ def _given(**params: str | int | None) -> dict[str, str | int]:
 
 
 def _read(kind: type[_Resource], reply: Reply) -> _Resource:
-    return _parse(kind, reply.document, reply.exchange)
-
-
-def _parse(kind: type[_Resource], document: object, exchange: Exchange) -> _Resource:
     """Read a resource; a JSON answer without its parts is a bad answer, and a repeat would not help."""
     try:
-        return kind.model_validate(document)
+        return kind.model_validate(reply.document)
     except ValidationError as error:
         parts = ", ".join(sorted({str(part["loc"][0]) if part["loc"] else "the whole" for part in error.errors()}))
         raise CallFailed(
-            f"The answer of the call {exchange.call} lacks a usable part ({parts}).",
-            stage=str(exchange.call),
+            f"The answer of the call {reply.exchange.call} lacks a usable part ({parts}).",
+            stage=str(reply.exchange.call),
             reason="bad_answer",
-            status=exchange.status,
-            request_id=exchange.request_id,
+            status=reply.exchange.status,
+            request_id=reply.exchange.request_id,
         ) from None

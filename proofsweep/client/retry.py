@@ -56,6 +56,7 @@ class GiveUp:
     reason: str
 
 
+_CLIENT_ERRORS = 4  # the class of the statuses 400 to 499
 _SPENT_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
 Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
@@ -79,7 +80,8 @@ def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slot
         return RenewKey()
     if is_transient(exchange):
         return _after_outage(exchange, policy, failures, jitter)
-    if exchange.call is Call.VERIFY and _is_client_error(exchange.status) and fresh_slots == 0:
+    is_client_error = (exchange.status or 0) // 100 == _CLIENT_ERRORS
+    if exchange.call is Call.VERIFY and is_client_error and fresh_slots == 0:
         return FreshSlot(0.0)
     return GiveUp(reason_of(exchange))
 
@@ -89,18 +91,15 @@ def is_transient(exchange: Exchange) -> bool:
     if exchange.is_throttled:
         return False
     status = exchange.status or 0
-    busy = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
-    return busy or exchange.failure is not None or _is_slot_denied(exchange)
+    is_busy = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
+    # A request for a slot names no item, so no item is to blame for its refusal; a 403 means the key.
+    is_denied = exchange.call is Call.UPLOADS and not exchange.is_success and status != HTTPStatus.FORBIDDEN
+    return is_busy or is_denied or exchange.failure is not None
 
 
 def may_be_outage(exchange: Exchange) -> bool:
     """Say whether an outage may be the cause. If other items are answered, it is not."""
     return is_transient(exchange) or is_spent_slot(exchange)
-
-
-def _is_slot_denied(exchange: Exchange) -> bool:
-    """Say whether no slot was given though the key was accepted: the request names no item, so none is to blame."""
-    return exchange.call is Call.UPLOADS and not exchange.is_success and exchange.status != HTTPStatus.FORBIDDEN
 
 
 def is_spent_slot(exchange: Exchange) -> bool:
@@ -145,7 +144,3 @@ def _wait(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float)
     """Wait as told if that is longer than our own wait, but never longer than the policy's longest."""
     told = exchange.headers.retry_after_seconds or 0.0
     return max(policy.backoff(failures, jitter), min(told, policy.longest_wait_seconds))
-
-
-def _is_client_error(status: int | None) -> bool:
-    return status is not None and HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR

@@ -20,14 +20,11 @@ from proofsweep.domain.budget.budget import reset_clause
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import CallFailed, RunMustStop, ServiceError, SlotRefused, SlotSpent, UsageError
 
-# A longer wait is no ordinary 429, so the quota is checked. Chosen: twice the longest wait of a lane that throttles by
-# the minute; half would check at some ordinary waits, and each check costs a call.
+# A longer wait asks for a check of the quota. Chosen: half would spend calls on ordinary waits; twice would check late.
 _LONG_WAIT_SECONDS = 120.0
-# How long one answer on behalf of all holds. Chosen: half would double the calls of a quota check that comes again and
-# again; twice would notice the end of the quota, or of an outage, ten seconds later.
+# How long an answer on behalf of all holds. Chosen: half would double such calls; twice would notice a change later.
 _ANSWER_HOLDS_SECONDS = 10.0
-# Attempts of each call of a health probe. Chosen: one alone would take one lost connection for an outage; more would
-# make all items wait for longer backoffs.
+# Attempts of a probe's calls. Chosen: half takes one lost connection for an outage; twice delays all that wait for it.
 _PROBE_ATTEMPTS = 2
 _KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
@@ -46,10 +43,14 @@ class _History:
 class _Attempt:
     """One exchange, the key in use when it was sent, and when it began and ended in monotonic seconds."""
 
-    exchange: Exchange
+    reply: Reply
     key: SecretStr
     began_at: float
     ended_at: float
+
+    @property
+    def exchange(self) -> Exchange:
+        return self.reply.exchange
 
 
 @dataclass(slots=True)
@@ -93,14 +94,12 @@ class Session:
         """
         try:
             while True:
-                self._ticket = self._wait_turn(request.call)
-                key, began_at = self.context.key.get(), self.context.dispatcher.clock()
-                reply, ended_at = self._exchange(request, key)
-                if reply.exchange.is_success:
+                attempt = self._attempt(request)
+                if attempt.exchange.is_success:
                     history = self._history[request.call]
                     history.failures, history.failing_since = 0, None
-                    return reply
-                self._obey(_Attempt(reply.exchange, key, began_at, ended_at))
+                    return attempt.reply
+                self._obey(attempt)
         except BaseException:
             self.context.dispatcher.drop(self._holder, self._ticket)
             raise
@@ -110,22 +109,22 @@ class Session:
         params: Mapping[str, int] = {} if days is None else {"days": days}
         return self.ask(Request(call=Call.USAGE, method="GET", url=f"{self.base_url}/partner/usage", params=params))
 
-    def _wait_turn(self, call: Call) -> Ticket | None:
-        """Wait in the queue of the lane that keyed calls share; rotation has its own lane (contract, Endpoints 3)."""
-        if not call.is_keyed or call is Call.ROTATE:
-            return None
-        return self.context.dispatcher.wait_turn(call, self._holder, is_retry=self._history[call].attempts > 0)
+    def _attempt(self, request: Request) -> _Attempt:
+        """Send once, when the dispatcher lets the call go.
 
-    def _exchange(self, request: Request, key: SecretStr) -> tuple[Reply, float]:
-        """Send once, and take note of what came; give the time at which it had come, too."""
-        history = self._history[request.call]
+        Keyed calls share a lane; rotation has its own (contract, Endpoints 3).
+        """
+        history, dispatcher, self._ticket = self._history[request.call], self.context.dispatcher, None
+        if request.call.is_keyed and request.call is not Call.ROTATE:
+            self._ticket = dispatcher.wait_turn(request.call, self._holder, is_retry=history.attempts > 0)
         history.attempts += 1
+        key, began_at = self.context.key.get(), dispatcher.clock()
         sent_key = key if request.call.is_keyed else None
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
-        ended_at = self.context.dispatcher.clock()
+        ended_at = dispatcher.clock()
         self.record(reply.exchange)
-        self.context.dispatcher.note(reply.exchange, self._ticket, self._holder)
-        return reply, ended_at
+        dispatcher.note(reply.exchange, self._ticket, self._holder)
+        return _Attempt(reply, key, began_at, ended_at)
 
     def _obey(self, attempt: _Attempt) -> None:
         """Do what the retry rule says: return to repeat the call, or raise.

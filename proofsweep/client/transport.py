@@ -19,8 +19,7 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 
-# The largest body kept in memory. Chosen: answers are a few KiB, a page of proofs some hundred; half would still do,
-# twice costs memory for each worker.
+# The largest body kept in memory. Chosen: answers are a few KiB. Half would do; twice costs memory for each worker.
 _MOST_BODY_BYTES = 2 * 1024 * 1024
 # Addresses that are parsed once. Chosen: a run has some ten of its own; half or twice matters only to slot URLs.
 _CACHED_ADDRESSES = 256
@@ -37,12 +36,6 @@ class Timeouts:
     read_seconds: float = 60.0
     write_seconds: float = 60.0
     total_seconds: float = 120.0
-
-    def for_httpx(self) -> httpx.Timeout:
-        """Give httpx all four of its timeouts."""
-        return httpx.Timeout(
-            connect=self.connect_seconds, read=self.read_seconds, write=self.write_seconds, pool=self.connect_seconds
-        )
 
 
 class _ThreadConnections(threading.local):
@@ -62,7 +55,9 @@ class Transport:
 
     def __init__(self, *, user_agent: str, timeouts: Timeouts, tls: ssl.SSLContext | None = None) -> None:
         self._headers = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
-        self._extensions = {"timeout": timeouts.for_httpx().as_dict()}
+        wait_seconds = {"connect": timeouts.connect_seconds, "pool": timeouts.connect_seconds}
+        wait_seconds |= {"read": timeouts.read_seconds, "write": timeouts.write_seconds}
+        self._extensions = {"timeout": wait_seconds}
         self._backend = PunctualBackend(timeouts.total_seconds)
         self._tls = tls or httpx.create_ssl_context()
         self._own = _ThreadConnections()
@@ -73,18 +68,17 @@ class Transport:
 
         Only errors of local files are raised (audio that changed, a full disk).
         """
-        clock = _Stopwatch()
+        attempted = _Attempted(request, attempt)
         answer: httpx.Response | None = None
         try:
-            built = self._built(request, key)
-            answer = self._answer(built, is_keyed=key is not None)
+            answer = self._answer(self._built(request, key), is_keyed=key is not None)
             body = self._read(request, answer)
         except (httpx.TransportError, *_UNUSABLE_URL) as error:
-            return _broken_reply(request, attempt, clock, answer, error)
+            return attempted.broken(answer, error)
         finally:
             if answer is not None:
                 answer.close()
-        return _whole_reply(request, attempt, clock, answer, body)
+        return attempted.whole(answer, body)
 
     def close_thread_connections(self) -> None:
         """Close the calling thread's connections, before it ends."""
@@ -162,17 +156,6 @@ def _proxy_for(scheme: str, host: str) -> str | None:
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-class _Stopwatch:
-    """When an exchange began, and how long it takes."""
-
-    def __init__(self) -> None:
-        self.started_at = datetime.now(UTC)
-        self._began = time.perf_counter()
-
-    def elapsed_ms(self) -> float:
-        return (time.perf_counter() - self._began) * 1000
-
-
 @dataclass(frozen=True, slots=True)
 class _Body:
     """The part of a body that is kept in memory, and the digest of all of it."""
@@ -181,57 +164,48 @@ class _Body:
     sha256: str
 
 
-def _whole_reply(request: Request, attempt: int, clock: _Stopwatch, answer: httpx.Response, body: _Body) -> Reply:
-    expects_json = request.call.is_keyed or request.call is Call.HEALTH
-    document = json_of(body.content) if expects_json else None
-    unreadable = expects_json and answer.is_success and not request.is_usable(document)
-    exchange = _exchange(
-        request,
-        attempt,
-        clock,
-        answer,
-        failure=Failure.BAD_ANSWER if unreadable else None,
-        error_code=None if answer.is_success else text_of(object_of(document).get("code")),
-    )
-    return Reply(exchange, document, body.sha256)
+class _Attempted:
+    """One attempt at a request; makes its reply when it has ended."""
 
+    def __init__(self, request: Request, attempt: int) -> None:
+        self._request, self._attempt = request, attempt
+        self._started_at, self._began = datetime.now(UTC), time.perf_counter()
 
-def _broken_reply(
-    request: Request, attempt: int, clock: _Stopwatch, answer: httpx.Response | None, error: Exception
-) -> Reply:
-    failure = Failure.CONNECTION if answer is None else Failure.BAD_ANSWER
-    if isinstance(error, httpx.TimeoutException):
-        failure = Failure.TIMEOUT
-    was_sent = not isinstance(error, _NEVER_SENT)
-    return Reply(_exchange(request, attempt, clock, answer, failure=failure, was_sent=was_sent))
+    def whole(self, answer: httpx.Response, body: _Body) -> Reply:
+        """Read an answer that came to its end."""
+        call = self._request.call
+        expects_json = call.is_keyed or call is Call.HEALTH
+        document = json_of(body.content) if expects_json else None
+        is_bad = expects_json and answer.is_success and not self._request.is_usable(document)
+        code = None if answer.is_success else text_of(object_of(document).get("code"))
+        return Reply(self._exchange(answer, Failure.BAD_ANSWER if is_bad else None, code), document, body.sha256)
 
+    def broken(self, answer: httpx.Response | None, error: Exception) -> Reply:
+        """Say why there is no whole answer."""
+        failure = Failure.CONNECTION if answer is None else Failure.BAD_ANSWER
+        if isinstance(error, httpx.TimeoutException):
+            failure = Failure.TIMEOUT
+        return Reply(self._exchange(answer, failure, was_sent=not isinstance(error, _NEVER_SENT)))
 
-def _exchange(
-    request: Request,
-    attempt: int,
-    clock: _Stopwatch,
-    answer: httpx.Response | None,
-    *,
-    failure: Failure | None = None,
-    error_code: str | None = None,
-    was_sent: bool = True,
-) -> Exchange:
-    received = dict(answer.headers.items()) if answer is not None else {}
-    headers = AnswerHeaders.read(received, now=clock.started_at)
-    is_storage = request.call in {Call.SLOT, Call.DOWNLOAD}
-    return Exchange(
-        call=request.call,
-        attempt=attempt,
-        started_at=clock.started_at,
-        elapsed_ms=clock.elapsed_ms(),
-        headers=headers,
-        status=answer.status_code if answer is not None else None,
-        error_code=error_code,
-        failure=failure,
-        request_id=headers.request_id,
-        storage_id=_first(received, _STORAGE_ID_HEADERS) if is_storage else None,
-        bytes_sent=request.content_bytes if was_sent else None,
-    )
+    def _exchange(
+        self, answer: httpx.Response | None, failure: Failure | None, code: str | None = None, *, was_sent: bool = True
+    ) -> Exchange:
+        received = dict(answer.headers.items()) if answer is not None else {}
+        headers = AnswerHeaders.read(received, now=self._started_at)
+        is_storage = self._request.call in {Call.SLOT, Call.DOWNLOAD}
+        return Exchange(
+            call=self._request.call,
+            attempt=self._attempt,
+            started_at=self._started_at,
+            elapsed_ms=(time.perf_counter() - self._began) * 1000,
+            headers=headers,
+            status=answer.status_code if answer is not None else None,
+            error_code=code,
+            failure=failure,
+            request_id=headers.request_id,
+            storage_id=_first(received, _STORAGE_ID_HEADERS) if is_storage else None,
+            bytes_sent=self._request.content_bytes if was_sent else None,
+        )
 
 
 def _first(headers: Mapping[str, str], names: Iterable[str]) -> str | None:

@@ -15,14 +15,11 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import RunMustStop
 
-# How late a waiting call notices the end of the leg. Chosen: a person who presses Ctrl-C does not feel half a second;
-# half the value wakes one thread twice as often.
+# How late a waiting call sees the end of the leg. Chosen: half wakes a thread twice as often; a person feels twice.
 _STOP_CHECK_SECONDS = 0.5
-# How long work in hand may wait for the pacer while the leg ends. Chosen: a longer pause is longer than the calls
-# themselves; half would drop work that an ordinary one-second 429 delays.
+# How long work in hand may be paused while the leg ends. Chosen: half would drop it at usual 429s; twice ends late.
 _DRAIN_SECONDS = 2.0
-# How much longer than told a wait may be, as a share. Chosen: enough to separate processes that were throttled
-# together; twice as much would waste up to a fifth of each pause.
+# By which share a wait may be longer than told. Chosen: half lets more processes return together; twice wastes time.
 _JITTER_SHARE = 0.1
 
 

@@ -26,8 +26,7 @@ from enum import StrEnum
 from proofsweep.client.retry import may_be_outage
 from proofsweep.domain.exchanges import Call, Exchange
 
-# The longest time without a probe. Chosen: half finds the end of an outage sooner and doubles the probes; twice finds
-# it up to two minutes late.
+# The longest time between two probes. Chosen: half doubles the probes; twice finds the end of an outage later.
 _LONGEST_QUIET_SECONDS = 60.0
 _CALLS_FOR_ITEMS = frozenset({Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
