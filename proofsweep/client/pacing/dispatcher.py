@@ -129,6 +129,7 @@ class Dispatcher:
             if ticket is not None and changes_rate:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
+                self._queue.drop(None, ticket)
                 self._queue.pacer.pause(now, pause_seconds)
             status = self._status()
             is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)

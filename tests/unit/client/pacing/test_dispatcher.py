@@ -220,6 +220,21 @@ def test_only_a_429_of_the_shared_lane_changes_the_rate(world: World, call: Call
     assert world.reported == []
 
 
+def test_a_throttled_usage_call_is_over(world: World) -> None:
+    """Else it would count as in flight for ever, and no probe could go in a later outage."""
+    ticket = world.dispatcher.wait_turn(Call.USAGE, "a")
+    world.throttle(Call.USAGE, 0.0, ticket)
+    for _ in range(2):
+        world.dispatcher.note(exchange(Call.VERIFY, 503))
+    world.ahead_seconds = 1.2
+    probes: list[Ticket] = []
+
+    thread = in_thread(lambda: probes.append(world.dispatcher.wait_turn(Call.VERIFY, "b")))
+    thread.join(5.0)
+
+    assert [probe.in_flight for probe in probes] == [1]
+
+
 @pytest.mark.parametrize(
     "outage",
     [
