@@ -31,11 +31,11 @@ _KEY_REFUSED = "The service refused the key (403): is it a key of this very serv
 
 @dataclass(slots=True)
 class _History:
-    """What became of one call in this session; `failing_since` is in monotonic seconds."""
+    """What became of one call in this session; `failing_since` is the first of its `failures`, in monotonic seconds."""
 
     attempts: int = 0
     failures: int = 0
-    failing_since: float | None = None
+    failing_since: float = 0.0
     fresh_slots: int = 0
 
 
@@ -75,14 +75,12 @@ class Session:
 
     def with_attempts(self, attempts: int) -> "Session":
         """Give a new session whose calls are given up after so many attempts; its exchanges go to the same record."""
-        return self._with(replace(self.context, policy=replace(self.context.policy, attempts=attempts)))
+        policy = replace(self.context.policy, attempts=attempts)
+        return Session(replace(self.context, policy=policy), self.record)
 
     def with_probe(self, probe: "Callable[[Session], object] | None") -> "Session":
         """Give a new session with another health probe; its exchanges go to the same record."""
-        return self._with(replace(self.context, probe=probe))
-
-    def _with(self, context: ClientContext) -> "Session":
-        return Session(context, self.record)
+        return Session(replace(self.context, probe=probe), self.record)
 
     def ask(self, request: Request) -> Reply:
         """Make a call until it is answered with a 2xx that can be read.
@@ -96,8 +94,7 @@ class Session:
             while True:
                 attempt = self._attempt(request)
                 if attempt.exchange.is_success:
-                    history = self._history[request.call]
-                    history.failures, history.failing_since = 0, None
+                    self._history[request.call].failures = 0
                     return attempt.reply
                 self._obey(attempt)
         except BaseException:
@@ -129,15 +126,15 @@ class Session:
     def _obey(self, attempt: _Attempt) -> None:
         """Do what the retry rule says: return to repeat the call, or raise.
 
-        A call that was aborted because the leg ends says nothing of the item.
+        A call that was aborted because the leg ends says nothing about the item.
         """
         exchange, history, stop = attempt.exchange, self._history[attempt.exchange.call], self.context.dispatcher.stop
         if exchange.failure is not None and stop.is_aborted:
             stop.check()
         if not exchange.is_throttled:
-            history.failures += 1
-            if history.failing_since is None:
+            if history.failures == 0:
                 history.failing_since = attempt.began_at
+            history.failures += 1
         decision = decide(
             exchange,
             self.context.policy,
@@ -211,10 +208,9 @@ class Session:
     def _give_up(self, attempt: _Attempt, reason: str) -> None:
         """End this call if the item is to blame; else wait, to repeat it until the service answers or the leg ends."""
         exchange, history, dispatcher = attempt.exchange, self._history[attempt.exchange.call], self.context.dispatcher
-        since = attempt.began_at if history.failing_since is None else history.failing_since
-        if self._blame(attempt, since) is Blame.ITEM:
+        if self._blame(attempt, history.failing_since) is Blame.ITEM:
             raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange, reason)
-        dispatcher.stop_if_lost(exchange, since)
+        dispatcher.stop_if_lost(exchange, history.failing_since)
         dispatcher.stop.rest(self.context.policy.backoff(history.failures, 1.0))
         if exchange.call is Call.SLOT:
             self._release_slot(exchange, 0.0)
@@ -232,6 +228,7 @@ class Session:
         return blame
 
     def _probe(self) -> None:
+        """Make the health probe in a session of its own; `dispatcher.blame` then knows whether it was answered."""
         self.context.dispatcher.stop.check()
         policy = replace(self.context.policy, attempts=_PROBE_ATTEMPTS)
         alone = Session(replace(self.context, policy=policy, probe=None), self.context.record_unattributed)

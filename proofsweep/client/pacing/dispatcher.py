@@ -21,6 +21,7 @@ _STOP_CHECK_SECONDS = 0.5
 _DRAIN_SECONDS = 2.0
 # By which share a wait may be longer than told. Chosen: half lets more processes return together; twice wastes time.
 _JITTER_SHARE = 0.1
+_TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,11 @@ class Dispatcher:
             ticket = self._queue.enter(_priority_of(call, is_retry=is_retry), holder)
             changed = self._waiting[ticket] = threading.Condition(self._lock)
             try:
-                while not self._may_go(ticket):
+                self._serve()
+                while ticket.sent is None:
                     self._check_stop(ticket)
                     changed.wait(self._wait_seconds(ticket))
+                    self._serve()
             finally:
                 del self._waiting[ticket]
                 if ticket.sent is None:
@@ -136,9 +139,7 @@ class Dispatcher:
         if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
             self._report(status)
         if is_lost:
-            self.stop.pull(
-                RunMustStop("The service asks for a longer wait than a run should make.", ended_by="breaker")
-            )
+            self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by="breaker"))
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
         """Take note that a call has no result, and that its item will not use its slot, if it has one."""
@@ -171,10 +172,6 @@ class Dispatcher:
         pacer, most = self._queue.pacer, self._queue.most_at_once
         at_once = int(most) if most < math.inf else None
         return LaneStatus(pacer.learned_rate, at_once, pacer.rate_change, self._health.is_outage)
-
-    def _may_go(self, ticket: Ticket) -> bool:
-        self._serve()
-        return ticket.sent is not None
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""

@@ -66,9 +66,6 @@ class _CallHealth:
     waits_since: float | None = None
     answered_at: float = -math.inf
 
-    def end_failures(self) -> None:
-        self.failures, self.probes, self.quiet_until = 0, 0, -math.inf
-
 
 @dataclass(slots=True, kw_only=True)
 class ServiceHealth:
@@ -93,7 +90,7 @@ class ServiceHealth:
             self._failing.add(holder)
             return self._failed(call, now) if exchange.call in _CALLS_FOR_ITEMS else Health.WELL
         self._failing.discard(holder)
-        call.end_failures()
+        call.failures, call.probes, call.quiet_until = 0, 0, -math.inf
         if not exchange.is_throttled:
             call.answered_at, call.waits_since = now, None
         return Health.WELL
