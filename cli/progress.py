@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column
 
 from cli.screen import COLOURS, size_text
-from proofsweep.bootstrap.legs import active_legs
+from proofsweep.bootstrap.runs import active_legs
 from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.context import LegContext

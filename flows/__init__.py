@@ -1,1 +1,1 @@
-"""What runs: one Prefect flow per file, each to be read like a table of contents."""
+"""What runs: one Prefect flow per file, each reads like a table of contents."""

@@ -11,16 +11,16 @@ from proofsweep.bootstrap.runs import bounds_for, plan_catalog
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
-from tasks.drain import drained_on_signals
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
+from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
 
 
 def _name_of_run() -> str:
-    """Name a flow run in Prefect after what it was given."""
-    given = flow_run.parameters
-    return f"verify {given.get('run_id') or given.get('catalog')}"
+    """Name a flow run in Prefect after its run or catalog."""
+    parameters = flow_run.parameters
+    return f"verify {parameters.get('run_id') or parameters.get('catalog')}"
 
 
 @flow(name="verify-catalog", flow_run_name=_name_of_run, retries=0, persist_result=False)
@@ -36,27 +36,27 @@ def verify_catalog(
     max_duration: str | None = None,
     dedupe: bool | None = None,
 ) -> str | State[str]:
-    """Verify a catalog end to end; gives the run's id, or ends as Cancelled if it was asked to stop.
+    """Verify a catalog end to end; give the run's id, or the state Cancelled if the run was asked to stop.
 
-    (1) plan, unless the run is planned already, (2) claim a leg, (3) fan out over what remains, (4) settle the leg,
-    (5) leave a summary.
+    (1) plan the run, unless it is planned, (2) claim a leg, (3) map tasks over the rows that remain,
+    (4) settle the leg, (5) show a summary in Prefect.
 
     Args:
-        run_id: a run that is planned already; None plans one from `catalog`.
+        run_id: a planned run; None plans one from `catalog`.
         catalog: location of a manifest, a glob of manifests, a folder or a bucket's prefix.
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
-        reserve: calls of the quota that are left to others. This and what follows is as in the settings when None.
-        max_calls: keyed calls that this leg may make.
-        until: when its window closes: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
-        max_duration: how long it may last: `7h`.
+        reserve: calls of the quota to leave to others. From here on, None means: as in the settings.
+        max_calls: the most keyed calls that this leg makes.
+        until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
+        max_duration: no file begins after so long: `7h`.
         dedupe: whether the same bytes are verified only once.
     """
     set_up_logs()
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     run_id = run_id or plan_catalog(settings, catalog or "", read_block, reserve=bounds.reserve).run_id  # (1)
-    leg = held_leg(
+    held = held_leg(
         run_id,
         config,
         results,
@@ -65,7 +65,7 @@ def verify_catalog(
         bounds=bounds,
         dedupe=dedupe,
     )
-    with drained_on_signals(engine_for(settings, read_block)), leg as (place, desk):  # (2) and (4)
-        fan_out(place, desk.remaining.slices(), is_small=desk.plan.is_small)  # (3)
-    show_summary(run := describe_run(desk.results, run_id), desk.results.store.url)  # (5)
+    with stopped_on_signals(engine_for(settings, read_block)), held as (handle, leg):  # (2) and (4)
+        fan_out(handle, leg.remaining_slices(), is_small=leg.plan.is_small)  # (3)
+    show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (5)
     return Cancelled(message=run.why) if run.ended_by == "cancelled" else run_id

@@ -1,1 +1,1 @@
-"""Where Prefect touches us: a core call wearing a coat."""
+"""Where Prefect meets the core: each task is one call of the core."""

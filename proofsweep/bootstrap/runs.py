@@ -102,4 +102,103 @@ def settle_dead_leg(settings: Settings, run_id: str) -> None:
         ResultsError: there is no such run.
     """
     results = results_for(settings)
-    settle_last_leg(results, results.plan(run_id), utc_now)
+    settle_last_leg(results, results.plan(run_id), utc_now, arrival)
+
+
+@contextmanager
+def held_leg(
+    run_id: str,
+    config: str | None,
+    results_url: str | None,
+    *,
+    flow_run_id: str | None,
+    read_block: ReadBlock | None,
+    bounds: Bounds | None = None,
+    dedupe: bool | None = None,
+) -> Iterator[tuple[LegHandle, LegContext]]:
+    """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
+
+    Raises:
+        RunIsActive: another leg is alive.
+        ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
+    """
+    settings = load_settings(config, results_url)
+    engine, results = engine_for(settings, read_block), results_for(settings)
+    plan = results.plan(run_id)
+    _refuse_other_environment(plan, settings)
+    bounds = bounds or bounds_for(settings)
+    canaries, seen = canaries_for(settings), engine.examined(bounds.reserve)
+    bind_key(results.store, engine.key_fingerprint, settings.service.base_url)
+    _remember_rate(engine, results)
+    facts = leg_facts(seen, engine.key_fingerprint, flow_run_id)
+    leg = open_leg(results, plan, utc_now, facts, engine.arrival())
+    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
+    place = LegHandle(config=config, results_url=results_url, run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe)
+    desk = context_for(place, read_block)
+    desk.allowance.was_told(seen.headroom, seen.quota_reset)
+    try:
+        with (
+            sitting(desk, engine.aside, facts),
+            quota_watched(desk.allowance, settings.bounds.ask_seconds),
+        ):
+            send_ahead(desk, canaries)
+            yield place, desk
+        bind_key(results.store, engine.key_fingerprint, settings.service.base_url)  # of a key that took over meanwhile
+    finally:
+        with _lock:
+            _desks.pop(place, None)
+        close_engines()
+
+
+def context_for(place: LegHandle, read_block: ReadBlock | None = None) -> LegContext:
+    """Give this process's context of one leg of a run; the leg must have been claimed."""
+    with _lock:
+        if place not in _desks:
+            _desks[place] = _build_desk(place, read_block)
+        return _desks[place]
+
+
+def active_legs() -> list[LegContext]:
+    """Give the legs that this process works on."""
+    with _lock:
+        return list(_desks.values())
+
+
+def _refuse_other_environment(plan: Plan, settings: Settings) -> None:
+    if plan.environment != settings.service.environment:
+        raise ConfigError(
+            f"Run {plan.run_id} was planned for {plan.environment}, but the settings are for "
+            f"{settings.service.environment}; give the config it was planned with."
+        )
+
+
+def _remember_rate(engine: Engine, results: Results) -> None:
+    """Begin with the rate that the lane had in an earlier leg, if that is not too long ago."""
+    settings = engine.settings
+    since = utc_now() - timedelta(days=settings.pace.remember_days)
+    rate = last_rate(results, settings.service.base_url, engine.key_fingerprint, since)
+    if rate is not None:
+        engine.partner.talk.line.gate.remember(rate)
+
+
+def _build_desk(place: LegHandle, read_block: ReadBlock | None) -> LegContext:
+    settings = place.settings
+    engine, results = engine_for(settings, read_block), results_for(settings)
+    plan = results.plan(place.run_id)
+    return LegContext(
+        plan=plan,
+        leg=place.leg,
+        results=results,
+        journal=Journal(results, place.run_id, place.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}"),
+        partner=engine.partner.with_witness(),
+        stop=engine.stop,
+        limits=engine.limits,
+        sources=replace(engine.sources, read_earlier=partial(read_before, results, plan)),
+        workers=engine.workers,
+        clock=utc_now,
+        repeats=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if place.dedupe else None,
+        storms=AnomalyGuard(verdicts=settings.retry.storm_verdicts, failures=settings.retry.storm_failures),
+        past=PastAnswers(results, plan),
+        store_patience_seconds=settings.retry.breaker_seconds,
+        allowance=BudgetGuard(place.bounds, engine.partner, engine.stop, utc_now),
+    )

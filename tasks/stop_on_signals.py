@@ -1,0 +1,60 @@
+"""Stop a run on Ctrl-C or SIGTERM: the first finishes the files in flight, the second ends the process."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from proofsweep.bootstrap.engines import Engine
+from proofsweep.bootstrap.runs import active_legs
+from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.logs import Event, log
+from tasks.signal_thread import OVER, next_signal, signal_thread
+
+_EXIT_CANCELLED = 6
+
+# Bounds the last flush of the journals. Chosen: half may be too short for a bucket, twice keeps a person waiting.
+_LAST_FLUSH_SECONDS = 2.0
+
+
+@contextmanager
+def stopped_on_signals(engine: Engine) -> Iterator[None]:
+    """Stop the leg at the first signal; files in flight have `drain_seconds`. End the process at the second."""
+    with signal_thread(lambda reader: _stop_when_asked(engine, reader)):
+        yield
+
+
+def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
+    first = next_signal(reader)
+    if first == OVER:
+        return
+    engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
+    log(Event.STOP_ASKED, signal=signal.Signals(first).name)
+    try:
+        second = next_signal(reader, engine.settings.bounds.drain_seconds)
+    except TimeoutError:
+        engine.cut_off()
+        second = next_signal(reader)
+    if second != OVER:
+        _exit_now()
+
+
+def _exit_now() -> None:
+    """End the process; flush the journals first, if the store takes them in time."""
+    flush = threading.Thread(target=_flush_journals, daemon=True)
+    flush.start()
+    flush.join(_LAST_FLUSH_SECONDS)
+    for leg in active_legs():
+        command = f"proofsweep resume {leg.plan.run_id} (and the options of this command)"
+        sys.stderr.write(f"\nproofsweep: Ended at once. Finished files are kept. Continue with: {command}\n")
+    sys.stderr.flush()
+    os._exit(_EXIT_CANCELLED)
+
+
+def _flush_journals() -> None:
+    for leg in active_legs():
+        with suppress(ResultsError):
+            leg.journal.flush()
