@@ -14,7 +14,7 @@ from proofsweep.bootstrap.engines import close_engines
 from proofsweep.errors import ProofsweepError
 
 _INTERRUPTED = 130
-"""What typer makes of a Ctrl-C."""
+"""The code that typer gives after a Ctrl-C."""
 
 _MODULES = {
     "demo": "cli.demo_command",
@@ -28,7 +28,7 @@ _MODULES = {
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",
 }
-"""Where each command is. Only the one that is asked for is loaded, since one file is to be checked within moments."""
+"""The module of each command. Only the named one is imported, so that `check` starts quickly."""
 
 _HELP = "Verify credentialed audio in bulk through the partner's API, and keep verdicts, grades and request IDs."
 _EPILOG = (
@@ -38,7 +38,7 @@ _EPILOG = (
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
-    """Make the command line for these arguments: with the command they name, or with all of them."""
+    """Make the command line for these arguments: with the command they name, else with all commands."""
     app = typer.Typer(
         name="proofsweep",
         no_args_is_help=True,
@@ -63,11 +63,11 @@ def _print_version(wanted: bool) -> None:
 def _proofsweep(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Take the options that come before a command."""
+    """Read the options that come before a command."""
 
 
 def main() -> NoReturn:
-    """Run the command line; every foreseen error ends in one line on stderr."""
+    """Run the command line; every expected error ends in one line on stderr."""
     code = run(sys.argv[1:])
     flush()
     sys.exit(code)
@@ -78,18 +78,18 @@ def run(arguments: list[str]) -> int:
     try:
         code = app_for(arguments)(args=arguments, prog_name="proofsweep", standalone_mode=False)
     except TyperException as error:
-        told = error.format_message()  # empty when the help was shown for want of arguments
-        return _complain(f"{told} (proofsweep --help tells more)", ExitCode.USAGE) if told else ExitCode.USAGE
+        message = error.format_message()  # empty when help was shown because there were no arguments
+        return _report_error(f"{message} (see: proofsweep --help)", ExitCode.USAGE) if message else ExitCode.USAGE
     except ProofsweepError as error:
-        return _complain(error.message, code_of_error(error))
+        return _report_error(error.message, code_of_error(error))
     finally:
         close_engines()
     if code == _INTERRUPTED:
-        return _complain("stopped before the run had begun", ExitCode.CANCELLED)
+        return _report_error("The run was stopped before it began.", ExitCode.CANCELLED)
     return code if isinstance(code, int) else ExitCode.ACCEPTED
 
 
-def _complain(message: str, code: ExitCode) -> int:
+def _report_error(message: str, code: ExitCode) -> int:
     line = " ".join(message.split())
     typer.echo(f"proofsweep: {line}", err=True)
     return code

@@ -1,4 +1,4 @@
-"""Say before a run begins how far it may go."""
+"""Print the bounds of a run before it begins."""
 
 from datetime import datetime
 
@@ -9,18 +9,18 @@ from proofsweep.errors import UsageError
 
 
 def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:
-    """Print the bounds, the closing as an absolute instant.
+    """Print the bounds, with the closing time in UTC and in local time.
 
     Raises:
-        UsageError: the window is over already.
+        UsageError: the window is closed already.
     """
-    told = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
-    told += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
-    told += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
+    parts = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
+    parts += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
+    parts += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
     if bounds.closes_at is not None and bounds.closes_at <= now:
         raise UsageError(f"The window is over: it closed at {_instant_text(bounds.closes_at)}.")
-    if told:
-        out.print(f"Stops {' or '.join(told)}", soft_wrap=True)
+    if parts:
+        out.print(f"Stops {' or '.join(parts)}", soft_wrap=True)
 
 
 def _instant_text(at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""`proofsweep check`: one file now, without Prefect."""
+"""`proofsweep check`: verify one file now, without Prefect."""
 
 import typer
 
@@ -41,7 +41,7 @@ def check(
     settings = load_settings(config)
     if sidecar is not None and settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
-    done = checked(audio, sidecar, settings)
+    done = verify_file(audio, sidecar, settings)
     row = row_of(done, RowContext("check", 0, settings.service.environment))
     if as_json:
         print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
@@ -50,8 +50,8 @@ def check(
     return _CODES[word_for(done.outcome)]
 
 
-def checked(audio: str, sidecar: str | None, settings: Settings) -> Finished:
-    """Take one file or pair through the service.
+def verify_file(audio: str, sidecar: str | None, settings: Settings) -> Finished:
+    """Verify one file or pair.
 
     Raises:
         ConfigError, ResultsError, RunMustStop: no answer can be had.
@@ -62,7 +62,7 @@ def checked(audio: str, sidecar: str | None, settings: Settings) -> Finished:
         engine.stop.check()
         raise ConfigError("The service gave no answer.")
     if isinstance(done.outcome, Failed):
-        engine.usable_service()  # raises where not this file failed, but the service for everyone
+        engine.examined()  # raises if the service fails for all files, not only for this one
     return done
 
 
@@ -77,7 +77,7 @@ def _print(row: Row, done: Finished) -> None:
         out.print(f"  {MEANING_OF_VALID}", style="dim")
     else:
         out.print(f"  {row['detail']}", markup=False, soft_wrap=True)
-        if "ask the supplier" not in str(row["detail"]):  # that of unfit content has it already, in more exact words
+        if "ask the supplier" not in str(row["detail"]):  # some details already say so, more exactly
             out.print(f"  what to do: {remedy_for(str(row['reason']))}", soft_wrap=True)
     if row["verify_request_id"] is not None:
         out.print(f"  request ID: {row['verify_request_id']}", markup=False)

@@ -1,4 +1,4 @@
-"""`proofsweep conformance`: hold a service against the contract, sentence by sentence."""
+"""`proofsweep conformance`: check a service against the contract, sentence by sentence."""
 
 import time
 from collections.abc import Iterable
@@ -21,13 +21,13 @@ from proofsweep.client.keys import key_file as kept_in
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.settings import ServiceSettings, load_settings
 
-_PERMITTING = ("beta", "sandbox")
-_REFUSED = 403
+_RISKY_CHECKS_IN = ("beta", "sandbox")
+_FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The service to examine, with its key; `environment` is empty where nobody said what it is."""
+class ExaminedService:
+    """The service to examine, with its key; `environment` is empty where it is unknown."""
 
     base_url: str
     key: SecretStr
@@ -64,14 +64,14 @@ def conformance(
 ) -> int:
     """Check a service against the contract from outside, sentence by sentence.
 
-    By default nothing is changed there: keys, usage and proofs are read, and silence is uploaded and verified. Checks
-    that spend much, rotate the key or erase a proof are made only when they are named, and never in production.
+    By default nothing changes there: keys, usage and proofs are read, and a file of silence is uploaded and verified.
+    Checks that spend much, rotate the key or erase a proof run only when they are named, and never in production.
     """
     if list_checks:
         return print_checks(_named(only, include) if only or include else CHECKS.values(), as_json=as_json)
-    place = _place(base_url, key_file, config, environment)
+    service = _service(base_url, key_file, config, environment)
     inputs = Inputs(
-        sidecar_field=sidecar_field or place.sidecar_field,
+        sidecar_field=sidecar_field or service.sidecar_field,
         one_file=one_file,
         pair=pair,
         local_seal=local_seal,
@@ -83,8 +83,8 @@ def conformance(
         erase_proof=erase_proof,
         slot_seconds=slot_seconds,
     )
-    checks = _permitted(_named(only, include), {*only, *include}, inputs, place.environment)
-    return _examine(place, inputs, checks, as_json=as_json)
+    checks = _permitted(_named(only, include), {*only, *include}, inputs, service.environment)
+    return _examine(service, inputs, checks, as_json=as_json)
 
 
 def _named(only: list[str], include: list[str]) -> list[Check]:
@@ -94,31 +94,33 @@ def _named(only: list[str], include: list[str]) -> list[Check]:
     return chosen(only, include)
 
 
-def _place(base_url: str | None, key_file: Path | None, config: str | None, environment: str | None) -> Place:
-    """Say which service is meant: the one that was named with its key, else the config's.
+def _service(
+    base_url: str | None, key_file: Path | None, config: str | None, environment: str | None
+) -> ExaminedService:
+    """Give the service that is named with its key, else the config's.
 
     Raises:
-        ConfigError: it is only half named, or the config says another environment than the command line.
+        ConfigError: only one of URL and key file is given, or config and command line name different environments.
     """
     if base_url is None and key_file is None:
         settings = load_settings(config)
-        service = settings.service
-        if environment not in {None, service.environment}:
-            raise ConfigError(f"The config's service is {service.environment!r}, not {environment!r}.")
-        key = engine_for(settings, read_block).key.get()
-        return Place(
-            base_url=service.base_url,
+        configured = settings.service
+        if environment not in {None, configured.environment}:
+            raise ConfigError(f"The config's service is {configured.environment!r}, not {environment!r}.")
+        key = engine_for(settings, read_block).partner.talk.line.key.get()
+        return ExaminedService(
+            base_url=configured.base_url,
             key=key,
-            environment=service.environment,
-            sidecar_field=service.sidecar_field,
+            environment=configured.environment,
+            sidecar_field=configured.sidecar_field,
         )
     if base_url is None or key_file is None:
         raise ConfigError("Give both --base-url and --key-file, or neither: then the config's service is examined.")
     try:
-        url = ServiceSettings(base_url=base_url, environment=environment or "not told").base_url
+        url = ServiceSettings(base_url=base_url, environment=environment or "unknown").base_url
     except ValidationError as error:
         raise ConfigError(f"--base-url {error.errors()[0]['msg'].removeprefix('Value error, ')}.") from None
-    return Place(base_url=url, key=kept_in(key_file)(), environment=environment or "", sidecar_field=None)
+    return ExaminedService(base_url=url, key=kept_in(key_file)(), environment=environment or "", sidecar_field=None)
 
 
 def _secret(file: Path | None) -> str | None:
@@ -126,11 +128,11 @@ def _secret(file: Path | None) -> str | None:
 
 
 def _permitted(checks: list[Check], named: set[str], inputs: Inputs, environment: str) -> list[Check]:
-    """Give the checks back; raise ConfigError for what may not or cannot be done, before anything is asked."""
+    """Give the checks back; before any call, raise ConfigError for a check that is not allowed or not possible."""
     for each in checks:
-        if each.risk is not Risk.NONE and environment not in _PERMITTING:
-            said = f"and the environment is {environment!r}" if environment else "and it is not said: --environment"
-            raise ConfigError(f"{each.name} {each.risk}; it is made in beta or sandbox alone, {said}.")
+        if each.risk is not Risk.NONE and environment not in _RISKY_CHECKS_IN:
+            given = f"the environment is {environment!r}" if environment else "give the environment by --environment"
+            raise ConfigError(f"{each.name} {each.risk}; it runs only in beta or sandbox, and {given}.")
         missing = inputs.missing(each.needs) if each.name in named else ()
         if missing:
             raise ConfigError(f"{each.name} needs {inputs.option(missing[0])}.")
@@ -138,43 +140,42 @@ def _permitted(checks: list[Check], named: set[str], inputs: Inputs, environment
         if file is not None and not file.is_file():
             raise ConfigError(f"There is no file {file}.")
     if any(each.risk is Risk.ROTATES for each in checks) and inputs.new_key_file is not None:
-        _see_that_it_can_be_written(inputs.new_key_file)
+        _refuse_unwritable(inputs.new_key_file)
     return checks
 
 
-def _see_that_it_can_be_written(new_key_file: Path) -> None:
+def _refuse_unwritable(new_key_file: Path) -> None:
     if new_key_file.exists():
-        raise ConfigError(f"{new_key_file} exists; it is not overwritten.")
+        raise ConfigError(f"{new_key_file} exists and is not overwritten; name another file.")
     if not new_key_file.absolute().parent.is_dir():
-        raise ConfigError(f"There is no folder for {new_key_file}.")
+        raise ConfigError(f"There is no folder for {new_key_file}; make it first.")
 
 
-def _examine(place: Place, inputs: Inputs, checks: list[Check], *, as_json: bool) -> int:
-    begun, err = time.monotonic(), console(to_stderr=True)
-    with Wire(place.base_url, place.key.get_secret_value()) as wire:
+def _examine(service: ExaminedService, inputs: Inputs, checks: list[Check], *, as_json: bool) -> int:
+    started, err = time.monotonic(), console(to_stderr=True)
+    with Wire(service.base_url, service.key.get_secret_value()) as wire:
         subject = Subject(wire, inputs)
         most = most_calls(checks, subject)
         err.print(f"{len(checks)} checks, at most {most} keyed calls", style="dim")
-        _see_that_the_key_is_taken(subject)
-        with err.status("asking") if err.is_terminal else nullcontext():
+        _require_accepted_key(subject)
+        with err.status("running the checks") if err.is_terminal else nullcontext():
             results = list(run(checks, subject))
-        print_results(results, wire, place.environment, time.monotonic() - begun, as_json=as_json)
+        print_results(results, wire, service.environment, time.monotonic() - started, as_json=as_json)
     return _code(results)
 
 
-def _see_that_the_key_is_taken(subject: Subject) -> None:
-    """Ask for usage; whoever is not let in has nothing to examine.
+def _require_accepted_key(subject: Subject) -> None:
+    """Ask for usage: without an accepted key there is nothing to examine.
 
     Raises:
-        RunMustStop: the service is not to be reached, or refuses the key.
+        RunMustStop: the service cannot be reached, or refuses the key.
     """
     try:
         usage = subject.usage
     except NoAnswer as error:
         raise RunMustStop(f"The service cannot be examined: {error.said}.", ended_by="breaker") from error
-    if usage.status == _REFUSED:
-        said = f"The key was refused (request ID {usage.request_id})."
-        raise RunMustStop(said, ended_by="key_refused")
+    if usage.status == _FORBIDDEN:
+        raise RunMustStop(f"The key was refused (request ID {usage.request_id}).", ended_by="key_refused")
 
 
 def _code(results: Iterable[Result]) -> ExitCode:

@@ -1,4 +1,4 @@
-"""What `proofsweep conformance` may be given."""
+"""The options of `proofsweep conformance`."""
 
 import typer
 
@@ -10,10 +10,10 @@ Environment = typer.Option(
     None,
     "--environment",
     metavar="LABEL",
-    help="Say beta or sandbox to permit checks that spend, rotate or erase; a config says it by itself.",
+    help="beta or sandbox permits checks that spend, rotate or erase; a config names its own.",
 )
-Only = typer.Option([], "--only", metavar="NAME", help="Make this check alone; may be repeated.")
-Include = typer.Option([], "--include", metavar="NAME", help="Make this check as well; may be repeated.")
+Only = typer.Option([], "--only", metavar="NAME", help="Run only this check; may be repeated.")
+Include = typer.Option([], "--include", metavar="NAME", help="Run this check too; may be repeated.")
 OneFile = typer.Option(None, "--one-file", metavar="WAV", help="A one-file credential known to be accepted.")
 Pair = typer.Option(None, "--pair", metavar="AUDIO SIDECAR", help="A legacy pair known to be accepted.")
 SidecarField = typer.Option(None, "--sidecar-field", metavar="NAME", help="The sidecar's wire name.")
@@ -21,7 +21,7 @@ LocalSeal = typer.Option(
     None, "--local-seal", metavar="WAV", help="A WAV with an artist-device seal that was never registered."
 )
 Unregistered = typer.Option(
-    None, "--unregistered", metavar="WAV", help="A WAV with a credential that is no registered one."
+    None, "--unregistered", metavar="WAV", help="A WAV with a credential that is not registered."
 )
 Proof = typer.Option(None, "--proof", metavar="ID", help="A proof held under the key; by default the newest listed.")
 OtherKeyFile = typer.Option(
@@ -36,5 +36,7 @@ NewKeyFile = typer.Option(
 EraseProof = typer.Option(
     None, "--erase-proof", metavar="ID", help="A proof held under the key that may be erased for good."
 )
-SlotSeconds = typer.Option(None, "--slot-seconds", metavar="N", min=0, help="Lifetime of a slot, which is waited for.")
-ListChecks = typer.Option(False, "--list", help="List the checks and what each needs; ask nothing.")
+SlotSeconds = typer.Option(
+    None, "--slot-seconds", metavar="N", min=0, help="Lifetime of a slot; the check waits for its end."
+)
+ListChecks = typer.Option(False, "--list", help="List the checks and what each needs; make no call.")

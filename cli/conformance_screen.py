@@ -1,4 +1,4 @@
-"""What a person sees of the checks and of what came of them."""
+"""Print the checks and their results."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,25 +12,26 @@ from conformance import FAILED, NOT_TRIED, PASSED, Check, Inputs, Result, Risk, 
 
 _CONTRACT = "2.4.2"
 _COLOURS = {PASSED: "green", FAILED: "bold red", NOT_TRIED: "yellow"}
-_MOST_IDS = 4
+# Bounds the height of a row. Chosen: half hides the calls of short checks, twice fills the screen; `--json` has all.
+_MAX_REQUEST_IDS = 4
 
 
 def print_checks(checks: Iterable[Check], *, as_json: bool) -> int:
-    """List checks: what each says, needs, takes and risks."""
+    """List checks: the sentence, needs, calls and risk of each."""
     if as_json:
-        print_json({"contract": _CONTRACT, "checks": [_document_of(each) for each in checks]})
+        print_json({"contract": _CONTRACT, "checks": [_json_of_check(each) for each in checks]})
         return ExitCode.ACCEPTED
     table = _table_of("calls", "check")
     for each in checks:
-        wants = [Inputs.option(name) for name in each.needs]
+        needs = [Inputs.option(name) for name in each.needs]
         named = [] if each.risk is Risk.NONE else [f"only when named: it {each.risk}"]
-        table.add_row(str(each.calls), _told(each, "dim", [f"needs {', '.join(wants)}"] if wants else [], named))
+        table.add_row(str(each.calls), _description(each, "dim", [f"needs {', '.join(needs)}"] if needs else [], named))
     console().print(table)
     return ExitCode.ACCEPTED
 
 
 def print_results(results: list[Result], wire: Wire, environment: str, seconds: float, *, as_json: bool) -> None:
-    """Print what came of each check, and all together."""
+    """Print the result of each check, and the sums."""
     counts = Counter(each.result for each in results)
     if as_json:
         print_json(
@@ -42,25 +43,27 @@ def print_results(results: list[Result], wire: Wire, environment: str, seconds: 
                 "not_tried": counts[NOT_TRIED],
                 "keyed_calls": wire.keyed_calls,
                 "seconds": round(seconds, 3),
-                "checks": [_outcome_of(each) for each in results],
+                "checks": [_json_of_result(each) for each in results],
             }
         )
         return
     out = console()
     out.print(_table(results))
     out.print()
-    told = Text("   ").join(
+    sums = Text("   ").join(
         Text(f"{counts[result]} {result}", style=_COLOURS[result]) for result in _COLOURS if counts[result]
     )
-    out.print("  ", told, f"   {counted(wire.keyed_calls, 'keyed call')}, {seconds:.1f} s", sep="")
+    out.print("  ", sums, f"   {counted(wire.keyed_calls, 'keyed call')}, {seconds:.1f} s", sep="")
 
 
 def _table(results: list[Result]) -> Table:
     table = _table_of("result", "check")
     for each in results:
         style = _COLOURS[each.result]
-        ids = [f"request ID {request_id}" for request_id in each.request_ids[:_MOST_IDS]]
-        table.add_row(Text(each.result, style=style), _told(each.check, style, [each.said] if each.said else [], ids))
+        ids = [f"request ID {request_id}" for request_id in each.request_ids[:_MAX_REQUEST_IDS]]
+        table.add_row(
+            Text(each.result, style=style), _description(each.check, style, [each.said] if each.said else [], ids)
+        )
     return table
 
 
@@ -71,17 +74,17 @@ def _table_of(*columns: str) -> Table:
     return table
 
 
-def _told(each: Check, style: str, said: list[str], more: list[str]) -> Text:
-    """Write a check's name, its sentence below, and below that what there is to say."""
+def _description(each: Check, style: str, coloured: list[str], plain: list[str]) -> Text:
+    """Write a check's name, its sentence below, and further lines below that."""
     text = Text(each.name, style="bold").append(f"\n{each.sentence}", style="not bold")
-    for line in said:
+    for line in coloured:
         text.append(f"\n{line}", style=f"not bold {style.removeprefix('bold ')}")
-    for line in more:
+    for line in plain:
         text.append(f"\n{line}", style="not bold")
     return text
 
 
-def _document_of(each: Check) -> dict[str, object]:
+def _json_of_check(each: Check) -> dict[str, object]:
     return {
         "name": each.name,
         "sentence": each.sentence,
@@ -91,7 +94,7 @@ def _document_of(each: Check) -> dict[str, object]:
     }
 
 
-def _outcome_of(each: Result) -> dict[str, object]:
+def _json_of_result(each: Result) -> dict[str, object]:
     return {
         "name": each.check.name,
         "sentence": each.check.sentence,

@@ -1,4 +1,4 @@
-"""The folder that `proofsweep demo` leaves behind, and how the next demo takes its place."""
+"""The folder that `proofsweep demo` writes, and how the next demo replaces it."""
 
 import json
 import shutil
@@ -11,16 +11,16 @@ _MARK = "# Made by `proofsweep demo`\n"
 _README = """
 The next demo in this folder replaces it.
 
-- `catalog/`: sample audio and sidecars, each for one answer
+- `catalog/`: sample audio and sidecars, each with its own verdict
 - `results/`: the tables: `verdicts`, `exchanges` and `runs`, as Parquet
 - `proofsweep.toml`: the settings of the demo
 - `sandbox/`: the home of the local partner service: its key, registry and uploads
 
-Look at the run again:
+Show the run again:
 
     {program} status --config {config}
 
-Serve the sandbox again, and verify the catalog once more:
+Serve the sandbox again, and verify the catalog again:
 
     {program} sandbox --home {sandbox} --port {port}
     {program} verify {catalog} --config {config}
@@ -29,7 +29,7 @@ Serve the sandbox again, and verify the catalog once more:
 
 @dataclass(frozen=True, slots=True)
 class DemoFolder:
-    """Where a demo keeps what it makes."""
+    """The paths of a demo."""
 
     root: Path
 
@@ -50,16 +50,16 @@ class DemoFolder:
 
     @property
     def config(self) -> Path:
-        """Settings that a person can use again."""
+        """The settings of the demo, for later commands."""
         return self.root / "proofsweep.toml"
 
     @property
     def readme(self) -> Path:
-        """Says what is here; its first line marks the folder as a demo's."""
+        """Describes the folder; its first line marks it as a demo's."""
         return self.root / "README.md"
 
     def make_room(self) -> None:
-        """Make the folder; take away what an earlier demo left in it, and nothing else.
+        """Make the folder; delete what an earlier demo wrote, and nothing else.
 
         Raises:
             ConfigError: the folder holds something else, or cannot be written.
@@ -67,7 +67,9 @@ class DemoFolder:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             if any(self.root.iterdir()) and not self._is_a_demos():
-                raise ConfigError(f"{self.root} is not empty and not a demo's; name another folder with --folder.")
+                raise ConfigError(
+                    f"{self.root} is not empty and was not made by a demo; name another folder with --folder."
+                )
             for old in (self.catalog, self.results, self.sandbox):
                 if old.exists():
                     shutil.rmtree(old)
@@ -81,7 +83,7 @@ class DemoFolder:
         """Write the settings for the demo's sandbox and results; a JSON string is a TOML string too."""
         key, results = json.dumps(str(key_file.absolute())), json.dumps(str(self.results.absolute()))
         lines = [
-            "# The settings of a demo; its sandbox no longer runs, README.md tells how to serve it again.",
+            "# The settings of a demo; its sandbox has ended; README.md says how to serve it again.",
             "[service]",
             f"base_url = {json.dumps(base_url)}",
             'environment = "sandbox"',
@@ -92,12 +94,12 @@ class DemoFolder:
             f"url = {results}",
             "",
             "[pace]",
-            "first_rate = 500 # the sandbox is nobody else's",
+            "first_rate = 500 # nobody else uses this sandbox",
         ]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def write_readme(self, program: str, port: int) -> None:
-        """Tell whoever finds the folder what is in it."""
+        """Write what is in the folder."""
         text = _README.format(
             program=program, config=self.config, sandbox=self.sandbox, port=port, catalog=self.catalog
         )

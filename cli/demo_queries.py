@@ -1,4 +1,4 @@
-"""Two looks at the tables of a demo: each is shown as it would be typed, and run as it is shown."""
+"""Two queries of a demo's tables; each runs exactly as it is printed."""
 
 from pathlib import Path
 from textwrap import indent
@@ -23,15 +23,15 @@ results.open_results({store!r}).pandas("verdicts").pivot_table(
 
 
 def show_queries(out: Console, store: Path) -> None:
-    """Query a results store with DuckDB and with pandas, and show both question and answer."""
+    """Query a results store with DuckDB and with pandas; print each query and its result."""
     sql = _SQL.format(store=str(store).replace("'", "''"))
     _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
     expression = _PANDAS.format(store=str(store))
-    frame: pd.DataFrame = eval(expression, {"results": results})  # noqa: S307 - our own text, just as it is shown
+    frame: pd.DataFrame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed
     _show(out, "pandas", expression, frame.to_string())
 
 
-def _show(out: Console, title: str, question: str, answer: str) -> None:
+def _show(out: Console, title: str, query: str, result: str) -> None:
     out.print(title, style="bold")
-    out.print(indent(question, "  "), style="cyan", markup=False, soft_wrap=True)
-    out.print(indent(answer.rstrip(), "  ") + "\n", markup=False, soft_wrap=True)
+    out.print(indent(query, "  "), style="cyan", markup=False, soft_wrap=True)
+    out.print(indent(result.rstrip(), "  ") + "\n", markup=False, soft_wrap=True)

@@ -1,7 +1,7 @@
-"""A Prefect API for as long as a command runs: the one that is configured, else a server of our own.
+"""A Prefect API while a command runs: the configured one, else an embedded server.
 
-Our own lives in a process session of its own, so that a Ctrl-C in the terminal reaches the run and not the server, and
-it ends when this process does, however that ends: it watches a pipe whose other end is held here.
+The embedded server has its own process session, so Ctrl-C in the terminal reaches the run and not the server. It ends
+when this process ends, in any way: it reads a pipe whose other end is open here.
 """
 
 import os
@@ -19,29 +19,41 @@ import httpx
 
 from proofsweep.errors import ConfigError
 
-_PATIENCE_SECONDS = 90.0
-_ANSWER_SECONDS = 10.0
+# Bounds the start of the server. Chosen: half may be too short on a loaded machine, twice only delays the error.
+_START_SECONDS = 90.0
+
+# Bounds one health request to a configured server. Chosen: half may miss a busy server, twice only delays the error.
+_HEALTH_SECONDS = 10.0
+
+# Bounds one health request to the embedded server. Chosen: half may be too short at its start, twice only waits longer.
+_LOCAL_HEALTH_SECONDS = 2.0
+
+# Time between two health requests during the start. Chosen: half doubles the requests, twice delays the run by 0.1 s.
 _POLL_SECONDS = 0.1
+
+# Bounds a regular end of the server. Chosen: half may kill it in a write, twice keeps a person waiting.
+_END_SECONDS = 5.0
+
 _QUIET = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_LEVEL": "WARNING",
-    "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",  # it would print each event that a lost server does not take
+    "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",  # else it prints each event that a lost server does not accept
     "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
     "PREFECT_SERVER_UI_ENABLED": "false",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
 _IN_BATCHES = {
-    # Written one by one, as Prefect does, events of tasks cost more than half of the server's work, and lock SQLite
-    # so often that the flow's own calls are answered with 503 and wait for seconds.
+    # By default Prefect writes each task event alone. That takes more than half of the server's work, and locks SQLite
+    # so often that the flow's own calls get a 503 and wait for seconds.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "500",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }
 
 
 class EmbeddedServer:
-    """A server that is starting, or up."""
+    """A server that starts or runs."""
 
     def __init__(self, process: subprocess.Popen[bytes], url: str, folder: TemporaryDirectory[str]) -> None:
         self.url = url
@@ -50,30 +62,30 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int:
-        """The server's process."""
+        """The process id of the server."""
         return self._process.pid
 
     def wait_until_up(self) -> None:
-        """Come back when the server answers.
+        """Return when the server answers.
 
         Raises:
-            ConfigError: it did not come up.
+            ConfigError: it did not start.
         """
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        with httpx.Client(trust_env=False, timeout=2.0) as client:
+        deadline = time.monotonic() + _START_SECONDS
+        with httpx.Client(trust_env=False, timeout=_LOCAL_HEALTH_SECONDS) as client:
             while self._process.poll() is None and time.monotonic() < deadline:
                 if _answers(client, self.url):
                     return
                 time.sleep(_POLL_SECONDS)
-        last = _log_in(self._folder).read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
-        raise ConfigError(f"The embedded Prefect server did not come up: {last[0]}")
+        last = _log_in(self._folder).read_text(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
+        raise ConfigError(f"The embedded Prefect server did not start: {last[0]}")
 
     def close(self) -> None:
-        """End the server, and leave nothing of it behind."""
+        """End the server and delete its folder."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=_END_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -82,15 +94,15 @@ class EmbeddedServer:
 
 @contextmanager
 def prefect_api() -> Iterator[EmbeddedServer | None]:
-    """See that there is a Prefect API: the configured one (then None is given), else an embedded server, starting.
+    """Provide a Prefect API: the configured one (then yield None), else an embedded server that starts.
 
     Raises:
-        ConfigError: nobody answers at the configured one.
+        ConfigError: the configured one does not answer.
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     if url := _configured_url():
-        _refuse_dead(url)
+        _require_answer(url)
         yield None
         return
     server = _start()
@@ -103,35 +115,35 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
 
 
 def is_there(url: str) -> bool:
-    """Say whether anybody answers at the address of a Prefect API; Prefect itself judges keys and certificates."""
+    """Say whether a server answers at the address of a Prefect API; Prefect itself checks keys and certificates."""
     try:
-        httpx.get(f"{url.rstrip('/')}/health", timeout=_ANSWER_SECONDS, verify=False)  # noqa: S501 - see above
+        httpx.get(f"{url.rstrip('/')}/health", timeout=_HEALTH_SECONDS, verify=False)  # noqa: S501 - see above
     except (httpx.HTTPError, httpx.InvalidURL):
         return False
     return True
 
 
 def _configured_url() -> str | None:
-    """Give the server that the environment or the active Prefect profile names, without importing Prefect for it."""
+    """Give the server that the environment or the active Prefect profile names, without importing Prefect."""
     if url := os.environ.get("PREFECT_API_URL"):
         return url
     home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
     path = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
     try:
-        written = tomllib.loads(path.read_text(encoding="utf-8"))
+        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise ConfigError(f"Prefect's profiles {path} cannot be read ({error}).") from error
-    active = os.environ.get("PREFECT_PROFILE") or written.get("active")
-    url = written.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
+    active = os.environ.get("PREFECT_PROFILE") or profiles.get("active")
+    url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
     return None if url is None else str(url)
 
 
-def _refuse_dead(url: str) -> None:
+def _require_answer(url: str) -> None:
     if not is_there(url):
         raise ConfigError(
-            f"No Prefect server answers at {url}; start it, or unset PREFECT_API_URL to have one brought along."
+            f"No Prefect server answers at {url}; start it, or unset PREFECT_API_URL to use an embedded one."
         )
 
 

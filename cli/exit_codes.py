@@ -1,4 +1,4 @@
-"""What the process says to the shell when it ends."""
+"""The exit codes of the process."""
 
 from enum import IntEnum
 
@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
     ACTIVE = 9
 
 
-_BY_ENDING = {
+_CODE_OF_ENDING = {
     "quota": ExitCode.QUOTA,
     "window": ExitCode.CANCELLED,
     "cancelled": ExitCode.CANCELLED,
@@ -32,7 +32,7 @@ _BY_ENDING = {
 
 
 def code_of_run(run: RunStatus) -> ExitCode:
-    """Give the code for a run as it stands, over all its legs."""
+    """Give the code for the present state of a run, over all its legs."""
     if run.remaining and run.ended_by == "error":
         return ExitCode.BUG
     applying = [ExitCode.ACCEPTED]
@@ -41,7 +41,7 @@ def code_of_run(run: RunStatus) -> ExitCode:
     if run.rows("failed"):
         applying.append(ExitCode.FAILED)
     if run.remaining:
-        applying.append(_BY_ENDING.get(run.ended_by or "", ExitCode.CANCELLED))
+        applying.append(_CODE_OF_ENDING.get(run.ended_by or "", ExitCode.CANCELLED))
     return max(applying)
 
 
@@ -53,6 +53,6 @@ def code_of_error(error: ProofsweepError) -> ExitCode:
         case RunIsActive():
             return ExitCode.ACTIVE
         case RunMustStop(ended_by=ended_by):
-            return _BY_ENDING.get(ended_by, ExitCode.BUG)
+            return _CODE_OF_ENDING.get(ended_by, ExitCode.BUG)
         case _:
             return ExitCode.FAILED

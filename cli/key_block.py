@@ -1,8 +1,8 @@
-"""The API key from a Prefect Secret block, with Prefect imported only where the settings name one."""
+"""Read the API key from a Prefect Secret block; Prefect is imported only if the settings name one."""
 
 
 def read_block(name: str) -> str:
-    """Read a Secret block; it takes the seconds of importing Prefect.
+    """Read a Secret block; the import of Prefect takes seconds.
 
     Raises:
         ConfigError: there is no such block.

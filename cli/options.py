@@ -1,4 +1,4 @@
-"""Options that several commands share, said once."""
+"""Options that several commands share."""
 
 import typer
 
@@ -17,19 +17,21 @@ ResultsUrl = typer.Option(
     help="Results store, a folder or bucket URL; default from the config (`results`).",
 )
 Reserve = typer.Option(
-    None, "--reserve", metavar="N", min=0, help="Leave so many calls of the quota to other users of the key."
+    None, "--reserve", metavar="N", min=0, help="Leave this many calls of the quota to other users of the key."
 )
 MaxCalls = typer.Option(
-    None, "--max-calls", metavar="N", min=1, help="Begin no file that so many keyed calls do not cover."
+    None, "--max-calls", metavar="N", min=1, help="Begin no file that this many keyed calls cannot cover."
 )
 Until = typer.Option(
     None,
     "--until",
     metavar="TIME",
-    help="Begin nothing after: 06:00, '06:00 Europe/Berlin' or an ISO instant; without a zone it is this machine's.",
+    help="Begin no file after: 06:00, '06:00 Europe/Berlin' or an ISO instant; by default in this machine's zone.",
 )
-MaxDuration = typer.Option(None, "--max-duration", metavar="SPAN", help="Begin nothing after so long: 7h, 90m, 1h30m.")
+MaxDuration = typer.Option(
+    None, "--max-duration", metavar="SPAN", help="Begin no file after this span: 7h, 90m, 1h30m."
+)
 NoDedupe = typer.Option(
-    False, "--no-dedupe", help="Verify the same bytes as often as the catalog lists them, not only once."
+    False, "--no-dedupe", help="Verify the same bytes each time the catalog lists them, not only once."
 )
 AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")

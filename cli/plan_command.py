@@ -1,4 +1,4 @@
-"""`proofsweep plan`: what a run would be, before anything is sent or written."""
+"""`proofsweep plan`: what a run would take, before anything is sent or written."""
 
 from dataclasses import fields
 
@@ -20,14 +20,14 @@ from proofsweep.storage.files.files import Files
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 from proofsweep.usecases.plan.survey import Survey, ignored_entries, refuse_unnamed_pairs, survey_catalog
 
-_Deep = typer.Option(False, "--deep", help="Open every file and judge it by its content, not only its size.")
+_Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
 _Sample = typer.Option(
     None,
     "--sample",
     metavar="N",
     min=1,
     max=1000,
-    help="Send so many files, spread over the catalog, to measure the pace: two calls each; no answer is kept.",
+    help="Send this many files, spread over the catalog, to measure the pace: two calls each; answers are not stored.",
 )
 
 
@@ -51,9 +51,9 @@ def plan(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Say what verifying a catalog would take: counts, reasons, bytes, calls, quota and time.
+    """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
-    Writes nothing, and sends no file but those of `--sample`; asks the service once for the quota that is left.
+    Writes nothing and sends no file, except those of `--sample`. Asks the service once for the remaining quota.
     """
     settings = load_settings(config, results)
     listing = catalog_for(settings, catalog)
@@ -65,8 +65,8 @@ def plan(
     if sample and need.eligible:
         engine = engine_for(settings, read_block)
         measured = sample_of(engine, catalog, need, count=min(sample, need.eligible), reserve=bounds.reserve)
-    seen, trouble = _seen(settings)
-    cost = forecast_for(settings, need, seen, bounds, measured)
+    status, trouble = _service_status(settings)
+    cost = forecast_for(settings, need, status, bounds, measured)
     if as_json:
         counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
         print_json(counts | {"ignored": ignored_entries(listing)} | forecast_json(cost))
@@ -78,8 +78,8 @@ def plan(
     return 0
 
 
-def _seen(settings: Settings) -> tuple[ServiceStatus, str]:
-    """Ask the service for its quota; a plan can be had without it."""
+def _service_status(settings: Settings) -> tuple[ServiceStatus, str]:
+    """Ask the service for the quota; on failure, give the reason, since a plan needs no quota."""
     try:
         return engine_for(settings, read_block).service(), ""
     except (ConfigError, ResultsError, RunMustStop) as error:

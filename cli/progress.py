@@ -1,4 +1,4 @@
-"""How a run is watched: a live line on a terminal, plain lines elsewhere."""
+"""Show the progress of a run: a live line on a terminal, plain lines elsewhere."""
 
 import threading
 import time
@@ -15,9 +15,14 @@ from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.context import LegContext
 
+# Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
 _LIVE_SECONDS = 0.25
+
+# Bounds the lines in a log. Chosen: 360 lines in an hour; half doubles them, twice hides a stop for longer.
 _PLAIN_SECONDS = 10.0
-_WIDTH_OF_ALL = 110
+
+# Narrower terminals get no bar. Chosen: less folds the counts of a common run, more hides a bar that fits.
+_BAR_MIN_COLUMNS = 110
 
 
 def progress_shown(out: Console, items: int, finished_before: int) -> AbstractContextManager[Callable[[], None]]:
@@ -33,16 +38,16 @@ def progress_shown(out: Console, items: int, finished_before: int) -> AbstractCo
 
 
 def _show_live(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
-    bar = [BarColumn(bar_width=24)] if out.width >= _WIDTH_OF_ALL else []
+    bar = [BarColumn(bar_width=24)] if out.width >= _BAR_MIN_COLUMNS else []
     columns = (
         *bar,
         MofNCompleteColumn(),
         TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[pace]}", table_column=Column()),  # these two are folded where the terminal is narrow
+        TextColumn("{task.fields[pace]}", table_column=Column()),  # a narrow terminal folds these two
         TextColumn("{task.fields[counts]}", table_column=Column()),
     )
     with Progress(*columns, console=out, transient=True) as progress:
-        out.show_cursor()  # a second Ctrl-C ends the process at once, and nobody would bring a hidden one back
+        out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
         task = progress.add_task("verify", total=items, completed=finished_before, pace="starting", counts="")
         began = time.monotonic()
         while not over.wait(_LIVE_SECONDS):
@@ -50,49 +55,49 @@ def _show_live(out: Console, over: threading.Event, items: int, finished_before:
 
 
 def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: float) -> None:
-    desk = _desk()
-    if desk is None:
+    leg = _active_leg()
+    if leg is None:
         return
-    done = desk.counters.rows.total()
-    stopping = "stopping, Ctrl-C again to do so at once · " if desk.stop.reason is not None else ""
-    pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(desk.counters.audio_bytes)}{lane_text(desk.lane)}"
-    progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(desk))
+    done = leg.tally.rows.total()
+    stopping = "stopping, Ctrl-C again ends at once · " if leg.stop.reason is not None else ""
+    pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(leg.tally.audio_bytes)}{_lane_text(leg.partner.lane)}"
+    progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(leg))
 
 
-def _coloured_counts(desk: LegContext) -> str:
-    return " ".join(f"[{COLOURS[word]}]{count:,} {word}[/]" for word, count in _counts(desk))
+def _coloured_counts(leg: LegContext) -> str:
+    return " ".join(f"[{COLOURS[word]}]{count:,} {word}[/]" for word, count in _counts(leg))
 
 
-def _counts(desk: LegContext) -> list[tuple[str, int]]:
-    """Give what came of the rows, always in the same order."""
-    return [(word, count) for word in COLOURS if (count := desk.counters.rows[word])]
+def _counts(leg: LegContext) -> list[tuple[str, int]]:
+    """Give the rows of each outcome, always in the same order."""
+    return [(word, count) for word in COLOURS if (count := leg.tally.rows[word])]
 
 
 def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
     began = time.monotonic()
     while not over.wait(_PLAIN_SECONDS):
-        desk = _desk()
-        if desk is not None:
-            out.print(_plain_line(desk, items, finished_before, time.monotonic() - began))
+        leg = _active_leg()
+        if leg is not None:
+            out.print(_plain_line(leg, items, finished_before, time.monotonic() - began))
 
 
-def _plain_line(desk: LegContext, items: int, finished_before: int, seconds: float) -> str:
-    done = desk.counters.rows.total()
+def _plain_line(leg: LegContext, items: int, finished_before: int, seconds: float) -> str:
+    done = leg.tally.rows.total()
     rate = done / seconds
     left = items - finished_before - done
-    counts = ", ".join(f"{count:,} {word}" for word, count in _counts(desk))
+    counts = ", ".join(f"{count:,} {word}" for word, count in _counts(leg))
     remaining = f", about {left / rate:,.0f} s left" if rate else ""
-    pace = f"{rate:,.1f} files/s{remaining}{lane_text(desk.lane)}"
+    pace = f"{rate:,.1f} files/s{remaining}{_lane_text(leg.partner.lane)}"
     return f"{finished_before + done:,} of {items:,} rows ({counts}), {pace}"
 
 
-def lane_text(lane: LaneStatus) -> str:
-    """Say what holds the work back, once that is known."""
+def _lane_text(lane: LaneStatus) -> str:
+    """Say what limits the rate, once that is known."""
     if lane.is_outage:
-        return " · the service fails; it is asked by one call now and then"
+        return " · the service fails; one call at a time probes it"
     rate = "" if lane.rate is None else f" · lane {lane.rate:,.1f} calls/s"
     return rate if lane.most is None else f" · at most {lane.most:,} calls at once"
 
 
-def _desk() -> LegContext | None:
+def _active_leg() -> LegContext | None:
     return next(iter(active_legs()), None)

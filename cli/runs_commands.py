@@ -1,4 +1,4 @@
-"""`proofsweep runs` and `proofsweep status`: what ran, and what remains."""
+"""`proofsweep runs` and `proofsweep status`: show runs and what remains of them."""
 
 import typer
 from rich.console import Console
@@ -6,7 +6,7 @@ from rich.table import Table
 
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
-from cli.run_flow import Asked, report
+from cli.run_flow import RunRequest, report
 from cli.screen import COLOURS, console, counted, print_json
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError
@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def runs(
-    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Show at most so many runs, the newest first."),
+    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Show at most this many runs, the newest first."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -34,7 +34,7 @@ def runs(
     store = results_for(load_settings(config, results))
     newest = [describe_run(store, run_id) for run_id in store.run_ids()[: -limit - 1 : -1]]
     if as_json:
-        print_json({"runs": [_told(run, store) for run in newest], "results": store.store.url})
+        print_json({"runs": [_json_of_run(run, store) for run in newest], "results": store.store.url})
     elif newest:
         console().print(_table(newest, store))
     else:
@@ -43,37 +43,37 @@ def runs(
 
 
 def status(
-    run_id: str | None = typer.Argument(None, metavar="RUN_ID", help="The run to look at; the newest by default."),
+    run_id: str | None = typer.Argument(None, metavar="RUN_ID", help="The run to show; the newest by default."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Say how a run stands: the summary that `verify` printed, and its legs.
+    """Show a run: the summary that `verify` printed, and its legs.
 
-    The exit code is the one the run ended with; 9 while somebody works on it.
+    The exit code is that of the run; 9 while a leg is active.
     """
-    asked = Asked(config=config, results_url=results, as_json=as_json)
+    request = RunRequest(config=config, results_url=results, as_json=as_json)
     store = results_for(load_settings(config, results))
     run_id = run_id or _newest(store)
-    holder = Legs(store, run_id).active_claim()
-    code = report(run_id, asked)
+    holder = active_leg(store, run_id)
+    code = report(run_id, request)
     if not as_json:
-        _print_legs(asked.out, describe_run(store, run_id))
+        _print_legs(request.out, describe_run(store, run_id))
     if holder is None:
         return code
-    asked.out.print(f"A leg is active: process {holder.pid} on {holder.host} works on this run.", style="bold")
+    request.out.print(f"A leg is active: process {holder.pid} on {holder.host} works on this run.", style="bold")
     return ExitCode.ACTIVE
 
 
 def _newest(store: Results) -> str:
     run_ids = store.run_ids()
     if not run_ids:
-        raise ResultsError(f"There is no run in {store.store.url}.")
+        raise ResultsError(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
     return run_ids[-1]
 
 
-def _told(run: RunStatus, store: Results) -> dict[str, object]:
-    """Tell a run as `status --json` does, without the parts that go row by row or leg by leg."""
+def _json_of_run(run: RunStatus, store: Results) -> dict[str, object]:
+    """Give a run as `status --json` does, without the lists of groups and the latest leg."""
     whole = json_of(run, store.store.url)
     facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
     return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
@@ -95,7 +95,7 @@ def _table(newest: list[RunStatus], store: Results) -> Table:
 
 
 def _calls(run: RunStatus) -> str:
-    """Write what was spent, and what of it is only inferred; `?` where that cannot be."""
+    """Write the calls, and those that are only inferred; `?` where they cannot be inferred."""
     unrecorded = "?" if run.calls_unrecorded is None else f"{run.calls_unrecorded:,}"
     return f"{run.total('calls'):,}" + (f" + {unrecorded}" if unrecorded != "0" else "")
 
@@ -109,13 +109,13 @@ def _ended_by(run: RunStatus, store: Results) -> str:
 def _print_legs(out: Console, run: RunStatus) -> None:
     for leg in run.legs:
         if not leg.counts:
-            told = "killed; its rows are counted when the run is resumed" if leg.ended_by else "under way"
-            out.print(f"  leg {leg.leg}: {told}", soft_wrap=True)
+            state = "killed; its rows are counted when the run is resumed" if leg.ended_by else "active"
+            out.print(f"  leg {leg.leg}: {state}", soft_wrap=True)
             continue
         began = str(leg.counts.get("started_at") or "")[:19]
         rows = sum(leg.count(word) or 0 for word in COLOURS)
         calls = counted(leg.count("calls") or 0, "call")
         ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}"
         rate = leg.counts.get("rate_learned")
-        lane = f", the service lets {rate:,.1f} calls/s through" if isinstance(rate, float) else ""
+        lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
         out.print(f"  leg {leg.leg}: {began}{ended}{lane}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`proofsweep sandbox`: a local partner service, and proofs for one's own files from it."""
+"""`proofsweep sandbox`: a local partner service that also issues proofs for your own files."""
 
 import socket
 from collections.abc import Iterator
@@ -33,30 +33,37 @@ def add_to(app: typer.Typer) -> None:
 @sandbox_app.callback()
 def sandbox(
     context: typer.Context,
-    home: Path = typer.Option(_HOME, "--home", metavar="DIR", help="Its key, registry and uploads; kept between runs."),
+    home: Path = typer.Option(
+        _HOME, "--home", metavar="DIR", help="For its key, registry and uploads; kept between runs."
+    ),
     port: int = typer.Option(_DEFAULT.port, "--port", help="The API's port; 0 takes any free one."),
     storage_port: int = typer.Option(_DEFAULT.storage_port, "--storage-port", help="The slot target's port."),
     *,
     operator_port: int = typer.Option(_DEFAULT.operator_port, "--operator-port", help="The operator's port."),
     silences: int = typer.Option(
-        0, "--silences", metavar="SEED", help="Fill what the contract leaves open by this seed; 0 has our own choices."
+        0,
+        "--silences",
+        metavar="SEED",
+        help="Draw unspecified behaviour from this seed; 0 keeps the sandbox's own choices.",
     ),
-    evolve: bool = typer.Option(False, "--evolve", help="Be a later release of the contract, with all it may add."),
+    evolve: bool = typer.Option(
+        False, "--evolve", help="Behave as a later release of the contract, with everything it may add."
+    ),
 ) -> int | None:
     """Serve a local partner service in the foreground, until Ctrl-C.
 
-    The default profile, `sandbox`, looks for it where it serves by default.
+    The default profile, `sandbox`, uses this service at its default ports.
     """
     if context.invoked_subcommand is not None:
         return None
     ports = (port, storage_port, operator_port)
-    _see_that_it_can_serve(home, ports)
+    _require_home_and_ports(home, ports)
     options = SandboxOptions(home=home, silences=silences, evolve=evolve)
     with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
-        _introduce(running, options.key_file)
-        _tell_choices(running, silences)
+        _print_addresses(running, options.key_file)
+        _print_choices(running, silences)
         running.wait()
-    console().print("\nThe sandbox has ended; its home stays.")
+    console().print("\nThe sandbox has ended; its home is kept.")
     return ExitCode.ACCEPTED
 
 
@@ -75,9 +82,9 @@ def issue(
     unregistered: bool = typer.Option(False, "--unregistered", help="Leave the proof out of the registry."),
     operator_url: str = _OperatorUrl,
 ) -> int:
-    """Have a running sandbox issue proofs for files of your own.
+    """Let a running sandbox issue proofs for your own files.
 
-    A WAV comes back as a credentialed copy; with --legacy, the audio stays as it is and gets a sidecar. No file is
+    A WAV gets a credentialed copy. With --legacy, the audio does not change and gets a sidecar. No file is
     overwritten.
     """
     order = Order(legacy=legacy, sealed_by=sealed_by, registered=not unregistered and sealed_by == "service")
@@ -85,38 +92,38 @@ def issue(
         order["song"] = song
     with Operator(operator_url) as operator:
         for file in files:
-            done = _issued(operator, file, _target(file, out, is_legacy=legacy), order, operator_url)
+            done = _issue(operator, file, _target(file, out, is_legacy=legacy), order, operator_url)
             console().print(f"{done.sidecar or done.audio}  {done.proof_id}", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 
 @sandbox_app.command()
 def samples(
-    folder: Path = typer.Argument(metavar="FOLDER", help="A folder that is empty or not there yet."),
-    files: int = typer.Option(60, "--files", min=1, help="Audio files; from 26 on, every kind is among them."),
+    folder: Path = typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist."),
+    files: int = typer.Option(60, "--files", min=1, help="Audio files; 26 or more contain every kind."),
     operator_url: str = _OperatorUrl,
 ) -> int:
-    """Have a running sandbox write a sample catalog: audio and sidecars with every verdict."""
-    _see_that_it_is_empty(folder)
-    with Operator(operator_url) as operator, _said_in_one_line(folder, operator_url):
+    """Let a running sandbox write a sample catalog: audio and sidecars with every verdict."""
+    _require_empty(folder)
+    with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
         written = write_catalog(folder, operator, files=files)
     console().print(f"{folder}: {len(written)} audio files", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 
-def _see_that_it_is_empty(folder: Path) -> None:
-    """Raise ConfigError unless samples can be put there with nothing of anybody's in the way."""
+def _require_empty(folder: Path) -> None:
+    """Raise ConfigError unless the folder is empty or does not exist."""
     try:
         if any(folder.iterdir()):
-            raise ConfigError(f"{folder} is not empty; samples are put into a folder of their own.")
+            raise ConfigError(f"{folder} is not empty; name an empty or a new folder.")
     except FileNotFoundError:
         return
     except OSError as error:
         raise ConfigError(f"The folder {folder} cannot be used ({error.strerror}).") from error
 
 
-def _see_that_it_can_serve(home: Path, ports: tuple[int, ...]) -> None:
-    """Raise ConfigError if the home cannot be used or somebody else has a port: said here, it is one line."""
+def _require_home_and_ports(home: Path, ports: tuple[int, ...]) -> None:
+    """Raise ConfigError, which prints one line, if the home cannot be used or a port is taken."""
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -126,11 +133,13 @@ def _see_that_it_can_serve(home: Path, ports: tuple[int, ...]) -> None:
             try:
                 held.enter_context(socket.create_server((_DEFAULT.host, port)))
             except (OSError, OverflowError) as error:
-                raise ConfigError(f"Port {port} cannot be had; is a sandbox running already? Name others.") from error
+                raise ConfigError(
+                    f"Port {port} cannot be used; another sandbox may be running. Name another port."
+                ) from error
 
 
-def _introduce(running: Running, key_file: Path) -> None:
-    """Say where the sandbox is, and what to type next."""
+def _print_addresses(running: Running, key_file: Path) -> None:
+    """Print where the sandbox serves, and which commands come next."""
     is_default = running.base_url.endswith(f":{_DEFAULT.port}/v1") and key_file == _DEFAULT.key_file
     settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={key_file} "
     operator = (
@@ -142,29 +151,29 @@ def _introduce(running: Running, key_file: Path) -> None:
     out.print("In another terminal, with a WAV of your own:")
     out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
     out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)
-    out.print("Ctrl-C ends it.")
+    out.print("Ctrl-C ends the sandbox.")
 
 
-def _tell_choices(running: Running, seed: int) -> None:
-    """Say in one line how a seed has filled the contract's silences."""
-    told = running.operator.silences()
-    if told["evolve"]:
+def _print_choices(running: Running, seed: int) -> None:
+    """Print the choices that a seed has drawn for unspecified behaviour."""
+    choices = running.operator.silences()
+    if choices["evolve"]:
         console().print("It is a later release of the contract.")
     if seed:
-        choices = " ".join(f"{name}={choice}" for name, choice in told["choices"].items())
-        console().print(f"Silences of seed {seed}: {choices}", soft_wrap=True, markup=False)
+        drawn = " ".join(f"{name}={choice}" for name, choice in choices["choices"].items())
+        console().print(f"Choices of seed {seed}: {drawn}", soft_wrap=True, markup=False)
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
     """Name the file that an issue writes; make its folder.
 
     Raises:
-        ConfigError: there is such a file already, or no such folder can be.
+        ConfigError: the file exists already, or its folder cannot be made.
     """
     folder = out or (file.parent if is_legacy else Path("issued"))
     target = folder / (f"{file.name}.sidecar" if is_legacy else file.name)
     if target.exists():
-        raise ConfigError(f"{target} exists; it is not overwritten.")
+        raise ConfigError(f"{target} exists and is not overwritten; name another folder by --out.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -172,21 +181,21 @@ def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
     return target
 
 
-def _issued(operator: Operator, file: Path, target: Path, order: Order, url: str) -> Issued:
-    with _said_in_one_line(file, url):
+def _issue(operator: Operator, file: Path, target: Path, order: Order, url: str) -> Issued:
+    with _errors_explained(file, url):
         return operator.issue(file, target, **order)
 
 
 @contextmanager
-def _said_in_one_line(what: Path, url: str) -> Iterator[None]:
-    """Turn whatever an operator's side or a disk refuses into a ConfigError; `what` is what was wanted."""
+def _errors_explained(what: Path, url: str) -> Iterator[None]:
+    """Turn errors of the operator port and the disk into a ConfigError; `what` is the file or folder."""
     try:
         yield
     except OperatorError as error:
-        raise ConfigError(f"The sandbox issues nothing for {what}: {error}.") from error
+        raise ConfigError(f"The sandbox cannot issue a proof for {what}: {error}.") from error
     except OSError as error:
         raise ConfigError(f"{error.filename or what} cannot be read or written ({error.strerror}).") from error
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise ConfigError(f"No sandbox answers at {url}; start one with `proofsweep sandbox`.") from error
     except (ValueError, KeyError) as error:
-        raise ConfigError(f"What answers at {url} is no sandbox's operator port.") from error
+        raise ConfigError(f"The server at {url} is no sandbox's operator port; check --operator.") from error

@@ -1,4 +1,4 @@
-"""What a person sees: tables and sentences on a terminal or in a log file."""
+"""Print tables and sentences, on a terminal or into a log file."""
 
 import json
 import os
@@ -17,21 +17,22 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
-_PLAIN_WIDTH = 500
+# Away from a terminal. Chosen: no table is wider; half may fold lines of a log, twice changes nothing.
+_PLAIN_COLUMNS = 500
 
 
 class _Screen(Console):
-    """A console whose reader may leave before the end, as `head` does: a run goes on, and its exit code is its own."""
+    """A console whose reader may close early, as `head` does: the run goes on and keeps its exit code."""
 
     def on_broken_pipe(self) -> None:
-        """Write to nowhere from now on."""
-        _forget(self.file)
+        """Discard all later output."""
+        _discard(self.file)
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """Make a console: names are printed as they are, and away from a terminal wide lines keep a log unfolded."""
+    """Make a console that prints names unchanged, and does not fold lines away from a terminal."""
     stream = sys.stderr if to_stderr else sys.stdout
-    width = None if stream.isatty() else _PLAIN_WIDTH
+    width = None if stream.isatty() else _PLAIN_COLUMNS
     return _Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
@@ -43,22 +44,22 @@ def print_json(document: object) -> None:
 
 
 def flush() -> None:
-    """Hand over what was printed, as far as anybody reads it."""
+    """Flush the output; discard it if the reader has closed the pipe."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except BrokenPipeError:
-            _forget(stream)
+            _discard(stream)
 
 
-def _forget(stream: IO[str]) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+def _discard(stream: IO[str]) -> None:
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, stream.fileno())
+    os.close(sink)
 
 
 def print_summary(out: Console, run: RunStatus, results_url: str, resume: str) -> None:
-    """Print a run's summary, to be read in ten seconds; `resume` is the command that does what remains."""
+    """Print a run's summary; `resume` is the command that does what remains."""
     out.print()
     out.print(Text(f"Run {run.plan.run_id}", style="bold"), Text(f"— {ending_of(run)}"))
     out.print()
@@ -89,12 +90,12 @@ def print_ignored(out: Console, counts: Mapping[str, int]) -> None:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a number of things for a person."""
+    """Write a number of things."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size_text(size_bytes: float) -> str:
-    """Write a number of bytes for a person."""
+    """Write a number of bytes in binary units."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size_bytes < 1024:  # noqa: PLR2004 - the step of the binary units
             return f"{size_bytes:,.0f} {unit}" if unit == "B" else f"{size_bytes:,.1f} {unit}"
@@ -120,7 +121,7 @@ def _kinds(run: RunStatus) -> Table:
 
 
 def duration_text(seconds: float) -> str:
-    """Write a time span for a person."""
+    """Write a time span in hours and minutes, or in minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -1,4 +1,4 @@
-"""The embedded Prefect server's own process: serves until its standard input ends."""
+"""The process of the embedded Prefect server: it serves until its standard input ends."""
 
 import os
 import sys
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from uvicorn import Server
 
+# Bounds a regular end; then the process exits. Chosen: shorter than the parent's limit; half may cut a request off.
 _GRACE_SECONDS = 3.0
 
 
 def main() -> None:
-    """Serve Prefect's API on the loopback port that is given as the one argument."""
+    """Serve Prefect's API on the loopback port given as the only argument."""
     serving: list[Server] = []
     threading.Thread(target=_end_with_parent, args=(serving,), daemon=True).start()
-    import uvicorn  # noqa: PLC0415 - importing takes seconds in which the parent may end already
+    import uvicorn  # noqa: PLC0415 - the import takes seconds, and the parent may end in them
     from prefect.server.api.server import create_app  # noqa: PLC0415
 
     config = uvicorn.Config(create_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
@@ -25,8 +26,8 @@ def main() -> None:
 
 
 def _end_with_parent(serving: "list[Server]") -> None:
-    """Wait for the end of standard input, which comes when the parent closes it or is gone."""
-    while os.read(sys.stdin.fileno(), 1):  # past Python's buffer, whose lock an import may want
+    """Wait for the end of standard input: the parent closed it or ended."""
+    while os.read(sys.stdin.fileno(), 1):  # not sys.stdin.read: an import may need the lock of its buffer
         pass
     for server in serving:
         server.should_exit = True

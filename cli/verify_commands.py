@@ -14,7 +14,7 @@ from cli.embedded_server import prefect_api
 from cli.forecast_lines import print_forecast
 from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
-from cli.run_flow import Asked, report, verify_run
+from cli.run_flow import RunRequest, report, verify_run
 from cli.screen import counted
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for
@@ -51,25 +51,25 @@ def verify(
 ) -> int:
     """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
 
-    Each row of the catalog ends in one row of `verdicts`. Ctrl-C ends in good order: what is in hand is finished, what
-    is finished is published, and `proofsweep resume` does the rest.
+    Each row of the catalog ends in one row of `verdicts`. After Ctrl-C, files in flight are finished, finished rows
+    are published, and `proofsweep resume` does the rest.
     """
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    asked = Asked(
+    request = RunRequest(
         config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
     )
-    print_bounds(asked.out, bounds, utc_now())
+    print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
         plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
-        asked.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
+        request.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
         need = Need(eligible=plan.eligible, audio_bytes=plan.audio_bytes)
-        return verify_run(plan.run_id, _with_forecast(asked, settings, need), server)
+        return verify_run(plan.run_id, _with_forecast(request, settings, need), server)
 
 
 def resume(
     run_id: str | None = typer.Argument(
-        None, metavar="RUN_ID", help="The run to go on with; the newest unfinished one by default."
+        None, metavar="RUN_ID", help="The run to resume; the newest unfinished one by default."
     ),
     *,
     reserve: int | None = Reserve,
@@ -81,59 +81,61 @@ def resume(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Go on with a run that did not end. A finished one is not touched: its summary and exit code are given."""
+    """Resume a run that did not end. A finished run does not change: its summary and exit code are given."""
     set_up_logs()
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    asked = Asked(
+    request = RunRequest(
         config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
     )
-    run_id = run_id or _newest_unfinished(asked)
-    with (
-        asked.out.status("looking whether the last leg is still at work …") if asked.out.is_terminal else nullcontext()
-    ):
-        settle_dead_leg(settings, run_id)
-    before = asked.run_status(run_id)
+    run_id = run_id or _newest_unfinished(request)
+    with request.out.status("checking whether the last leg is active …") if request.out.is_terminal else nullcontext():
+        settle_dead_leg(settings, run_id, read_block)
+    before = request.run_status(run_id)
     if before.remaining == 0:
-        return report(run_id, asked)
-    asked.out.print(f"Run {run_id}: {before.remaining:,} of {counted(before.plan.items, 'row')} to do", soft_wrap=True)
-    print_bounds(asked.out, bounds, utc_now())
+        return report(run_id, request)
+    request.out.print(
+        f"Run {run_id}: {before.remaining:,} of {counted(before.plan.items, 'row')} to do", soft_wrap=True
+    )
+    print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
-        engine_for(settings, read_block).usable_service(bounds.reserve)
-        wait_after_reset(asked.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
+        engine_for(settings, read_block).examined(bounds.reserve)
+        wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
         if catalog_has_changed(settings, before.plan):
-            asked.out.print("The catalog has changed since it was planned; the plan is what is verified.")
-        return verify_run(run_id, _with_forecast(asked, settings, _need_of_rest(before)), server)
+            request.out.print("The catalog has changed since it was planned; this run follows its plan.")
+        return verify_run(run_id, _with_forecast(request, settings, _need_of_rest(before)), server)
 
 
 def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: float) -> None:
-    """Let a quota that has just begun anew be met by one run after the other: wait a moment; Ctrl-C begins at once."""
+    """After a quota reset, wait for a drawn time, so that not all runs begin together; Ctrl-C begins at once."""
     reset = before.legs[-1].quota_reset if before.legs and before.ended_by == EndedBy.QUOTA else None
     wait_seconds = seconds_after_reset(reset, now, chance)
     if wait_seconds:
-        out.print(f"The quota has just begun anew: waits {wait_seconds:.1f} s, as others may too; Ctrl-C begins now.")
+        out.print(
+            f"The quota was reset just now. Other runs may begin too: waiting {wait_seconds:.1f} s; Ctrl-C begins now."
+        )
         with suppress(KeyboardInterrupt):
             time.sleep(wait_seconds)
 
 
-def _with_forecast(asked: Asked, settings: Settings, need: Need) -> Asked:
-    """Say what the leg will take before it begins, and keep it for the summary's object."""
-    seen = engine_for(settings, read_block).service()
-    cost = forecast_for(settings, need, seen, asked.bounds)
-    print_forecast(asked.out, cost, key_expires_at=settings.service.key_expires_at)
-    return replace(asked, forecast=cost)
+def _with_forecast(request: RunRequest, settings: Settings, need: Need) -> RunRequest:
+    """Print a forecast before the leg begins, and keep it for the JSON summary."""
+    status = engine_for(settings, read_block).seen()
+    cost = forecast_for(settings, need, status, request.bounds)
+    print_forecast(request.out, cost, key_expires_at=settings.service.key_expires_at)
+    return replace(request, forecast=cost)
 
 
 def _need_of_rest(run: RunStatus) -> Need:
-    """Estimate what is left to send of a run that was begun."""
+    """Estimate what remains to send of a run."""
     sent = run.finished - run.rows("ineligible")
     eligible = max(0, min(run.remaining, run.plan.eligible - sent))
     return Need(eligible=eligible, audio_bytes=run.plan.audio_bytes * eligible // max(1, run.plan.eligible))
 
 
-def _newest_unfinished(asked: Asked) -> str:
-    """Name the run to go on with; where all are finished, the newest, whose exit code is then given."""
-    run_ids = asked.results.run_ids()
+def _newest_unfinished(request: RunRequest) -> str:
+    """Give the newest unfinished run; if all are finished, the newest."""
+    run_ids = request.results.run_ids()
     if not run_ids:
-        raise ResultsError(f"There is no run in {asked.results.store.url}; begin one with: proofsweep verify CATALOG")
-    return newest_unfinished(asked.results) or run_ids[-1]
+        raise ResultsError(f"There is no run in {request.results.store.url}; begin one with: proofsweep verify CATALOG")
+    return newest_unfinished(request.results) or run_ids[-1]

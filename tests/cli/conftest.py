@@ -1,4 +1,4 @@
-"""A sandbox for all tests here, a folder and a key for each, and commands run in this very process."""
+"""One sandbox for all tests; for each test a folder and a key; commands run in this process."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -28,17 +28,17 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Runnin
 
 @pytest.fixture(scope="session")
 def catalog(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of 26 samples: every kind there is, so every verdict and every reason not to be sent."""
+    """A folder of 26 samples: every kind, so every verdict and every reason not to be sent."""
     folder = tmp_path_factory.mktemp("catalog")
     sandbox.write_catalog(folder, running.operator, files=26)
     return folder
 
 
 @pytest.fixture
-def world(running: sandbox.Running, other_site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to be in, and settings that lead to the sandbox with a key of its own.
+def workdir(running: sandbox.Running, other_site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, and settings for the sandbox with a key for this test.
 
-    What answers as the Prefect server is none: what must not get as far as a flow cannot.
+    The configured Prefect server is another web site, so no test here can start a flow.
     """
     key_file = tmp_path / "key"
     key_file.write_text(running.operator.add_tenant(tmp_path.name).api_key)
@@ -52,9 +52,9 @@ def world(running: sandbox.Running, other_site: str, tmp_path: Path, monkeypatch
 
 
 @pytest.fixture
-def proofsweep(world: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command; give its exit code and what it said."""
-    del world
+def proofsweep(workdir: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command; give its exit code and its output."""
+    del workdir
 
     def command(*arguments: str | Path) -> CompletedProcess[str]:
         capsys.readouterr()
@@ -66,18 +66,18 @@ def proofsweep(world: Path, capsys: pytest.CaptureFixture[str]) -> Command:
 
 
 @pytest.fixture
-def finished_run(world: Path, catalog: Path) -> str:
+def finished_run(workdir: Path, catalog: Path) -> str:
     """A run of the catalog in `results`, verified without Prefect; give its id."""
     plan = plan_catalog(load_settings(), str(catalog))
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
-        for piece in desk.remaining.slices():
-            verify_slice(desk, piece)
-    assert (world / "results").is_dir()
+    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+        for piece in leg.remaining_slices():
+            verify_slice(leg, piece)
+    assert (workdir / "results").is_dir()
     return plan.run_id
 
 
 class _OtherSite(BaseHTTPRequestHandler):
-    """A web site that has a friendly page for everything."""
+    """A web site that answers every path with the same page."""
 
     def do_GET(self) -> None:
         """Answer with the page."""
@@ -89,12 +89,12 @@ class _OtherSite(BaseHTTPRequestHandler):
         self.wfile.write(page)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing on stderr."""
+        """Print nothing on stderr."""
 
 
 @pytest.fixture(scope="session")
 def other_site() -> Iterator[str]:
-    """The base URL of something that is no partner service."""
+    """The base URL of a web site that is no partner service."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _OtherSite)
     with closing(server.socket):
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()

@@ -1,8 +1,9 @@
-"""A run that resumes right after the quota's reset lets others begin too."""
+"""A run that resumes right after the quota's reset waits for a short time, since other runs begin too."""
 
 import signal
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Timer, get_ident
 
 import pytest
@@ -18,8 +19,8 @@ from proofsweep.storage.results.legs import Legs
 NOW = datetime(2026, 12, 1, 0, 0, 10, tzinfo=UTC)
 
 
-def run_that_ended(catalog: object, ended_by: str) -> RunStatus:
-    """Plan a run, and let its only leg end ten seconds before the month did; the receipt says so."""
+def run_that_ended(catalog: Path, ended_by: str) -> RunStatus:
+    """Plan a run, and write the receipt of its only leg; the quota's reset was ten seconds ago."""
     settings = load_settings()
     run_id = plan_catalog(settings, str(catalog)).run_id
     legs = Legs(results_for(settings), run_id, lambda: NOW)
@@ -28,20 +29,20 @@ def run_that_ended(catalog: object, ended_by: str) -> RunStatus:
     return describe_run(results_for(settings), run_id)
 
 
-@pytest.mark.usefixtures("world")
-def test_the_wait_is_told_and_short(catalog: object, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only a run that the quota ended waits."""
+@pytest.mark.usefixtures("workdir")
+def test_only_a_run_that_the_quota_ended_waits(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The wait is printed, and short."""
     wait_after_reset(console(), run_that_ended(catalog, "quota"), NOW, 0.02)
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     wait_after_reset(console(), run_that_ended(catalog, "window"), NOW, 0.02)
 
-    assert told == "The quota has just begun anew: waits 0.1 s, as others may too; Ctrl-C begins now.\n"
+    assert printed == "The quota was reset just now. Other runs may begin too: waiting 0.1 s; Ctrl-C begins now.\n"
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.usefixtures("world")
-def test_ctrl_c_begins_at_once(catalog: object) -> None:
-    """It ends the wait and not the command."""
+@pytest.mark.usefixtures("workdir")
+def test_ctrl_c_ends_the_wait(catalog: Path) -> None:
+    """The command goes on at once."""
     before = run_that_ended(catalog, "quota")
     began = time.monotonic()
     Timer(0.5, signal.pthread_kill, [get_ident(), signal.SIGINT]).start()

@@ -1,4 +1,4 @@
-"""Audio at the edges, up to the service's word on it: what is sent gets a verdict, what is not costs no call."""
+"""Unusual audio: a file that is sent gets a verdict, a file that is not sent costs no call."""
 
 import json
 import os
@@ -30,16 +30,16 @@ def check(proofsweep: Command) -> Check:
 
 
 @pytest.fixture
-def sealed(running: sandbox.Running, world: Path) -> bytes:
+def sealed(running: sandbox.Running, workdir: Path) -> bytes:
     """A credentialed WAV."""
-    (world / "take.wav").write_bytes(sounds.wav(0.5, Random(1)))  # noqa: S311 - a sound, not a secret
-    return running.operator.issue(world / "take.wav", world / "sealed.wav").audio.read_bytes()
+    (workdir / "take.wav").write_bytes(sounds.wav(0.5, Random(1)))  # noqa: S311 - a sound, not a secret
+    return running.operator.issue(workdir / "take.wav", workdir / "sealed.wav").audio.read_bytes()
 
 
 @pytest.mark.parametrize("paired", [False, True], ids=["alone", "paired"])
-def test_a_slot_is_filled_to_its_last_byte(check: Check, world: Path, paired: bool) -> None:
-    """Contract, Limits: 65 MiB go through, and one byte more is known without a call."""
-    audio, sidecar = world / "long.wav", world / "long.sidecar"
+def test_a_slot_is_filled_to_its_last_byte(check: Check, workdir: Path, paired: bool) -> None:
+    """Contract, Limits: 65 MiB are sent, and one byte more is refused without a call."""
+    audio, sidecar = workdir / "long.wav", workdir / "long.sidecar"
     audio.write_bytes(sounds.wav_header(SLOT_BYTES - 44))
     sidecar.write_bytes(b"no proof at all")
     files = (audio, sidecar) if paired else (audio,)
@@ -56,23 +56,23 @@ def test_a_slot_is_filled_to_its_last_byte(check: Check, world: Path, paired: bo
 
 
 @pytest.mark.parametrize("name", ["song", "song.mp3", "song.WAV", "song.wav.txt", "song.flac"])
-def test_a_credential_is_accepted_under_any_name(check: Check, sealed: bytes, world: Path, name: str) -> None:
+def test_a_credential_is_accepted_under_any_name(check: Check, sealed: bytes, workdir: Path, name: str) -> None:
     """The content decides what is sent, and the service never sees the name."""
-    (world / name).write_bytes(sealed)
+    (workdir / name).write_bytes(sealed)
 
-    assert check(world / name)["accepted"] is True
+    assert check(workdir / name)["accepted"] is True
 
 
-def sized(sealed: bytes, size: int) -> bytes:
-    """Let the RIFF header speak of another size."""
+def with_riff_size(sealed: bytes, size: int) -> bytes:
+    """Write another size into the RIFF header."""
     return sealed[:4] + size.to_bytes(4, "little") + sealed[8:]
 
 
-SPOILT = {
-    "size 0": lambda sealed: sized(sealed, 0),
-    "size all ones": lambda sealed: sized(sealed, 0xFFFFFFFF),
-    "size one short": lambda sealed: sized(sealed, len(sealed) - 9),
-    "size one long": lambda sealed: sized(sealed, len(sealed) - 7),
+DAMAGED = {
+    "size 0": lambda sealed: with_riff_size(sealed, 0),
+    "size all ones": lambda sealed: with_riff_size(sealed, 0xFFFFFFFF),
+    "size one short": lambda sealed: with_riff_size(sealed, len(sealed) - 9),
+    "size one long": lambda sealed: with_riff_size(sealed, len(sealed) - 7),
     "a byte more": lambda sealed: sealed + b"\0",
     "a byte less": lambda sealed: sealed[:-1],
     "half": lambda sealed: sealed[: len(sealed) // 2],
@@ -84,14 +84,14 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
-def test_a_spoilt_credential_gets_the_services_word(
-    check: Check, sealed: bytes, world: Path, spoil: Callable[[bytes], bytes]
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_credential_gets_a_verdict(
+    check: Check, sealed: bytes, workdir: Path, damage: Callable[[bytes], bytes]
 ) -> None:
-    """What still has the mark of a WAV is sent, however broken: rejected with a verdict, never failed."""
-    (world / "song.wav").write_bytes(spoil(sealed))
+    """A file with a WAV header is sent, even when it is damaged: it is rejected with a verdict, never failed."""
+    (workdir / "song.wav").write_bytes(damage(sealed))
 
-    row = check(world / "song.wav")
+    row = check(workdir / "song.wav")
 
     assert (row["outcome"], row["accepted"]) == ("rejected", False)
     assert row["verdict"] in {"unreadable", "tampered"}
@@ -101,22 +101,22 @@ def test_a_spoilt_credential_gets_the_services_word(
 @pytest.mark.parametrize(
     "front", [b"\xef\xbb\xbf", bytes(8), b"\r\n"], ids=["byte order mark", "zero bytes", "new line"]
 )
-def test_a_wav_behind_stray_bytes_is_named(check: Check, sealed: bytes, world: Path, front: bytes) -> None:
-    """No credential of one file can be in it, so no call is spent; a person learns what is wrong with it."""
-    (world / "song.wav").write_bytes(front + sealed)
+def test_a_wav_behind_other_bytes_is_not_sent(check: Check, sealed: bytes, workdir: Path, front: bytes) -> None:
+    """It can hold no one-file credential, so no call is made; the detail says what is wrong."""
+    (workdir / "song.wav").write_bytes(front + sealed)
 
-    row = check(world / "song.wav")
+    row = check(workdir / "song.wav")
 
     assert (row["reason"], row["calls"]) == ("unlisted_format", 0)
     assert f"a WAV behind {len(front)} bytes" in row["detail"]
 
 
 @pytest.mark.parametrize("front", [b"", b"\x07\x08", bytes(700)], ids=["as it is", "after junk", "after zero bytes"])
-def test_a_pair_is_sent_as_it_was_sealed(check: Check, running: sandbox.Running, world: Path, front: bytes) -> None:
-    """A sidecar is made for exact bytes: an MP3 with something before its first frame is a genuine one all the same."""
-    audio = world / "song.mp3"
+def test_a_pair_is_sent_as_it_was_sealed(check: Check, running: sandbox.Running, workdir: Path, front: bytes) -> None:
+    """A sidecar belongs to exact bytes: an MP3 with other bytes before its first frame is still valid."""
+    audio = workdir / "song.mp3"
     audio.write_bytes(front + b"\xff\xfb\x90\x00" + bytes(413) * 3)
-    issued = running.operator.issue(audio, world / "song.sidecar", legacy=True)
+    issued = running.operator.issue(audio, workdir / "song.sidecar", legacy=True)
     assert issued.sidecar is not None
 
     assert check(audio, issued.sidecar)["accepted"] is True

@@ -1,4 +1,4 @@
-"""`proofsweep demo`, from end to end, as a newcomer runs it."""
+"""`proofsweep demo`, end to end."""
 
 import os
 import re
@@ -16,7 +16,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def stable_lines(text: str) -> list[str]:
-    """Give the lines of an output without the run's name, which is another one each time."""
+    """Give the lines of an output without the run's id, which differs each time."""
     return [re.sub(r"Run \w+", "Run …", line.rstrip()) for line in text.splitlines() if line.strip()]
 
 
@@ -29,10 +29,10 @@ def shown_in_readme() -> list[str]:
 def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every row comes out as the sandbox meant it, both queries answer, and the settings lead to the run afterwards.
+    """Every row is as expected, both queries run, and the written settings lead to the run.
 
-    A base URL in the environment does not reach in: the demo's key goes to the demo's sandbox alone. The README shows
-    lines that are really printed.
+    A base URL in the environment has no effect: only the demo's sandbox gets the demo's key. The README shows lines
+    that are really printed.
     """
     path = os.pathsep.join(path for path in sys.path if path)
     env = os.environ | {"PYTHONPATH": path, "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1"}
@@ -51,8 +51,8 @@ def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     assert "every row has its outcome" in capsys.readouterr().out
 
 
-def test_a_demo_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
-    """What the earlier one made goes; what a person put beside it stays."""
+def test_a_demo_replaces_an_earlier_one(tmp_path: Path) -> None:
+    """What the earlier demo made is deleted; other files are kept."""
     earlier = DemoFolder(tmp_path / "demo")
     earlier.make_room()
     earlier.results.mkdir()
@@ -65,15 +65,15 @@ def test_a_demo_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     assert (earlier.root / "mine.txt").exists()
 
 
-def test_a_link_is_not_followed_when_an_earlier_demo_goes(tmp_path: Path) -> None:
-    """A person may have put their own folder in the place of the demo's."""
+def test_a_demo_does_not_delete_through_a_link(tmp_path: Path) -> None:
+    """A link may lead to a folder that the demo did not make."""
     (tmp_path / "music").mkdir()
     (tmp_path / "music" / "mine.wav").touch()
-    place = DemoFolder(tmp_path / "demo")
-    place.make_room()
-    place.catalog.symlink_to(tmp_path / "music")
+    demo_folder = DemoFolder(tmp_path / "demo")
+    demo_folder.make_room()
+    demo_folder.catalog.symlink_to(tmp_path / "music")
 
     with pytest.raises(ConfigError, match="cannot be used for a demo"):
-        place.make_room()
+        demo_folder.make_room()
 
     assert (tmp_path / "music" / "mine.wav").exists()

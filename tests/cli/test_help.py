@@ -1,4 +1,4 @@
-"""`--help` of every command, and the docs made from it."""
+"""`--help` of every command, and the docs that are made from it."""
 
 import importlib.util
 import json
@@ -26,16 +26,16 @@ SUBCOMMANDS = ("sandbox issue", "sandbox samples")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *SUBCOMMANDS])
-def test_every_command_explains_itself(proofsweep: Command, command: str) -> None:
-    """Help needs no settings, costs nothing and is no mistake."""
+def test_every_command_has_help(proofsweep: Command, command: str) -> None:
+    """Help needs no settings and no call, and its exit code is 0."""
     done = proofsweep(*command.split(), "--help")
 
     assert done.returncode == 0
     assert f"proofsweep {command}" in done.stdout
 
 
-def test_the_whole_names_its_commands_and_exit_codes(proofsweep: Command) -> None:
-    """Whoever types the bare name learns what there is; that is a usage error to the shell, and help is not."""
+def test_the_main_help_names_commands_and_exit_codes(proofsweep: Command) -> None:
+    """The bare name prints the same help, as a usage error."""
     helped = proofsweep("--help")
 
     assert helped.returncode == 0
@@ -44,14 +44,14 @@ def test_the_whole_names_its_commands_and_exit_codes(proofsweep: Command) -> Non
     assert proofsweep().returncode == 2
 
 
-def test_the_version_is_told(proofsweep: Command) -> None:
+def test_the_version_is_printed(proofsweep: Command) -> None:
     """One line, for problem reports."""
     done = proofsweep("--version")
 
     assert (done.returncode, done.stdout) == (0, f"proofsweep {__version__}\n")
 
 
-def test_the_docs_are_what_the_code_says() -> None:
+def test_generated_blocks_of_the_docs_match_the_code() -> None:
     """Help texts and the tables' columns are rendered from the code; `python docs/render.py` renews them."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
@@ -62,8 +62,8 @@ def test_the_docs_are_what_the_code_says() -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_a_block_that_is_empty_yet_is_filled_once() -> None:
-    """A new block begins as its two markers, and what follows it is left as it is."""
+def test_an_empty_block_is_filled_once() -> None:
+    """A new block is only its two markers; the text after it does not change."""
     spec = importlib.util.spec_from_file_location("render", ROOT / "docs" / "render.py")
     assert spec is not None
     assert spec.loader is not None
@@ -78,7 +78,7 @@ def test_a_block_that_is_empty_yet_is_filled_once() -> None:
 
 
 def test_the_docs_list_every_setting() -> None:
-    """Each setting stands there with its environment variable and its default, in the settings' order."""
+    """Each setting is listed with its environment variable and default, in the order of the settings."""
     rows = re.findall(r"^\| `(\w+\.\w+)` \| `(\w+)` \| `?(.*?)`? \|", PAGE.read_text(), re.MULTILINE)
 
     assert rows == [
@@ -96,7 +96,7 @@ def default_of(field: FieldInfo) -> str:
 
 
 def test_the_docs_list_every_exit_code() -> None:
-    """No code without its meaning."""
+    """Each code has a row with its meaning."""
     listed = re.findall(r"^\| (\d) \|", PAGE.read_text(), re.MULTILINE)
 
     assert [int(code) for code in listed] == sorted(ExitCode)

@@ -62,19 +62,19 @@ def test_a_setting_that_cannot_be_is_named(
 
 @pytest.mark.parametrize(("option", "words"), [("--results", "place is empty"), ("--config", "no profile ''")])
 def test_an_option_left_empty_is_not_taken_for_its_default(
-    proofsweep: Command, world: Path, catalog: Path, option: str, words: str
+    proofsweep: Command, workdir: Path, catalog: Path, option: str, words: str
 ) -> None:
     """`--results "$PLACE"` with PLACE unset must not fill a folder that nobody named."""
     done = proofsweep("verify", catalog, option, "")
 
     assert done.returncode == 2
     assert said_in_one_line(done, words)
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
-def test_a_config_that_is_no_toml_is_named(proofsweep: Command, world: Path, catalog: Path) -> None:
+def test_a_config_that_is_no_toml_is_named(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """The message says which file, and where in it."""
-    (world / "mine.toml").write_text("[service\n")
+    (workdir / "mine.toml").write_text("[service\n")
 
     done = proofsweep("verify", catalog, "--config", "mine.toml")
 
@@ -83,7 +83,7 @@ def test_a_config_that_is_no_toml_is_named(proofsweep: Command, world: Path, cat
 
 
 def test_a_web_site_is_told_from_the_partner(
-    proofsweep: Command, world: Path, asked: list[str | Path], other_site: str, monkeypatch: pytest.MonkeyPatch
+    proofsweep: Command, workdir: Path, asked: list[str | Path], other_site: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Something that answers, but not as the partner does, is a wrong base URL: the person's to mend."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", other_site)
@@ -92,11 +92,11 @@ def test_a_web_site_is_told_from_the_partner(
 
     assert done.returncode == 2
     assert said_in_one_line(done, "check service.base_url")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 def test_an_address_without_the_partners_paths_is_a_wrong_base_url(
-    proofsweep: Command, world: Path, catalog: Path, running: sandbox.Running, monkeypatch: pytest.MonkeyPatch
+    proofsweep: Command, workdir: Path, catalog: Path, running: sandbox.Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A 404 from the very first call means that the API is elsewhere."""
     elsewhere = running.base_url.replace("/v1", "/api/v1")
@@ -106,11 +106,11 @@ def test_an_address_without_the_partners_paths_is_a_wrong_base_url(
 
     assert done.returncode == 2
     assert said_in_one_line(done, "is not the partner's API")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 def test_a_service_that_is_down_is_said(
-    proofsweep: Command, world: Path, asked: list[str | Path], monkeypatch: pytest.MonkeyPatch
+    proofsweep: Command, workdir: Path, asked: list[str | Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody listening is not the person's mistake: exit code 8, and nothing written."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://127.0.0.1:1/v1")
@@ -120,12 +120,12 @@ def test_a_service_that_is_down_is_said(
 
     assert done.returncode == 8
     assert said_in_one_line(done, "does not answer")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", [["verify", "music"], ["demo"]])
 def test_a_configured_prefect_server_that_is_down_is_said(
-    proofsweep: Command, world: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+    proofsweep: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     """It is said at once and in one line, before a run is planned that could not begin."""
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
@@ -134,10 +134,10 @@ def test_a_configured_prefect_server_that_is_down_is_said(
 
     assert done.returncode == 2
     assert said_in_one_line(done, "No Prefect server answers at http://127.0.0.1:1/api")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
-def test_a_server_that_is_no_prefect_server_is_said(world: Path, catalog: Path, other_site: str) -> None:
+def test_a_server_that_is_no_prefect_server_is_said(workdir: Path, catalog: Path, other_site: str) -> None:
     """It answered, so the run was planned; the line says how to go on with it when the address is right."""
     env = os.environ | {"PREFECT_API_URL": other_site, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -146,7 +146,7 @@ def test_a_server_that_is_no_prefect_server_is_said(world: Path, catalog: Path, 
         check=False,
         capture_output=True,
         text=True,
-        cwd=world,
+        cwd=workdir,
         env=env,
     )
 
@@ -156,7 +156,7 @@ def test_a_server_that_is_no_prefect_server_is_said(world: Path, catalog: Path, 
 
 
 def test_only_the_active_prefect_profile_counts(
-    proofsweep: Command, world: Path, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proofsweep: Command, workdir: Path, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that another profile names is not asked for."""
     profiles = """
@@ -176,11 +176,11 @@ def test_only_the_active_prefect_profile_counts(
 
     assert said_in_one_line(by_default, "http://127.0.0.1:1/home")
     assert said_in_one_line(by_name, "http://127.0.0.1:1/work")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 def test_a_key_that_is_refused_is_said(
-    proofsweep: Command, world: Path, asked: list[str | Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proofsweep: Command, workdir: Path, asked: list[str | Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A 403 from the API is the key's: exit code 7."""
     (tmp_path / "wrong").write_text("not-a-key-of-the-sandbox")
@@ -190,7 +190,7 @@ def test_a_key_that_is_refused_is_said(
 
     assert done.returncode == 7
     assert said_in_one_line(done, "refuse")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["verify", "plan"])
@@ -220,27 +220,27 @@ def test_a_catalog_that_cannot_be_read_is_named(
     assert not Path("results").exists()
 
 
-def test_a_folder_without_audio_is_an_empty_catalog(proofsweep: Command, world: Path) -> None:
+def test_a_folder_without_audio_is_an_empty_catalog(proofsweep: Command, workdir: Path) -> None:
     """Nothing to verify is a mistake in what was asked for."""
-    (world / "music").mkdir()
-    (world / "music" / "notes.txt").write_text("Recorded at home.")
+    (workdir / "music").mkdir()
+    (workdir / "music" / "notes.txt").write_text("Recorded at home.")
 
     done = proofsweep("verify", "music")
 
     assert done.returncode == 2
     assert said_in_one_line(done, "music")
-    assert not (world / "results").exists()
+    assert not (workdir / "results").exists()
 
 
-def test_results_that_cannot_be_written_are_said(proofsweep: Command, world: Path, catalog: Path) -> None:
+def test_results_that_cannot_be_written_are_said(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """A file is in the way of the folder; it stays as it is."""
-    (world / "results").write_text("mine")
+    (workdir / "results").write_text("mine")
 
     done = proofsweep("verify", catalog)
 
     assert done.returncode == 2
     assert said_in_one_line(done, "results")
-    assert (world / "results").read_text() == "mine"
+    assert (workdir / "results").read_text() == "mine"
 
 
 @pytest.fixture(params=["verify", "plan", "check"])
@@ -251,7 +251,7 @@ def asked_with_pairs(request: pytest.FixtureRequest, catalog: Path) -> list[str 
 
 
 def test_pairs_are_refused_until_the_wire_name_is_known(
-    proofsweep: Command, world: Path, asked_with_pairs: list[str | Path], running: sandbox.Running, tmp_path: Path
+    proofsweep: Command, workdir: Path, asked_with_pairs: list[str | Path], running: sandbox.Running, tmp_path: Path
 ) -> None:
     """A service passes over a field that it does not know, and would verify the audio alone: a false `unreadable`."""
     (tmp_path / "unnamed.toml").write_text('[service]\nenvironment = "beta"\n')
@@ -261,12 +261,12 @@ def test_pairs_are_refused_until_the_wire_name_is_known(
 
     assert done.returncode == 2
     assert said_in_one_line(done, "service.sidecar_field")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
     assert len(running.operator.exchanges()) == spent
 
 
 def test_a_key_is_not_sent_to_another_service(
-    proofsweep: Command, world: Path, catalog: Path, finished_run: str, monkeypatch: pytest.MonkeyPatch
+    proofsweep: Command, workdir: Path, catalog: Path, finished_run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keys belong to one environment: one that was used is refused at another base URL, before any call."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://127.0.0.1:1/v1")
@@ -275,42 +275,42 @@ def test_a_key_is_not_sent_to_another_service(
 
     assert done.returncode == 2
     assert said_in_one_line(done, "This key was used with")
-    assert [path.name for path in (world / "results" / "_runs").iterdir()] == [finished_run]
+    assert [path.name for path in (workdir / "results" / "_runs").iterdir()] == [finished_run]
 
 
 @pytest.mark.parametrize("command", ["status", "resume"])
-def test_an_unknown_run_is_said(proofsweep: Command, finished_run: str, world: Path, command: str) -> None:
+def test_an_unknown_run_is_said(proofsweep: Command, finished_run: str, workdir: Path, command: str) -> None:
     """A run is named as the store names it; a path is no name."""
     del finished_run
-    before = sorted((world / "results").rglob("*"))
+    before = sorted((workdir / "results").rglob("*"))
 
     done = proofsweep(command, "../results")
 
     assert done.returncode == 2
     assert said_in_one_line(done, "There is no run '../results'")
-    assert sorted((world / "results").rglob("*")) == before
+    assert sorted((workdir / "results").rglob("*")) == before
 
 
 @pytest.mark.parametrize("command", ["status", "resume"])
-def test_without_a_run_there_is_nothing_to_look_at(proofsweep: Command, world: Path, command: str) -> None:
+def test_without_a_run_there_is_nothing_to_look_at(proofsweep: Command, workdir: Path, command: str) -> None:
     """An empty place is not made into a results store by looking."""
     done = proofsweep(command)
 
     assert done.returncode == 2
     assert said_in_one_line(done, "There is no run in")
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
-def test_a_folder_of_somebody_elses_is_no_place_for_a_demo(proofsweep: Command, world: Path) -> None:
+def test_a_folder_of_somebody_elses_is_no_place_for_a_demo(proofsweep: Command, workdir: Path) -> None:
     """A demo replaces an earlier demo, and nothing else."""
-    (world / "demo" / "catalog").mkdir(parents=True)
-    (world / "demo" / "catalog" / "mine.wav").write_text("mine")
+    (workdir / "demo" / "catalog").mkdir(parents=True)
+    (workdir / "demo" / "catalog" / "mine.wav").write_text("mine")
 
     done = proofsweep("demo")
 
     assert done.returncode == 2
     assert said_in_one_line(done, "--folder")
-    assert (world / "demo" / "catalog" / "mine.wav").read_text() == "mine"
+    assert (workdir / "demo" / "catalog" / "mine.wav").read_text() == "mine"
 
 
 def test_a_command_that_is_not_there_is_a_usage_error(proofsweep: Command) -> None:

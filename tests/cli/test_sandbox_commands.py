@@ -25,18 +25,18 @@ def bare(catalog: Path) -> Path:
 
 
 @pytest.fixture
-def serving(world: Path) -> Iterator[subprocess.Popen[str]]:
+def serving(workdir: Path) -> Iterator[subprocess.Popen[str]]:
     """`proofsweep sandbox`, as a person starts it."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-m", "cli", "sandbox", "--home", "home", *FREE]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=world, env=env
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=workdir, env=env
     ) as it:
         yield it
         it.kill()
 
 
-def test_the_sandbox_says_where_it_is_and_what_to_type(serving: subprocess.Popen[str], world: Path) -> None:
+def test_the_sandbox_says_where_it_is_and_what_to_type(serving: subprocess.Popen[str], workdir: Path) -> None:
     """It introduces itself with the settings that lead to it, and Ctrl-C ends it in good order."""
     assert serving.stdout is not None
     introduction = [serving.stdout.readline() for _ in range(7)]
@@ -47,7 +47,7 @@ def test_the_sandbox_says_where_it_is_and_what_to_type(serving: subprocess.Popen
     assert "PROOFSWEEP_SERVICE__API_KEY_FILE=home/key proofsweep verify music" in introduction[5]
     assert "The sandbox has ended" in goodbye
     assert serving.returncode == 0
-    assert (world / "home" / "key").is_file()
+    assert (workdir / "home" / "key").is_file()
 
 
 def test_a_taken_port_is_said(proofsweep: Command) -> None:
@@ -56,7 +56,7 @@ def test_a_taken_port_is_said(proofsweep: Command) -> None:
         done = proofsweep("sandbox", *FREE, "--port", str(taken.getsockname()[1]))
 
     assert done.returncode == 2
-    assert "cannot be had" in done.stderr
+    assert "cannot be used" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -68,12 +68,12 @@ def test_one_port_for_two_is_said(proofsweep: Command) -> None:
     done = proofsweep("sandbox", "--port", port, "--storage-port", port, "--operator-port", "0")
 
     assert done.returncode == 2
-    assert f"Port {port} cannot be had" in done.stderr
+    assert f"Port {port} cannot be used" in done.stderr
 
 
-def test_a_home_that_cannot_be_is_said(proofsweep: Command, world: Path) -> None:
+def test_a_home_that_cannot_be_is_said(proofsweep: Command, workdir: Path) -> None:
     """A file is no home."""
-    (world / "home").write_text("mine")
+    (workdir / "home").write_text("mine")
 
     done = proofsweep("sandbox", "--home", "home", *FREE)
 
@@ -82,28 +82,28 @@ def test_a_home_that_cannot_be_is_said(proofsweep: Command, world: Path) -> None
 
 
 def test_a_file_of_ones_own_gets_a_credential(
-    proofsweep: Command, running: sandbox.Running, world: Path, bare: Path
+    proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path
 ) -> None:
     """The credentialed copy goes to a folder of its own, and is accepted."""
     done = proofsweep("sandbox", "issue", bare, "--song", "My Song", "--operator", running.operator_url)
 
-    copy = world / "issued" / bare.name
+    copy = workdir / "issued" / bare.name
     assert done.returncode == 0
     assert done.stdout.startswith(f"issued/{bare.name}  prf_")
     assert "song: My Song" in proofsweep("check", copy).stdout
 
 
 def test_a_file_of_ones_own_gets_a_sidecar(
-    proofsweep: Command, running: sandbox.Running, world: Path, catalog: Path
+    proofsweep: Command, running: sandbox.Running, workdir: Path, catalog: Path
 ) -> None:
     """The audio stays as it is; its sidecar comes to lie beside it, where a scan finds it."""
-    audio = world / "song.mp3"
+    audio = workdir / "song.mp3"
     audio.write_bytes(next(catalog.rglob("*.mp3")).read_bytes())
 
     done = proofsweep("sandbox", "issue", "song.mp3", "--legacy", "--operator", running.operator_url)
 
     assert done.returncode == 0
-    assert proofsweep("check", audio, world / "song.mp3.sidecar").returncode == 0
+    assert proofsweep("check", audio, workdir / "song.mp3.sidecar").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_a_proof_can_be_issued_to_be_rejected(
     assert proofsweep("check", Path("issued", bare.name)).stdout.startswith(f"rejected · {verdict}\n")
 
 
-def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Running, world: Path, bare: Path) -> None:
+def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path) -> None:
     """A file that is in the way stays."""
-    (world / "issued").mkdir()
-    (world / "issued" / bare.name).write_text("mine")
+    (workdir / "issued").mkdir()
+    (workdir / "issued" / bare.name).write_text("mine")
 
     done = proofsweep("sandbox", "issue", bare, "--operator", running.operator_url)
 
     assert done.returncode == 2
     assert "is not overwritten" in done.stderr
-    assert (world / "issued" / bare.name).read_text() == "mine"
+    assert (workdir / "issued" / bare.name).read_text() == "mine"
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,11 @@ def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Runnin
     [(b"RF64\xff\xff\xff\xffWAVE", "RF64 cannot carry"), (b"ID3\x03", "too short"), (None, "cannot be read")],
 )
 def test_what_cannot_be_issued_is_said(
-    proofsweep: Command, running: sandbox.Running, world: Path, head: bytes | None, words: str
+    proofsweep: Command, running: sandbox.Running, workdir: Path, head: bytes | None, words: str
 ) -> None:
     """The sandbox's own words, on one line."""
     if head is not None:
-        (world / "song.wav").write_bytes(head)
+        (workdir / "song.wav").write_bytes(head)
 
     done = proofsweep("sandbox", "issue", "song.wav", "--operator", running.operator_url)
 
@@ -169,23 +169,23 @@ def test_an_issuer_that_is_something_else_is_said(proofsweep: Command, bare: Pat
     assert "is no sandbox's operator port" in done.stderr
 
 
-def test_a_sample_catalog_is_written(proofsweep: Command, running: sandbox.Running, world: Path) -> None:
+def test_a_sample_catalog_is_written(proofsweep: Command, running: sandbox.Running, workdir: Path) -> None:
     """Whoever has a sandbox and no music yet gets a catalog with something to reject in it."""
     done = proofsweep("sandbox", "samples", "music", "--files", "6", "--operator", running.operator_url)
 
     assert (done.returncode, done.stdout) == (0, "music: 6 audio files\n")
-    assert proofsweep("plan", world / "music").returncode == 0
+    assert proofsweep("plan", workdir / "music").returncode == 0
 
 
-def test_samples_are_not_mixed_with_ones_own(proofsweep: Command, running: sandbox.Running, world: Path) -> None:
+def test_samples_are_not_mixed_with_ones_own(proofsweep: Command, running: sandbox.Running, workdir: Path) -> None:
     """A folder that holds anything is left alone."""
-    (world / "notes.txt").write_text("mine")
+    (workdir / "notes.txt").write_text("mine")
 
     done = proofsweep("sandbox", "samples", ".", "--operator", running.operator_url)
 
     assert done.returncode == 2
     assert "is not empty" in done.stderr
-    assert [path.name for path in world.iterdir()] == ["notes.txt"]
+    assert [path.name for path in workdir.iterdir()] == ["notes.txt"]
 
 
 def test_samples_need_a_sandbox(proofsweep: Command) -> None:

@@ -1,4 +1,4 @@
-"""What `valid` means is for the contract to say: a process was recorded. Nobody may read more into our words."""
+"""`valid` means that a process was recorded (contract). No text of ours claims more."""
 
 import re
 from collections.abc import Callable
@@ -19,13 +19,13 @@ CLAIM = re.compile(
 
 
 def pages() -> list[Path]:
-    """List everything that a person may come to read: sources with their messages and help texts, docs, profiles."""
+    """List everything that a person may read: sources with their messages and help texts, docs, profiles."""
     named = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
     return [path for path in [*ROOT.glob("*.md"), *named] if path.suffix in {".md", ".py", ".toml", ".html"}]
 
 
 def test_nothing_that_we_write_claims_more_than_the_contract() -> None:
-    """No source, help text, message or page speaks of music as being free of anything, or made by anyone."""
+    """No source, help text, message or page says that music is free of anything, or made by anyone."""
     claims = [f"{page.relative_to(ROOT)}: {found[0]}" for page in pages() if (found := CLAIM.search(page.read_text()))]
 
     assert claims == []
@@ -35,7 +35,7 @@ def test_nothing_that_we_write_claims_more_than_the_contract() -> None:
 def test_nothing_that_we_print_claims_more_than_the_contract(
     proofsweep: Command, finished_run: str, command: list[str]
 ) -> None:
-    """A run with every verdict, grades and all, is told without a word on who made the music."""
+    """A run with every verdict and grade is shown without a word on who made the music."""
     assert finished_run
 
     done = proofsweep(*command)
@@ -45,6 +45,6 @@ def test_nothing_that_we_print_claims_more_than_the_contract(
 
 
 @pytest.mark.parametrize("claim", ["certified AI-free", "an AI free song", "Human-made", "this is not AI", "no\nAI"])
-def test_such_claims_would_be_seen(claim: str) -> None:
-    """The search finds what it is there to find."""
+def test_the_search_finds_such_claims(claim: str) -> None:
+    """Each of these claims is found."""
     assert CLAIM.search(claim) is not None

@@ -53,15 +53,15 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def rows(world: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...]]]:
+def rows(workdir: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...]]]:
     """Run the catalog into results of this name, without Prefect; give what its rows say, in order."""
 
     def rows(name: str) -> list[tuple[object, ...]]:
-        results = world / name
+        results = workdir / name
         plan = plan_catalog(load_settings(None, str(results)), str(catalog))
-        with held_leg(plan.run_id, None, str(results), flow_run_id=None, read_block=None) as (_, desk):
-            for piece in desk.remaining.slices():
-                verify_slice(desk, piece)
+        with held_leg(plan.run_id, None, str(results), flow_run_id=None, read_block=None) as (_, leg):
+            for piece in leg.remaining_slices():
+                verify_slice(leg, piece)
         table = pyarrow.dataset.dataset(results / "verdicts", format="parquet").to_table()
         found = sorted(table.to_pylist(), key=lambda row: int(row["manifest_row"]))
         return [tuple(row[name] for name in TOLD) for row in found]
@@ -102,18 +102,18 @@ def test_every_seed_gives_the_same_findings(
 
 
 def test_every_call_can_be_read_under_every_seed(
-    world: Path, running: sandbox.Running, fill: Callable[..., None]
+    workdir: Path, running: sandbox.Running, fill: Callable[..., None]
 ) -> None:
     """Proofs, keys, usage, notes, assets and receipts say the same, however they are spelled, paged and typed."""
-    (world / "take.wav").write_bytes(sounds.wav(0.05, Random(1)))  # noqa: S311 - a sound, not a secret
+    (workdir / "take.wav").write_bytes(sounds.wav(0.05, Random(1)))  # noqa: S311 - a sound, not a secret
     tenant = running.operator.add_tenant("of many proofs")
     Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).write_text(tenant.api_key)
-    issued = [_issued(running, world, tenant.tenant, number) for number in range(12)]
+    issued = [_issued(running, workdir, tenant.tenant, number) for number in range(12)]
     engine = engine_for(load_settings())
 
     for seed in (0, *SEEDS):
         fill(seed)
-        seen = _seen_of(engine.partner, world)
+        seen = _seen_of(engine.partner, workdir)
         assert seen.pop("note") in {"pending", "ready"}
         assert seen == {
             "proofs": [each.proof_id for each in reversed(issued)],
@@ -151,7 +151,7 @@ def test_headroom_that_is_told_too_low_stops_no_run(
 
 
 def test_a_later_release_changes_only_what_it_says_anew(
-    rows: Callable[[str], list[tuple[object, ...]]], proofsweep: Command, fill: Callable[..., None], world: Path
+    rows: Callable[[str], list[tuple[object, ...]]], proofsweep: Command, fill: Callable[..., None], workdir: Path
 ) -> None:
     """A verdict that the contract does not have is rejected whatever `good` says, once; all other rows stay."""
     before = rows("before")
@@ -166,7 +166,7 @@ def test_a_later_release_changes_only_what_it_says_anew(
         "withdrawn": ("rejected", False, "reject", False, "unknown_verdict", 1),
     }
     assert proofsweep("doctor").returncode == 0
-    (leg,) = pyarrow.dataset.dataset(world / "after" / "runs", format="parquet").to_table().to_pylist()
+    (leg,) = pyarrow.dataset.dataset(workdir / "after" / "runs", format="parquet").to_table().to_pylist()
     assert leg["sunset"].endswith(" GMT")
 
 

@@ -33,14 +33,14 @@ def pair(running: sandbox.Running, catalog: Path, tmp_path: Path) -> sandbox.Iss
     return running.operator.issue(next(catalog.rglob("*.mp3")), tmp_path, legacy=True)
 
 
-def test_plan_says_what_a_run_would_be_and_writes_nothing(proofsweep: Command, world: Path, catalog: Path) -> None:
+def test_plan_says_what_a_run_would_be_and_writes_nothing(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """Counts, reasons and calls are said, and the place is as empty as before."""
     done = proofsweep("plan", catalog)
 
     assert done.returncode == 0
     assert "26 rows" in done.stdout
     assert "calls left, it fits" in done.stdout
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
@@ -54,7 +54,7 @@ def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
     assert deep["eligible"] < shallow["eligible"]
 
 
-def test_plan_measures_a_sample(proofsweep: Command, world: Path, catalog: Path) -> None:
+def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """It sends so many files, if they are what they seem, and says when a run would end; nothing is written."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)
     told = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
@@ -63,7 +63,7 @@ def test_plan_measures_a_sample(proofsweep: Command, world: Path, catalog: Path)
     assert 1 <= told["measured_rows"] <= 4
     assert told["seconds"] > 0
     assert without["headroom"] - told["headroom"] == 2 + 2 * told["measured_rows"]
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 def test_plan_says_what_the_quota_leaves(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_plan_says_what_a_legs_own_bounds_leave_over(proofsweep: Command, catalo
     assert (told["rows_left"], told["binds"], told["rows_short"]) == (told["eligible"] - 5, "calls", 0)
 
 
-def test_check_accepts_a_good_file(proofsweep: Command, world: Path, song: sandbox.Issued) -> None:
+def test_check_accepts_a_good_file(proofsweep: Command, workdir: Path, song: sandbox.Issued) -> None:
     """The verdict, the song as it is written, and what the verdict means; nothing is stored."""
     done = proofsweep("check", song.audio)
 
@@ -96,7 +96,7 @@ def test_check_accepts_a_good_file(proofsweep: Command, world: Path, song: sandb
     assert done.stdout.startswith("accepted · valid\n")
     assert "A [bold]Song[/bold] :smile:" in done.stdout
     assert "not a statement about how the music was made" in done.stdout
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 def test_check_verifies_a_pair(proofsweep: Command, pair: sandbox.Issued) -> None:
@@ -133,7 +133,7 @@ def test_check_spends_no_call_on_what_cannot_be_sent(
     assert len(running.operator.exchanges()) == spent
 
 
-def test_doctor_finds_everything_in_place(proofsweep: Command, world: Path, pair: sandbox.Issued) -> None:
+def test_doctor_finds_everything_in_place(proofsweep: Command, workdir: Path, pair: sandbox.Issued) -> None:
     """Each thing is looked at, a pair that is valid proves the sidecar's wire name, and no trace is left."""
     done = proofsweep("doctor", "--pair", pair.audio, str(pair.sidecar))
 
@@ -142,7 +142,7 @@ def test_doctor_finds_everything_in_place(proofsweep: Command, world: Path, pair
         ["ok", about] for about in ("config", "results", "pairs", "key", "service", "pair")
     ]
     assert "the sidecar's wire name is right" in done.stdout
-    assert list(world.iterdir()) == []
+    assert list(workdir.iterdir()) == []
 
 
 def test_doctor_suspects_the_wire_name(
@@ -182,15 +182,15 @@ def test_doctor_names_what_is_wrong(
     assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith("failed")] == [about]
 
 
-def test_doctor_leaves_a_store_as_it_was(proofsweep: Command, world: Path, finished_run: str) -> None:
+def test_doctor_leaves_a_store_as_it_was(proofsweep: Command, workdir: Path, finished_run: str) -> None:
     """What is written to see whether it can be is taken away again."""
     del finished_run
-    before = sorted((world / "results").rglob("*"))
+    before = sorted((workdir / "results").rglob("*"))
 
     done = proofsweep("doctor")
 
     assert done.returncode == 0
-    assert sorted((world / "results").rglob("*")) == before
+    assert sorted((workdir / "results").rglob("*")) == before
 
 
 def test_runs_lists_what_ran(proofsweep: Command, finished_run: str) -> None:
@@ -205,9 +205,9 @@ def test_runs_lists_what_ran(proofsweep: Command, finished_run: str) -> None:
     assert sum(run[outcome] for outcome in OUTCOMES) == run["items"] == 26
 
 
-def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, catalog: Path, world: Path) -> None:
+def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, catalog: Path, workdir: Path) -> None:
     """With a limit, the oldest are left out."""
-    assert (world / "results").is_dir()
+    assert (workdir / "results").is_dir()
     again = plan_catalog(load_settings(), str(catalog)).run_id
 
     all_runs = json.loads(proofsweep("runs", "--json").stdout)["runs"]
@@ -239,38 +239,38 @@ def test_status_tells_one_object(proofsweep: Command, finished_run: str) -> None
     assert told["calls_unrecorded"] == 0
 
 
-def test_status_says_that_somebody_is_at_work(proofsweep: Command, world: Path, catalog: Path) -> None:
+def test_status_says_that_somebody_is_at_work(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """While a leg is alive the exit code is 9, and the holder is named."""
     plan = plan_catalog(load_settings(), str(catalog))
     Legs(results_for(load_settings()), plan.run_id, engines.utc_now).claim(1)
 
     status, listed = proofsweep("status"), proofsweep("runs")
 
-    assert (world / "results").is_dir()
+    assert (workdir / "results").is_dir()
     assert status.returncode == 9
     assert f"A leg is active: process {os.getpid()}" in status.stdout
     assert " active" in listed.stdout
 
 
-def test_a_planned_run_that_nobody_began_is_said_to_be_so(proofsweep: Command, world: Path, catalog: Path) -> None:
+def test_a_planned_run_that_nobody_began_is_said_to_be_so(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """All of its rows remain; that is what exit code 6 says."""
     run_id = plan_catalog(load_settings(), str(catalog)).run_id
 
     listed, status = proofsweep("runs"), proofsweep("status")
 
-    assert (world / "results").is_dir()
+    assert (workdir / "results").is_dir()
     assert "planned only" in listed.stdout
     assert f"26 rows to do: proofsweep resume {run_id}\n" in status.stdout
     assert status.returncode == 6
 
 
-def test_the_command_that_goes_on_names_the_same_store(proofsweep: Command, world: Path, catalog: Path) -> None:
+def test_the_command_that_goes_on_names_the_same_store(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """It can be typed as it stands, also where the store's name has a space."""
     run_id = plan_catalog(load_settings(None, "my proofs"), str(catalog)).run_id
 
     status = proofsweep("status", "--results", "my proofs")
 
-    assert (world / "my proofs").is_dir()
+    assert (workdir / "my proofs").is_dir()
     assert f"proofsweep resume {run_id} --results 'my proofs'\n" in status.stdout
 
 

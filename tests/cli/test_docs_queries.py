@@ -28,15 +28,15 @@ def blocks(page: str, language: str) -> list[str]:
 def verified(catalog: Path) -> None:
     """Verify a catalog into `results`, without Prefect."""
     plan = plan_catalog(load_settings(), str(catalog))
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
-        for piece in desk.remaining.slices():
-            verify_slice(desk, piece)
+    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+        for piece in leg.remaining_slices():
+            verify_slice(leg, piece)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tables.md", "docs/quota.md"])
-def test_every_query_of_a_page_runs(page: str, world: Path, finished_run: str) -> None:
+def test_every_query_of_a_page_runs(page: str, workdir: Path, finished_run: str) -> None:
     """A reader may copy any of them, beside a results store."""
-    assert (world / "results" / "_runs" / finished_run).is_dir()
+    assert (workdir / "results" / "_runs" / finished_run).is_dir()
 
     for sql in blocks(page, "sql"):
         duckdb.sql(sql).fetchall()
@@ -44,9 +44,9 @@ def test_every_query_of_a_page_runs(page: str, world: Path, finished_run: str) -
         exec(code, {})  # noqa: S102 - our own page
 
 
-def test_the_page_tells_what_changed_since_last_time(world: Path, catalog: Path) -> None:
+def test_the_page_tells_what_changed_since_last_time(workdir: Path, catalog: Path) -> None:
     """Spoilt, gone and new rows are listed with what they were and are; all others are not."""
-    music = world / "music"
+    music = workdir / "music"
     shutil.copytree(catalog, music)
     verified(music)
     good = (
@@ -69,11 +69,11 @@ def test_the_page_tells_what_changed_since_last_time(world: Path, catalog: Path)
     )
 
 
-def test_types_are_the_same_in_every_file_and_reader(world: Path) -> None:
+def test_types_are_the_same_in_every_file_and_reader(workdir: Path) -> None:
     """A run whose report-only columns are all null reads with the types of any other."""
-    (world / "music").mkdir()
-    (world / "music" / "empty.wav").touch()
-    verified(world / "music")
+    (workdir / "music").mkdir()
+    (workdir / "music" / "empty.wav").touch()
+    verified(workdir / "music")
 
     schema = SCHEMAS["verdicts"]
     dataset = ds.dataset("results/verdicts", partitioning="hive")
