@@ -129,11 +129,11 @@ def _finding_of_pair(done: Finished) -> Finding:
         case Rejected(reason=Verdict.AUDIO_CHANGED):
             return Finding("pair", "audioChanged: the wire name is right, but the audio and the sidecar do not match")
         case Rejected(reason=Verdict.UNREADABLE):
-            said = f"unreadable: if the pair is good, the sidecar's wire name is wrong; {_ASK_FOR_NAME}"
-            return Finding("pair", said, ExitCode.USAGE)
+            detail = f"unreadable: if the pair is good, the sidecar's wire name is wrong; {_ASK_FOR_NAME}"
+            return Finding("pair", detail, ExitCode.USAGE)
         case Rejected(reason=reason):
-            said = f"{reason}: proves nothing about the wire name; use a pair that is known to be good"
-            return Finding("pair", said, ExitCode.REJECTED)
+            detail = f"{reason}: proves nothing about the wire name; use a pair that is known to be good"
+            return Finding("pair", detail, ExitCode.REJECTED)
         case Ineligible(detail=detail):
             return Finding("pair", detail, ExitCode.USAGE)
         case Failed(detail=detail):

@@ -1,4 +1,4 @@
-"""The run's summary, to be seen in Prefect's UI."""
+"""Show the run's summary in Prefect's UI."""
 
 from prefect.artifacts import create_markdown_artifact
 
@@ -7,5 +7,5 @@ from proofsweep.reporting.summary import markdown_of
 
 
 def show_summary(run: RunStatus, results_url: str) -> None:
-    """Leave the summary as a Markdown artifact of the flow run."""
+    """Write the summary as a Markdown artifact of the flow run."""
     create_markdown_artifact(key="proofsweep-summary", markdown=markdown_of(run, results_url))

@@ -1,4 +1,4 @@
-"""What the pages tell a reader to type does what they say."""
+"""The queries in the docs run, and give what the docs say."""
 
 import re
 import shutil
@@ -19,13 +19,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Give the code blocks of a page in one language, but for those that need Spark."""
+    """Give the code blocks of a page in one language, except those that need Spark."""
     text = (ROOT / page).read_text(encoding="utf-8")
     found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     return [block for block in found if "spark" not in block]
 
 
-def verified(catalog: Path) -> None:
+def verify(catalog: Path) -> None:
     """Verify a catalog into `results`, without Prefect."""
     plan = plan_catalog(load_settings(), str(catalog))
     with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
@@ -35,7 +35,7 @@ def verified(catalog: Path) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tables.md", "docs/quota.md"])
 def test_every_query_of_a_page_runs(page: str, workdir: Path, finished_run: str) -> None:
-    """A reader may copy any of them, beside a results store."""
+    """Each can be copied and run beside a results store."""
     assert (workdir / "results" / "_runs" / finished_run).is_dir()
 
     for sql in blocks(page, "sql"):
@@ -44,25 +44,25 @@ def test_every_query_of_a_page_runs(page: str, workdir: Path, finished_run: str)
         exec(code, {})  # noqa: S102 - our own page
 
 
-def test_the_page_tells_what_changed_since_last_time(workdir: Path, catalog: Path) -> None:
-    """Spoilt, gone and new rows are listed with what they were and are; all others are not."""
+def test_the_query_lists_what_changed_since_the_last_run(workdir: Path, catalog: Path) -> None:
+    """Damaged, deleted and new files are listed with both outcomes; files that did not change are not."""
     music = workdir / "music"
     shutil.copytree(catalog, music)
-    verified(music)
+    verify(music)
     good = (
         "FROM 'results/verdicts/*/*.parquet' SELECT audio WHERE accepted AND mode = 'one_file' ORDER BY audio LIMIT 2"
     )
-    spoilt, gone = (Path(audio) for (audio,) in duckdb.sql(good).fetchall())
-    spoilt.write_bytes(b"")
-    gone.rename(music / "new.wav")
-    verified(music)
+    damaged, deleted = (Path(audio) for (audio,) in duckdb.sql(good).fetchall())
+    damaged.write_bytes(b"")
+    deleted.rename(music / "new.wav")
+    verify(music)
 
     query = blocks("docs/tables.md", "sql")[1].replace("/data/november.csv", str(music))
 
     assert sorted(duckdb.sql(query).fetchall(), key=str) == sorted(
         [
-            (str(spoilt), "accepted", "valid", "ineligible", "empty"),
-            (str(gone), "accepted", "valid", None, None),
+            (str(damaged), "accepted", "valid", "ineligible", "empty"),
+            (str(deleted), "accepted", "valid", None, None),
             (str(music / "new.wav"), None, None, "accepted", "valid"),
         ],
         key=str,
@@ -73,7 +73,7 @@ def test_types_are_the_same_in_every_file_and_reader(workdir: Path) -> None:
     """A run whose report-only columns are all null reads with the types of any other."""
     (workdir / "music").mkdir()
     (workdir / "music" / "empty.wav").touch()
-    verified(workdir / "music")
+    verify(workdir / "music")
 
     schema = SCHEMAS["verdicts"]
     dataset = ds.dataset("results/verdicts", partitioning="hive")

@@ -1,4 +1,4 @@
-"""Commands that look, and start no run: plan, check, doctor, runs, status."""
+"""Commands that start no run: plan, check, doctor, runs, status."""
 
 import json
 import os
@@ -33,8 +33,10 @@ def pair(running: sandbox.Running, catalog: Path, tmp_path: Path) -> sandbox.Iss
     return running.operator.issue(next(catalog.rglob("*.mp3")), tmp_path, legacy=True)
 
 
-def test_plan_says_what_a_run_would_be_and_writes_nothing(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """Counts, reasons and calls are said, and the place is as empty as before."""
+def test_plan_prints_what_a_run_would_take_and_writes_nothing(
+    proofsweep: Command, workdir: Path, catalog: Path
+) -> None:
+    """Counts and the quota are printed, and the working directory is still empty."""
     done = proofsweep("plan", catalog)
 
     assert done.returncode == 0
@@ -44,30 +46,30 @@ def test_plan_says_what_a_run_would_be_and_writes_nothing(proofsweep: Command, w
 
 
 def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
-    """What is sent and what is not are all the rows; looking into the files finds more that cannot be sent."""
+    """Eligible and ineligible rows together are all rows; `--deep` finds more that cannot be sent."""
     shallow = json.loads(proofsweep("plan", catalog, "--json").stdout)
     deep = json.loads(proofsweep("plan", catalog, "--json", "--deep").stdout)
 
-    for told in (shallow, deep):
-        assert told["eligible"] + sum(told["reasons"].values()) == told["items"] == 26
-        assert (told["calls"], told["calls_expected"]) == (2 * told["eligible"], 2 * told["eligible"] + 2)
+    for planned in (shallow, deep):
+        assert planned["eligible"] + sum(planned["reasons"].values()) == planned["items"] == 26
+        assert (planned["calls"], planned["calls_expected"]) == (2 * planned["eligible"], 2 * planned["eligible"] + 2)
     assert deep["eligible"] < shallow["eligible"]
 
 
 def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """It sends so many files, if they are what they seem, and says when a run would end; nothing is written."""
+    """It sends at most this many files, and gives the time that a run would take; nothing is written."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)
-    told = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
+    document = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
 
     assert (without["seconds"], without["binds"]) == (None, None)
-    assert 1 <= told["measured_rows"] <= 4
-    assert told["seconds"] > 0
-    assert without["headroom"] - told["headroom"] == 2 + 2 * told["measured_rows"]
+    assert 1 <= document["measured_rows"] <= 4
+    assert document["seconds"] > 0
+    assert without["headroom"] - document["headroom"] == 2 + 2 * document["measured_rows"]
     assert list(workdir.iterdir()) == []
 
 
-def test_plan_says_what_the_quota_leaves(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is reserved is not there, and a key that ends first is told."""
+def test_plan_prints_what_the_quota_allows(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reserved calls do not count, and a key that expires before the end is reported."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "1763000000")
     done = proofsweep("plan", catalog, "--reserve", "999990")
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "4070908800")
@@ -79,17 +81,17 @@ def test_plan_says_what_the_quota_leaves(proofsweep: Command, catalog: Path, mon
     assert "it expires 2099-01-01 00:00 UTC, before the run may end" in in_time.stdout
 
 
-def test_plan_says_what_a_legs_own_bounds_leave_over(proofsweep: Command, catalog: Path) -> None:
-    """Twelve calls, less a look at each end of the leg, are five files of twenty-one."""
+def test_plan_prints_the_rows_beyond_a_legs_bounds(proofsweep: Command, catalog: Path) -> None:
+    """Twelve calls, less two requests for the quota, are enough for five files."""
     done = proofsweep("plan", catalog, "--max-calls", "12")
-    told = json.loads(proofsweep("plan", catalog, "--max-calls", "12", "--json").stdout)
+    document = json.loads(proofsweep("plan", catalog, "--max-calls", "12", "--json").stdout)
 
-    assert f"left over: about {told['eligible'] - 5} rows" in done.stdout
-    assert (told["rows_left"], told["binds"], told["rows_short"]) == (told["eligible"] - 5, "calls", 0)
+    assert f"left over: about {document['eligible'] - 5} rows" in done.stdout
+    assert (document["rows_left"], document["binds"], document["rows_short"]) == (document["eligible"] - 5, "calls", 0)
 
 
 def test_check_accepts_a_good_file(proofsweep: Command, workdir: Path, song: sandbox.Issued) -> None:
-    """The verdict, the song as it is written, and what the verdict means; nothing is stored."""
+    """It prints the verdict, the song and the meaning of the verdict; nothing is stored."""
     done = proofsweep("check", song.audio)
 
     assert done.returncode == 0
@@ -100,15 +102,15 @@ def test_check_accepts_a_good_file(proofsweep: Command, workdir: Path, song: san
 
 
 def test_check_verifies_a_pair(proofsweep: Command, pair: sandbox.Issued) -> None:
-    """With a sidecar, the pair is what is verified; `--json` gives the row that a run would have."""
+    """With a sidecar, the pair is verified; `--json` gives the row of a run."""
     done = proofsweep("check", pair.audio, str(pair.sidecar), "--json")
 
     row = json.loads(done.stdout)
     assert (row["outcome"], row["verdict"], row["mode"], row["calls"]) == ("accepted", "valid", "legacy_pair", 2)
 
 
-def test_check_says_what_to_do_about_a_rejection(proofsweep: Command, song: sandbox.Issued) -> None:
-    """A verdict other than valid is exit code 3, with what the caller does next."""
+def test_check_prints_what_to_do_about_a_rejection(proofsweep: Command, song: sandbox.Issued) -> None:
+    """A verdict other than valid gives exit code 3 and the caller's next action."""
     altered = bytearray(song.audio.read_bytes())
     altered[altered.index(b"data") + 8] ^= 0xFF
     song.audio.write_bytes(altered)
@@ -120,21 +122,21 @@ def test_check_says_what_to_do_about_a_rejection(proofsweep: Command, song: sand
     assert "what to do: reject" in done.stdout
 
 
-def test_check_spends_no_call_on_what_cannot_be_sent(
+def test_check_makes_no_call_for_an_ineligible_file(
     proofsweep: Command, running: sandbox.Running, pair: sandbox.Issued
 ) -> None:
-    """An MP3 without its sidecar is ineligible, and the service is not asked."""
-    spent = len(running.operator.exchanges())
+    """An MP3 without its sidecar is ineligible, and no call is made."""
+    calls_before = len(running.operator.exchanges())
 
     done = proofsweep("check", pair.audio)
 
     assert done.returncode == 3
     assert done.stdout.startswith("ineligible · not_wav\n")
-    assert len(running.operator.exchanges()) == spent
+    assert len(running.operator.exchanges()) == calls_before
 
 
-def test_doctor_finds_everything_in_place(proofsweep: Command, workdir: Path, pair: sandbox.Issued) -> None:
-    """Each thing is looked at, a pair that is valid proves the sidecar's wire name, and no trace is left."""
+def test_doctor_finds_everything_ready(proofsweep: Command, workdir: Path, pair: sandbox.Issued) -> None:
+    """Each thing is checked, a valid pair proves the sidecar's wire name, and nothing is left behind."""
     done = proofsweep("doctor", "--pair", pair.audio, str(pair.sidecar))
 
     assert done.returncode == 0
@@ -145,19 +147,19 @@ def test_doctor_finds_everything_in_place(proofsweep: Command, workdir: Path, pa
     assert list(workdir.iterdir()) == []
 
 
-def test_doctor_suspects_the_wire_name(
+def test_doctor_reports_a_wrong_wire_name(
     proofsweep: Command, pair: sandbox.Issued, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under a wrong name the service sees the audio alone, and finds no proof in it."""
+    """Under a wrong name the service sees only the audio, and finds no proof in it."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "proofFile")
 
     done = proofsweep("doctor", "--pair", pair.audio, str(pair.sidecar), "--json")
 
-    told = json.loads(done.stdout)
+    document = json.loads(done.stdout)
     assert done.returncode == 2
-    assert told["ok"] is False
-    assert [each["about"] for each in told["findings"] if not each["ok"]] == ["pair"]
-    assert "wire name is wrong" in told["findings"][-1]["said"]
+    assert document["ok"] is False
+    assert [each["about"] for each in document["findings"] if not each["ok"]] == ["pair"]
+    assert "wire name is wrong" in document["findings"][-1]["said"]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_doctor_suspects_the_wire_name(
 def test_doctor_names_what_is_wrong(
     proofsweep: Command, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], code: int, about: str
 ) -> None:
-    """One finding fails, and its exit code is the one that a run would have had."""
+    """One finding fails, and its exit code is that of a run."""
     for name, value in settings.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
 
@@ -182,8 +184,8 @@ def test_doctor_names_what_is_wrong(
     assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith("failed")] == [about]
 
 
-def test_doctor_leaves_a_store_as_it_was(proofsweep: Command, workdir: Path, finished_run: str) -> None:
-    """What is written to see whether it can be is taken away again."""
+def test_doctor_does_not_change_a_store(proofsweep: Command, workdir: Path, finished_run: str) -> None:
+    """The object that proves write access is deleted again."""
     del finished_run
     before = sorted((workdir / "results").rglob("*"))
 
@@ -193,20 +195,20 @@ def test_doctor_leaves_a_store_as_it_was(proofsweep: Command, workdir: Path, fin
     assert sorted((workdir / "results").rglob("*")) == before
 
 
-def test_runs_lists_what_ran(proofsweep: Command, finished_run: str) -> None:
-    """A run has its line, and as JSON its counts add up."""
+def test_runs_lists_a_finished_run(proofsweep: Command, finished_run: str) -> None:
+    """The run has a line, and its counts in JSON add up."""
     text = proofsweep("runs")
-    told = json.loads(proofsweep("runs", "--json").stdout)
+    document = json.loads(proofsweep("runs", "--json").stdout)
 
     assert text.returncode == 0
     assert finished_run in text.stdout
-    (run,) = told["runs"]
+    (run,) = document["runs"]
     assert run["run_id"] == finished_run
     assert sum(run[outcome] for outcome in OUTCOMES) == run["items"] == 26
 
 
 def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, catalog: Path, workdir: Path) -> None:
-    """With a limit, the oldest are left out."""
+    """With a limit, the oldest are not shown."""
     assert (workdir / "results").is_dir()
     again = plan_catalog(load_settings(), str(catalog)).run_id
 
@@ -219,7 +221,7 @@ def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, cat
 
 
 def test_status_is_the_summary_of_the_newest_run(proofsweep: Command, finished_run: str) -> None:
-    """Named or not, it is the same run with its legs, and the exit code is the run's own: some rows are rejected."""
+    """With or without the id, the output shows the run and its legs, and the exit code is that of the run."""
     newest, named = proofsweep("status"), proofsweep("status", finished_run)
 
     assert newest.stdout == named.stdout
@@ -228,19 +230,28 @@ def test_status_is_the_summary_of_the_newest_run(proofsweep: Command, finished_r
     assert "26 rows, 44 calls, ended by complete" in newest.stdout
 
 
-def test_status_tells_one_object(proofsweep: Command, finished_run: str) -> None:
-    """As JSON it has the documented members, and the counts add up."""
-    told = json.loads(proofsweep("status", "--json").stdout)
+def test_status_gives_one_json_object(proofsweep: Command, finished_run: str) -> None:
+    """It has the documented members, and the counts add up."""
+    document = json.loads(proofsweep("status", "--json").stdout)
 
-    assert told["run_id"] == finished_run
-    assert sum(told[outcome] for outcome in OUTCOMES) + told["remaining"] == told["items"] == 26
-    assert sum(group["rows"] for group in told["groups"]) == 26
-    assert {"leg", "ended_by", "skipped", "calls", "calls_again", "throttled", "bytes_sent", "seconds"} <= told.keys()
-    assert told["calls_unrecorded"] == 0
+    assert document["run_id"] == finished_run
+    assert sum(document[outcome] for outcome in OUTCOMES) + document["remaining"] == document["items"] == 26
+    assert sum(group["rows"] for group in document["groups"]) == 26
+    assert {
+        "leg",
+        "ended_by",
+        "skipped",
+        "calls",
+        "calls_again",
+        "throttled",
+        "bytes_sent",
+        "seconds",
+    } <= document.keys()
+    assert document["calls_unrecorded"] == 0
 
 
-def test_status_says_that_somebody_is_at_work(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """While a leg is alive the exit code is 9, and the holder is named."""
+def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalog: Path) -> None:
+    """While a leg is active the exit code is 9, and the output names its process."""
     plan = plan_catalog(load_settings(), str(catalog))
     Legs(results_for(load_settings()), plan.run_id, engines.utc_now).claim(1)
 
@@ -252,8 +263,8 @@ def test_status_says_that_somebody_is_at_work(proofsweep: Command, workdir: Path
     assert " active" in listed.stdout
 
 
-def test_a_planned_run_that_nobody_began_is_said_to_be_so(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """All of its rows remain; that is what exit code 6 says."""
+def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workdir: Path, catalog: Path) -> None:
+    """All of its rows remain, so the exit code is 6."""
     run_id = plan_catalog(load_settings(), str(catalog)).run_id
 
     listed, status = proofsweep("runs"), proofsweep("status")
@@ -264,8 +275,8 @@ def test_a_planned_run_that_nobody_began_is_said_to_be_so(proofsweep: Command, w
     assert status.returncode == 6
 
 
-def test_the_command_that_goes_on_names_the_same_store(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """It can be typed as it stands, also where the store's name has a space."""
+def test_the_printed_resume_command_names_the_same_store(proofsweep: Command, workdir: Path, catalog: Path) -> None:
+    """It can be copied, even if the store's name has a space."""
     run_id = plan_catalog(load_settings(None, "my proofs"), str(catalog)).run_id
 
     status = proofsweep("status", "--results", "my proofs")
@@ -275,7 +286,7 @@ def test_the_command_that_goes_on_names_the_same_store(proofsweep: Command, work
 
 
 def test_events_stay_off_the_terminal(proofsweep: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are for Prefect's log; on stdout they would spoil the object of `--json` of the command that logs first."""
+    """They belong in Prefect's log; on stdout they would break the object of `--json`."""
     proofsweep("resume", "--json")
 
     log(Event.LEG_TAKEN_OVER, run_id="20261120T091500Z_8c1f04", leg=1)

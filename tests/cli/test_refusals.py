@@ -1,4 +1,4 @@
-"""What cannot be done is said in one line, with the right exit code, and leaves nothing behind."""
+"""A command that cannot run prints one line, gives the right exit code, and leaves nothing behind."""
 
 import os
 import subprocess
@@ -14,14 +14,14 @@ import sandbox
 Command = Callable[..., CompletedProcess[str]]
 
 
-def said_in_one_line(done: CompletedProcess[str], words: str) -> bool:
-    """Say whether a command complained about something on one line of stderr, and printed no result."""
+def is_one_line_with(done: CompletedProcess[str], words: str) -> bool:
+    """Say whether stderr is one line with these words, and there is no traceback."""
     return words in done.stderr and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr + done.stdout
 
 
 @pytest.fixture(params=["verify", "check"])
-def asked(request: pytest.FixtureRequest, catalog: Path) -> list[str | Path]:
-    """The arguments of a command that sends audio."""
+def audio_command(request: pytest.FixtureRequest, catalog: Path) -> list[str | Path]:
+    """A command that sends audio."""
     return [request.param, catalog if request.param == "verify" else next(catalog.rglob("*.wav"))]
 
 
@@ -41,104 +41,108 @@ def asked(request: pytest.FixtureRequest, catalog: Path) -> list[str | Path]:
         ({"CONFIG": "nowhere.toml"}, "The config nowhere.toml cannot be read"),
     ],
 )
-def test_a_setting_that_cannot_be_is_named(
+def test_an_invalid_setting_is_named(
     proofsweep: Command,
-    asked: list[str | Path],
+    audio_command: list[str | Path],
     monkeypatch: pytest.MonkeyPatch,
     settings: dict[str, str],
     words: str,
 ) -> None:
-    """Exit code 2, before any call and before anything is written; a secret in a setting is not repeated."""
+    """Exit code 2, before any call and any write; a secret in a setting is not printed."""
     for name, value in settings.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
 
-    done = proofsweep(*asked)
+    done = proofsweep(*audio_command)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, words)
+    assert is_one_line_with(done, words)
     assert "secret" not in done.stderr
     assert list(Path().iterdir()) == []
 
 
 @pytest.mark.parametrize(("option", "words"), [("--results", "place is empty"), ("--config", "no profile ''")])
-def test_an_option_left_empty_is_not_taken_for_its_default(
+def test_an_empty_option_does_not_mean_its_default(
     proofsweep: Command, workdir: Path, catalog: Path, option: str, words: str
 ) -> None:
-    """`--results "$PLACE"` with PLACE unset must not fill a folder that nobody named."""
+    """`--results "$PLACE"` with PLACE unset must not write to the default folder."""
     done = proofsweep("verify", catalog, option, "")
 
     assert done.returncode == 2
-    assert said_in_one_line(done, words)
+    assert is_one_line_with(done, words)
     assert list(workdir.iterdir()) == []
 
 
-def test_a_config_that_is_no_toml_is_named(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """The message says which file, and where in it."""
+def test_a_config_that_is_not_toml_is_named(proofsweep: Command, workdir: Path, catalog: Path) -> None:
+    """The message names the file."""
     (workdir / "mine.toml").write_text("[service\n")
 
     done = proofsweep("verify", catalog, "--config", "mine.toml")
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "The config mine.toml is no TOML")
+    assert is_one_line_with(done, "The config mine.toml is no TOML")
 
 
-def test_a_web_site_is_told_from_the_partner(
-    proofsweep: Command, workdir: Path, asked: list[str | Path], other_site: str, monkeypatch: pytest.MonkeyPatch
+def test_a_web_site_is_reported_as_a_wrong_base_url(
+    proofsweep: Command,
+    workdir: Path,
+    audio_command: list[str | Path],
+    other_site: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Something that answers, but not as the partner does, is a wrong base URL: the person's to mend."""
+    """A server that does not answer as the partner does means a wrong base URL: exit code 2."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", other_site)
 
-    done = proofsweep(*asked)
+    done = proofsweep(*audio_command)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "check service.base_url")
+    assert is_one_line_with(done, "check service.base_url")
     assert list(workdir.iterdir()) == []
 
 
 def test_an_address_without_the_partners_paths_is_a_wrong_base_url(
     proofsweep: Command, workdir: Path, catalog: Path, running: sandbox.Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A 404 from the very first call means that the API is elsewhere."""
+    """A 404 to the first call means that the API is at another path."""
     elsewhere = running.base_url.replace("/v1", "/api/v1")
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", elsewhere)
 
     done = proofsweep("verify", catalog)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "is not the partner's API")
+    assert is_one_line_with(done, "is not the partner's API")
     assert list(workdir.iterdir()) == []
 
 
-def test_a_service_that_is_down_is_said(
-    proofsweep: Command, workdir: Path, asked: list[str | Path], monkeypatch: pytest.MonkeyPatch
+def test_a_service_that_is_down_is_reported(
+    proofsweep: Command, workdir: Path, audio_command: list[str | Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody listening is not the person's mistake: exit code 8, and nothing written."""
+    """The service does not answer: exit code 8, and nothing is written."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("PROOFSWEEP_RETRY__FIRST_WAIT_SECONDS", "0.01")
 
-    done = proofsweep(*asked)
+    done = proofsweep(*audio_command)
 
     assert done.returncode == 8
-    assert said_in_one_line(done, "does not answer")
+    assert is_one_line_with(done, "does not answer")
     assert list(workdir.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", [["verify", "music"], ["demo"]])
-def test_a_configured_prefect_server_that_is_down_is_said(
+def test_a_configured_prefect_server_that_is_down_is_reported(
     proofsweep: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    """It is said at once and in one line, before a run is planned that could not begin."""
+    """It is reported at once, before a run is planned."""
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
 
     done = proofsweep(*command)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "No Prefect server answers at http://127.0.0.1:1/api")
+    assert is_one_line_with(done, "No Prefect server answers at http://127.0.0.1:1/api")
     assert list(workdir.iterdir()) == []
 
 
-def test_a_server_that_is_no_prefect_server_is_said(workdir: Path, catalog: Path, other_site: str) -> None:
-    """It answered, so the run was planned; the line says how to go on with it when the address is right."""
+def test_a_server_that_is_no_prefect_server_is_reported(workdir: Path, catalog: Path, other_site: str) -> None:
+    """It answers, so the run is planned; the line says how to resume the run with the right address."""
     env = os.environ | {"PREFECT_API_URL": other_site, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
     done = subprocess.run(
@@ -151,14 +155,14 @@ def test_a_server_that_is_no_prefect_server_is_said(workdir: Path, catalog: Path
     )
 
     assert done.returncode == 6
-    assert said_in_one_line(done, "The Prefect server failed")
+    assert is_one_line_with(done, "The Prefect server failed")
     assert "proofsweep resume" in done.stderr
 
 
 def test_only_the_active_prefect_profile_counts(
     proofsweep: Command, workdir: Path, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that another profile names is not asked for."""
+    """The server of another profile is not used."""
     profiles = """
     active = "home"
     [profiles.home]
@@ -174,22 +178,22 @@ def test_only_the_active_prefect_profile_counts(
     monkeypatch.setenv("PREFECT_PROFILE", "work")
     by_name = proofsweep("verify", catalog)
 
-    assert said_in_one_line(by_default, "http://127.0.0.1:1/home")
-    assert said_in_one_line(by_name, "http://127.0.0.1:1/work")
+    assert is_one_line_with(by_default, "http://127.0.0.1:1/home")
+    assert is_one_line_with(by_name, "http://127.0.0.1:1/work")
     assert list(workdir.iterdir()) == []
 
 
-def test_a_key_that_is_refused_is_said(
-    proofsweep: Command, workdir: Path, asked: list[str | Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_refused_key_is_reported(
+    proofsweep: Command, workdir: Path, audio_command: list[str | Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A 403 from the API is the key's: exit code 7."""
+    """A 403 from the API means that the key is refused: exit code 7."""
     (tmp_path / "wrong").write_text("not-a-key-of-the-sandbox")
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(tmp_path / "wrong"))
 
-    done = proofsweep(*asked)
+    done = proofsweep(*audio_command)
 
     assert done.returncode == 7
-    assert said_in_one_line(done, "refuse")
+    assert is_one_line_with(done, "refuse")
     assert list(workdir.iterdir()) == []
 
 
@@ -216,105 +220,105 @@ def test_a_catalog_that_cannot_be_read_is_named(
     done = proofsweep(command, name)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, words)
+    assert is_one_line_with(done, words)
     assert not Path("results").exists()
 
 
 def test_a_folder_without_audio_is_an_empty_catalog(proofsweep: Command, workdir: Path) -> None:
-    """Nothing to verify is a mistake in what was asked for."""
+    """Nothing to verify is a usage error."""
     (workdir / "music").mkdir()
     (workdir / "music" / "notes.txt").write_text("Recorded at home.")
 
     done = proofsweep("verify", "music")
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "music")
+    assert is_one_line_with(done, "music")
     assert not (workdir / "results").exists()
 
 
-def test_results_that_cannot_be_written_are_said(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """A file is in the way of the folder; it stays as it is."""
+def test_results_that_cannot_be_written_are_reported(proofsweep: Command, workdir: Path, catalog: Path) -> None:
+    """A file has the name of the results folder; the file does not change."""
     (workdir / "results").write_text("mine")
 
     done = proofsweep("verify", catalog)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "results")
+    assert is_one_line_with(done, "results")
     assert (workdir / "results").read_text() == "mine"
 
 
 @pytest.fixture(params=["verify", "plan", "check"])
-def asked_with_pairs(request: pytest.FixtureRequest, catalog: Path) -> list[str | Path]:
-    """The arguments of a command that would have a pair verified."""
+def pair_command(request: pytest.FixtureRequest, catalog: Path) -> list[str | Path]:
+    """A command that would verify a pair."""
     audio = next(path for path in catalog.rglob("*.mp3") if path.with_name(f"{path.name}.sidecar").exists())
     return ["check", audio, f"{audio}.sidecar"] if request.param == "check" else [request.param, catalog]
 
 
 def test_pairs_are_refused_until_the_wire_name_is_known(
-    proofsweep: Command, workdir: Path, asked_with_pairs: list[str | Path], running: sandbox.Running, tmp_path: Path
+    proofsweep: Command, workdir: Path, pair_command: list[str | Path], running: sandbox.Running, tmp_path: Path
 ) -> None:
-    """A service passes over a field that it does not know, and would verify the audio alone: a false `unreadable`."""
+    """A service ignores an unknown field and verifies only the audio: a false `unreadable`."""
     (tmp_path / "unnamed.toml").write_text('[service]\nenvironment = "beta"\n')
-    spent = len(running.operator.exchanges())
+    calls_before = len(running.operator.exchanges())
 
-    done = proofsweep(*asked_with_pairs, "--config", tmp_path / "unnamed.toml")
+    done = proofsweep(*pair_command, "--config", tmp_path / "unnamed.toml")
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "service.sidecar_field")
+    assert is_one_line_with(done, "service.sidecar_field")
     assert list(workdir.iterdir()) == []
-    assert len(running.operator.exchanges()) == spent
+    assert len(running.operator.exchanges()) == calls_before
 
 
 def test_a_key_is_not_sent_to_another_service(
     proofsweep: Command, workdir: Path, catalog: Path, finished_run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keys belong to one environment: one that was used is refused at another base URL, before any call."""
+    """A key belongs to one environment: a used key is refused for another base URL, before any call."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://127.0.0.1:1/v1")
 
     done = proofsweep("verify", catalog)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "This key was used with")
+    assert is_one_line_with(done, "This key was used with")
     assert [path.name for path in (workdir / "results" / "_runs").iterdir()] == [finished_run]
 
 
 @pytest.mark.parametrize("command", ["status", "resume"])
-def test_an_unknown_run_is_said(proofsweep: Command, finished_run: str, workdir: Path, command: str) -> None:
-    """A run is named as the store names it; a path is no name."""
+def test_an_unknown_run_is_reported(proofsweep: Command, finished_run: str, workdir: Path, command: str) -> None:
+    """A path is no run id."""
     del finished_run
     before = sorted((workdir / "results").rglob("*"))
 
     done = proofsweep(command, "../results")
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "There is no run '../results'")
+    assert is_one_line_with(done, "There is no run '../results'")
     assert sorted((workdir / "results").rglob("*")) == before
 
 
 @pytest.mark.parametrize("command", ["status", "resume"])
-def test_without_a_run_there_is_nothing_to_look_at(proofsweep: Command, workdir: Path, command: str) -> None:
-    """An empty place is not made into a results store by looking."""
+def test_a_store_without_runs_is_reported(proofsweep: Command, workdir: Path, command: str) -> None:
+    """The command does not make a results store."""
     done = proofsweep(command)
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "There is no run in")
+    assert is_one_line_with(done, "There is no run in")
     assert list(workdir.iterdir()) == []
 
 
-def test_a_folder_of_somebody_elses_is_no_place_for_a_demo(proofsweep: Command, workdir: Path) -> None:
-    """A demo replaces an earlier demo, and nothing else."""
+def test_a_demo_refuses_a_folder_that_no_demo_made(proofsweep: Command, workdir: Path) -> None:
+    """A demo replaces only an earlier demo."""
     (workdir / "demo" / "catalog").mkdir(parents=True)
     (workdir / "demo" / "catalog" / "mine.wav").write_text("mine")
 
     done = proofsweep("demo")
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "--folder")
+    assert is_one_line_with(done, "--folder")
     assert (workdir / "demo" / "catalog" / "mine.wav").read_text() == "mine"
 
 
-def test_a_command_that_is_not_there_is_a_usage_error(proofsweep: Command) -> None:
-    """The shell's own mistakes have exit code 2 too."""
+def test_an_unknown_command_is_a_usage_error(proofsweep: Command) -> None:
+    """The exit code is 2, and the line names the command."""
     done = proofsweep("verfy")
 
     assert done.returncode == 2

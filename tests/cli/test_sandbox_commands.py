@@ -1,4 +1,4 @@
-"""The sandbox from the command line: served in a process of its own, and issuing proofs."""
+"""`proofsweep sandbox`: it serves in its own process, and issues proofs."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def bare(catalog: Path) -> Path:
 
 @pytest.fixture
 def serving(workdir: Path) -> Iterator[subprocess.Popen[str]]:
-    """`proofsweep sandbox`, as a person starts it."""
+    """`proofsweep sandbox` in its own process."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-m", "cli", "sandbox", "--home", "home", *FREE]
     with subprocess.Popen(
@@ -36,22 +36,22 @@ def serving(workdir: Path) -> Iterator[subprocess.Popen[str]]:
         it.kill()
 
 
-def test_the_sandbox_says_where_it_is_and_what_to_type(serving: subprocess.Popen[str], workdir: Path) -> None:
-    """It introduces itself with the settings that lead to it, and Ctrl-C ends it in good order."""
+def test_the_sandbox_prints_its_address_and_the_next_commands(serving: subprocess.Popen[str], workdir: Path) -> None:
+    """It prints the settings that lead to it, and Ctrl-C ends it with exit code 0."""
     assert serving.stdout is not None
     introduction = [serving.stdout.readline() for _ in range(7)]
     serving.send_signal(signal.SIGINT)
-    goodbye, _ = serving.communicate()
+    last_lines, _ = serving.communicate()
 
     assert introduction[0].startswith("The sandbox serves at http://127.0.0.1:")
     assert "PROOFSWEEP_SERVICE__API_KEY_FILE=home/key proofsweep verify music" in introduction[5]
-    assert "The sandbox has ended" in goodbye
+    assert "The sandbox has ended" in last_lines
     assert serving.returncode == 0
     assert (workdir / "home" / "key").is_file()
 
 
-def test_a_taken_port_is_said(proofsweep: Command) -> None:
-    """Two sandboxes cannot share a port; the second says so."""
+def test_a_taken_port_is_reported(proofsweep: Command) -> None:
+    """Two sandboxes cannot share a port; the second prints one line."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = proofsweep("sandbox", *FREE, "--port", str(taken.getsockname()[1]))
 
@@ -60,8 +60,8 @@ def test_a_taken_port_is_said(proofsweep: Command) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_one_port_for_two_is_said(proofsweep: Command) -> None:
-    """API and slot target are different origins."""
+def test_one_port_for_two_servers_is_reported(proofsweep: Command) -> None:
+    """The API and the slot target have different ports."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
 
@@ -71,8 +71,8 @@ def test_one_port_for_two_is_said(proofsweep: Command) -> None:
     assert f"Port {port} cannot be used" in done.stderr
 
 
-def test_a_home_that_cannot_be_is_said(proofsweep: Command, workdir: Path) -> None:
-    """A file is no home."""
+def test_a_home_that_is_a_file_is_reported(proofsweep: Command, workdir: Path) -> None:
+    """The home must be a folder."""
     (workdir / "home").write_text("mine")
 
     done = proofsweep("sandbox", "--home", "home", *FREE)
@@ -81,10 +81,10 @@ def test_a_home_that_cannot_be_is_said(proofsweep: Command, workdir: Path) -> No
     assert "home cannot be used" in done.stderr
 
 
-def test_a_file_of_ones_own_gets_a_credential(
+def test_your_own_wav_gets_a_credential(
     proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path
 ) -> None:
-    """The credentialed copy goes to a folder of its own, and is accepted."""
+    """The credentialed copy is written to `issued`, and is accepted."""
     done = proofsweep("sandbox", "issue", bare, "--song", "My Song", "--operator", running.operator_url)
 
     copy = workdir / "issued" / bare.name
@@ -93,10 +93,10 @@ def test_a_file_of_ones_own_gets_a_credential(
     assert "song: My Song" in proofsweep("check", copy).stdout
 
 
-def test_a_file_of_ones_own_gets_a_sidecar(
+def test_your_own_mp3_gets_a_sidecar(
     proofsweep: Command, running: sandbox.Running, workdir: Path, catalog: Path
 ) -> None:
-    """The audio stays as it is; its sidecar comes to lie beside it, where a scan finds it."""
+    """The audio does not change; the sidecar is written beside it, where a scan finds it."""
     audio = workdir / "song.mp3"
     audio.write_bytes(next(catalog.rglob("*.mp3")).read_bytes())
 
@@ -117,14 +117,14 @@ def test_a_file_of_ones_own_gets_a_sidecar(
 def test_a_proof_can_be_issued_to_be_rejected(
     proofsweep: Command, running: sandbox.Running, bare: Path, options: list[str], verdict: str
 ) -> None:
-    """Whoever builds on the verdicts needs a file for each."""
+    """A developer needs a file for each verdict."""
     proofsweep("sandbox", "issue", bare, *options, "--operator", running.operator_url)
 
     assert proofsweep("check", Path("issued", bare.name)).stdout.startswith(f"rejected · {verdict}\n")
 
 
 def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path) -> None:
-    """A file that is in the way stays."""
+    """A file of the same name is kept."""
     (workdir / "issued").mkdir()
     (workdir / "issued" / bare.name).write_text("mine")
 
@@ -139,10 +139,10 @@ def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Runnin
     ("head", "words"),
     [(b"RF64\xff\xff\xff\xffWAVE", "RF64 cannot carry"), (b"ID3\x03", "too short"), (None, "cannot be read")],
 )
-def test_what_cannot_be_issued_is_said(
+def test_a_file_that_gets_no_proof_is_reported(
     proofsweep: Command, running: sandbox.Running, workdir: Path, head: bytes | None, words: str
 ) -> None:
-    """The sandbox's own words, on one line."""
+    """The sandbox's message is printed on one line."""
     if head is not None:
         (workdir / "song.wav").write_bytes(head)
 
@@ -153,7 +153,7 @@ def test_what_cannot_be_issued_is_said(
     assert done.stderr.count("\n") == 1
 
 
-def test_a_sandbox_that_does_not_run_is_said(proofsweep: Command, bare: Path) -> None:
+def test_a_sandbox_that_does_not_run_is_reported(proofsweep: Command, bare: Path) -> None:
     """The message names the command that starts one."""
     done = proofsweep("sandbox", "issue", bare, "--operator", "http://127.0.0.1:1")
 
@@ -161,8 +161,8 @@ def test_a_sandbox_that_does_not_run_is_said(proofsweep: Command, bare: Path) ->
     assert "start one with `proofsweep sandbox`" in done.stderr
 
 
-def test_an_issuer_that_is_something_else_is_said(proofsweep: Command, bare: Path, other_site: str) -> None:
-    """A web site issues nothing."""
+def test_an_operator_url_of_another_server_is_reported(proofsweep: Command, bare: Path, other_site: str) -> None:
+    """A web site is no operator port."""
     done = proofsweep("sandbox", "issue", bare, "--operator", other_site)
 
     assert done.returncode == 2
@@ -170,15 +170,17 @@ def test_an_issuer_that_is_something_else_is_said(proofsweep: Command, bare: Pat
 
 
 def test_a_sample_catalog_is_written(proofsweep: Command, running: sandbox.Running, workdir: Path) -> None:
-    """Whoever has a sandbox and no music yet gets a catalog with something to reject in it."""
+    """The catalog can be planned at once."""
     done = proofsweep("sandbox", "samples", "music", "--files", "6", "--operator", running.operator_url)
 
     assert (done.returncode, done.stdout) == (0, "music: 6 audio files\n")
     assert proofsweep("plan", workdir / "music").returncode == 0
 
 
-def test_samples_are_not_mixed_with_ones_own(proofsweep: Command, running: sandbox.Running, workdir: Path) -> None:
-    """A folder that holds anything is left alone."""
+def test_samples_are_written_only_to_an_empty_folder(
+    proofsweep: Command, running: sandbox.Running, workdir: Path
+) -> None:
+    """A folder that is not empty does not change."""
     (workdir / "notes.txt").write_text("mine")
 
     done = proofsweep("sandbox", "samples", ".", "--operator", running.operator_url)

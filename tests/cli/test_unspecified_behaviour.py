@@ -1,4 +1,4 @@
-"""What the contract leaves open decides nothing: rows, findings and exit codes are the same however it is filled."""
+"""Unspecified behaviour changes no result: rows, findings and exit codes are the same for every choice of it."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from sandbox.silences import Silences
 
 Command = Callable[..., CompletedProcess[str]]
 SEEDS = range(1, 21)
-TOLD = (
+COLUMNS = (
     "audio",
     "outcome",
     "accepted",
@@ -39,22 +39,22 @@ TOLD = (
 
 
 @pytest.fixture
-def fill(running: sandbox.Running) -> Iterator[Callable[..., None]]:
-    """Fill the silences by a seed, or be a later release; the next test has the sandbox's own choices again."""
+def choose(running: sandbox.Running) -> Iterator[Callable[..., None]]:
+    """Choose unspecified behaviour by a seed, or a later release; afterwards the sandbox has its own choices again."""
     yield running.operator.set_silences
     running.operator.set_silences()
 
 
 @pytest.fixture(autouse=True)
-def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is asked again be asked at once."""
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let retries follow at once."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__FIRST_WAIT_SECONDS", "0.01")
     monkeypatch.setenv("PROOFSWEEP_PACE__LONGEST_PAUSE_SECONDS", "5")
 
 
 @pytest.fixture
 def rows(workdir: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...]]]:
-    """Run the catalog into results of this name, without Prefect; give what its rows say, in order."""
+    """Give a function that verifies the catalog into results of this name, without Prefect, and gives its rows."""
 
     def rows(name: str) -> list[tuple[object, ...]]:
         results = workdir / name
@@ -64,36 +64,36 @@ def rows(workdir: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...
                 verify_slice(leg, piece)
         table = pyarrow.dataset.dataset(results / "verdicts", format="parquet").to_table()
         found = sorted(table.to_pylist(), key=lambda row: int(row["manifest_row"]))
-        return [tuple(row[name] for name in TOLD) for row in found]
+        return [tuple(row[name] for name in COLUMNS) for row in found]
 
     return rows
 
 
 def test_every_seed_gives_the_same_rows(
-    rows: Callable[[str], list[tuple[object, ...]]], fill: Callable[..., None]
+    rows: Callable[[str], list[tuple[object, ...]]], choose: Callable[..., None]
 ) -> None:
-    """Through twenty partners who differ in all that is open, each file has one and the same outcome, asked once."""
+    """With twenty choices of all unspecified behaviour, each file has the same outcome, after one attempt."""
     expected = rows("own")
 
     for seed in SEEDS:
-        fill(seed)
+        choose(seed)
         assert rows(f"seed-{seed}") == expected, f"seed {seed}"
 
     assert {row[1] for row in expected} == {"accepted", "rejected", "ineligible"}
 
 
 def test_every_seed_gives_the_same_findings(
-    proofsweep: Command, catalog: Path, fill: Callable[..., None], running: sandbox.Running, tmp_path: Path
+    proofsweep: Command, catalog: Path, choose: Callable[..., None], running: sandbox.Running, tmp_path: Path
 ) -> None:
-    """Doctor, plan and check see the same service: what they say of it and of a pair does not hang on silences."""
+    """The output of doctor, plan and check does not depend on unspecified behaviour."""
     audio = next(file for file in sorted(catalog.rglob("*.wav")) if proofsweep("check", file).returncode == 0)
     pair = _pair(running, catalog, tmp_path)
-    asked = [("doctor", "--pair", *pair), ("plan", catalog), ("check", audio), ("check", *pair)]
-    expected = [proofsweep(*words, "--json") for words in asked]
+    commands = [("doctor", "--pair", *pair), ("plan", catalog), ("check", audio), ("check", *pair)]
+    expected = [proofsweep(*words, "--json") for words in commands]
 
     for seed in SEEDS:
-        fill(seed)
-        for words, before in zip(asked, expected, strict=True):
+        choose(seed)
+        for words, before in zip(commands, expected, strict=True):
             now = proofsweep(*words, "--json")
             assert (now.returncode, now.stderr) == (before.returncode, ""), f"seed {seed}: {words[0]} {now.stdout}"
             assert json.loads(now.stdout).keys() == json.loads(before.stdout).keys()
@@ -102,9 +102,9 @@ def test_every_seed_gives_the_same_findings(
 
 
 def test_every_call_can_be_read_under_every_seed(
-    workdir: Path, running: sandbox.Running, fill: Callable[..., None]
+    workdir: Path, running: sandbox.Running, choose: Callable[..., None]
 ) -> None:
-    """Proofs, keys, usage, notes, assets and receipts say the same, however they are spelled, paged and typed."""
+    """Proofs, keys, usage, notes, assets and receipts have the same content in every spelling, paging and type."""
     (workdir / "take.wav").write_bytes(sounds.wav(0.05, Random(1)))  # noqa: S311 - a sound, not a secret
     tenant = running.operator.add_tenant("of many proofs")
     Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).write_text(tenant.api_key)
@@ -112,10 +112,10 @@ def test_every_call_can_be_read_under_every_seed(
     engine = engine_for(load_settings())
 
     for seed in (0, *SEEDS):
-        fill(seed)
-        seen = _seen_of(engine.partner, workdir)
-        assert seen.pop("note") in {"pending", "ready"}
-        assert seen == {
+        choose(seed)
+        content = _content_of(engine.partner, workdir)
+        assert content.pop("note") in {"pending", "ready"}
+        assert content == {
             "proofs": [each.proof_id for each in reversed(issued)],
             "songs": {f"Song {number}" for number in range(12)},
             "sidecars": 12,
@@ -128,17 +128,17 @@ def test_every_call_can_be_read_under_every_seed(
     close_engines()
 
 
-def test_headroom_that_is_told_too_low_stops_no_run(
+def test_a_headroom_header_that_is_too_low_stops_no_run(
     rows: Callable[[str], list[tuple[object, ...]]],
-    fill: Callable[..., None],
+    choose: Callable[..., None],
     running: sandbox.Running,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A throttled call may say that nothing is left; GET /partner/usage knows, and is not asked each time."""
+    """A throttled call may say that no call is left. GET /partner/usage decides, and it is not called each time."""
     few = running.operator.add_tenant("of a small quota", quota=99)
     Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).write_text(few.api_key)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
-    fill(next(seed for seed in SEEDS if Silences.drawn(seed).headroom_elsewhere == "hundreds"))
+    choose(next(seed for seed in SEEDS if Silences.drawn(seed).headroom_elsewhere == "hundreds"))
     running.operator.add_fault("uploads", "status", status=429, code="rate_limited", retry_after=0, count=6)
 
     found = rows("few")
@@ -150,13 +150,13 @@ def test_headroom_that_is_told_too_low_stops_no_run(
     assert len(found) == 26
 
 
-def test_a_later_release_changes_only_what_it_says_anew(
-    rows: Callable[[str], list[tuple[object, ...]]], proofsweep: Command, fill: Callable[..., None], workdir: Path
+def test_a_later_release_changes_only_new_verdicts(
+    rows: Callable[[str], list[tuple[object, ...]]], proofsweep: Command, choose: Callable[..., None], workdir: Path
 ) -> None:
-    """A verdict that the contract does not have is rejected whatever `good` says, once; all other rows stay."""
+    """A verdict outside the contract is rejected whatever `good` says, after one attempt; no other row changes."""
     before = rows("before")
 
-    fill(3, evolve=True)
+    choose(3, evolve=True)
     after = rows("after")
 
     changed = {new[4]: new for old, new in zip(before, after, strict=True) if new != old}
@@ -185,8 +185,8 @@ def _issued(running: sandbox.Running, folder: Path, tenant: str, number: int) ->
     return running.operator.issue(folder / "take.wav", out, song=f"Song {number}", tenant=tenant)
 
 
-def _seen_of(partner: Partner, folder: Path) -> dict[str, Any]:
-    """Make every reading call there is, and give what they came to."""
+def _content_of(partner: Partner, folder: Path) -> dict[str, Any]:
+    """Make every read-only call, and give their content."""
     listed, cursor = [], None
     while True:
         page = partner.proofs(limit=5, cursor=cursor)
