@@ -62,7 +62,7 @@ def verify_file(audio: str, sidecar: str | None, settings: Settings) -> Finished
         engine.stop.check()
         raise ConfigError("The service gave no answer.")
     if isinstance(done.outcome, Failed):
-        engine.examined()  # raises if the service fails for all files, not only for this one
+        engine.usable_service()  # raises if the service fails for all files, not only for this one
     return done
 
 

@@ -108,7 +108,7 @@ def _check_key(settings: Settings) -> str:
 
 
 def _check_service(engine: Engine) -> str:
-    status = engine.examined()
+    status = engine.usable_service()
     left = "quota unknown" if status.headroom is None else f"{status.headroom:,} calls left"
     reset = "" if status.quota_reset is None else f" until {status.quota_reset:%Y-%m-%d %H:%M} UTC"
     return f"healthy, version {status.version or 'unknown'}, accepts the key; {left}{reset}"

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column
 
 from cli.screen import COLOURS, size_text
-from proofsweep.bootstrap.runs import active_legs
+from proofsweep.bootstrap.legs import active_legs
 from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.context import LegContext
@@ -58,9 +58,9 @@ def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: fl
     leg = _active_leg()
     if leg is None:
         return
-    done = leg.tally.rows.total()
+    done = leg.counters.rows.total()
     stopping = "stopping, Ctrl-C again ends at once · " if leg.stop.reason is not None else ""
-    pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(leg.tally.audio_bytes)}{_lane_text(leg.partner.lane)}"
+    pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(leg.counters.audio_bytes)}{_lane_text(leg.lane)}"
     progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(leg))
 
 
@@ -70,7 +70,7 @@ def _coloured_counts(leg: LegContext) -> str:
 
 def _counts(leg: LegContext) -> list[tuple[str, int]]:
     """Give the rows of each outcome, always in the same order."""
-    return [(word, count) for word in COLOURS if (count := leg.tally.rows[word])]
+    return [(word, count) for word in COLOURS if (count := leg.counters.rows[word])]
 
 
 def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
@@ -82,12 +82,12 @@ def _show_plainly(out: Console, over: threading.Event, items: int, finished_befo
 
 
 def _plain_line(leg: LegContext, items: int, finished_before: int, seconds: float) -> str:
-    done = leg.tally.rows.total()
+    done = leg.counters.rows.total()
     rate = done / seconds
     left = items - finished_before - done
     counts = ", ".join(f"{count:,} {word}" for word, count in _counts(leg))
     remaining = f", about {left / rate:,.0f} s left" if rate else ""
-    pace = f"{rate:,.1f} files/s{remaining}{_lane_text(leg.partner.lane)}"
+    pace = f"{rate:,.1f} files/s{remaining}{_lane_text(leg.lane)}"
     return f"{finished_before + done:,} of {items:,} rows ({counts}), {pace}"
 
 

@@ -55,7 +55,7 @@ def status(
     request = RunRequest(config=config, results_url=results, as_json=as_json)
     store = results_for(load_settings(config, results))
     run_id = run_id or _newest(store)
-    holder = active_leg(store, run_id)
+    holder = Legs(store, run_id).active_claim()
     code = report(run_id, request)
     if not as_json:
         _print_legs(request.out, describe_run(store, run_id))

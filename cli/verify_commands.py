@@ -90,7 +90,7 @@ def resume(
     )
     run_id = run_id or _newest_unfinished(request)
     with request.out.status("checking whether the last leg is active …") if request.out.is_terminal else nullcontext():
-        settle_dead_leg(settings, run_id, read_block)
+        settle_dead_leg(settings, run_id)
     before = request.run_status(run_id)
     if before.remaining == 0:
         return report(run_id, request)
@@ -99,7 +99,7 @@ def resume(
     )
     print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
-        engine_for(settings, read_block).examined(bounds.reserve)
+        engine_for(settings, read_block).usable_service(bounds.reserve)
         wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
         if catalog_has_changed(settings, before.plan):
             request.out.print("The catalog has changed since it was planned; this run follows its plan.")
@@ -120,7 +120,7 @@ def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: flo
 
 def _with_forecast(request: RunRequest, settings: Settings, need: Need) -> RunRequest:
     """Print a forecast before the leg begins, and keep it for the JSON summary."""
-    status = engine_for(settings, read_block).seen()
+    status = engine_for(settings, read_block).service()
     cost = forecast_for(settings, need, status, request.bounds)
     print_forecast(request.out, cost, key_expires_at=settings.service.key_expires_at)
     return replace(request, forecast=cost)

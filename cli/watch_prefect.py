@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from cli.embedded_server import is_there
-from proofsweep.bootstrap.runs import active_legs
+from proofsweep.bootstrap.legs import active_legs
 from proofsweep.usecases.leg.background import beside
 
 # Time between two health requests. Chosen: half doubles them, twice adds half a second to an exit.

@@ -66,6 +66,6 @@ def verify_catalog(
         dedupe=dedupe,
     )
     with stopped_on_signals(engine_for(settings, read_block)), held as (handle, leg):  # (2) and (4)
-        fan_out(handle, leg.remaining_slices(), is_small=leg.plan.is_small)  # (3)
+        fan_out(handle, leg.remaining.slices(), is_small=leg.plan.is_small)  # (3)
     show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (5)
     return Cancelled(message=run.why) if run.ended_by == "cancelled" else run_id

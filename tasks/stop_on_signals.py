@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from proofsweep.bootstrap.engines import Engine
-from proofsweep.bootstrap.runs import active_legs
+from proofsweep.bootstrap.legs import active_legs
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from tasks.signal_thread import OVER, next_signal, signal_thread
@@ -36,7 +36,7 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
     try:
         second = next_signal(reader, engine.settings.bounds.drain_seconds)
     except TimeoutError:
-        engine.cut_off()
+        engine.abort()
         second = next_signal(reader)
     if second != OVER:
         _exit_now()

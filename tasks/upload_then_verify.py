@@ -2,7 +2,7 @@
 
 from prefect import task
 
-from proofsweep.bootstrap.runs import LegHandle, context_for
+from proofsweep.bootstrap.legs import LegHandle, context_for
 from proofsweep.domain.runs import Slice
 from proofsweep.logs import set_up_logs
 from proofsweep.usecases.leg.work import verify_slice

@@ -91,7 +91,7 @@ def held_leg(
         canaries=canaries_for(settings),
         probe_seconds=settings.bounds.ask_seconds,
         clock=utc_now,
-        context_of=lambda leg: leg_for(replace(unclaimed, leg=leg), read_block),
+        context_of=lambda leg: context_for(replace(unclaimed, leg=leg), read_block),
     )
     since = utc_now() - timedelta(days=settings.pace.remember_days)
     try:
@@ -103,7 +103,7 @@ def held_leg(
         close_engines()
 
 
-def leg_for(handle: LegHandle, read_block: ReadBlock | None = None) -> LegContext:
+def context_for(handle: LegHandle, read_block: ReadBlock | None = None) -> LegContext:
     """Give this process's context of one leg, which must have been claimed."""
     with _lock:
         if handle not in _legs:

@@ -70,7 +70,7 @@ def finished_run(workdir: Path, catalog: Path) -> str:
     """A run of the catalog in `results`, verified without Prefect; give its id."""
     plan = plan_catalog(load_settings(), str(catalog))
     with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
-        for piece in leg.remaining_slices():
+        for piece in leg.remaining.slices():
             verify_slice(leg, piece)
     assert (workdir / "results").is_dir()
     return plan.run_id

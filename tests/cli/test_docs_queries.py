@@ -29,7 +29,7 @@ def verify(catalog: Path) -> None:
     """Verify a catalog into `results`, without Prefect."""
     plan = plan_catalog(load_settings(), str(catalog))
     with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
-        for piece in leg.remaining_slices():
+        for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
 
