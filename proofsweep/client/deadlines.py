@@ -21,17 +21,17 @@ def refuse_unsolicited(answer: httpx.Response) -> None:
     too.
     """
     stream = answer.extensions["network_stream"]
-    if not (isinstance(stream, PunctualStream) and stream.has_read):
+    if not (isinstance(stream, DeadlineStream) and stream.has_read):
         answer.close()
         raise httpx.RemoteProtocolError("an answer to no request")
 
 
-class PunctualBackend(httpcore.SyncBackend):
+class DeadlineBackend(httpcore.SyncBackend):
     """Opens httpcore's connections, on which an answer may take `answer_seconds` in all; can abort all of them."""
 
     def __init__(self, answer_seconds: float) -> None:
         self._answer_seconds = answer_seconds
-        self._open: WeakSet[PunctualStream] = WeakSet()
+        self._open: WeakSet[DeadlineStream] = WeakSet()
         self._is_aborted = False
         self._lock = threading.Lock()
 
@@ -46,19 +46,19 @@ class PunctualBackend(httpcore.SyncBackend):
         """Connect as usual, unless all was aborted."""
         self._refuse_when_aborted()
         stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
-        return self.punctual(stream)
+        return self.limited(stream)
 
-    def punctual(self, stream: httpcore.NetworkStream) -> "PunctualStream":
+    def limited(self, stream: httpcore.NetworkStream) -> "DeadlineStream":
         """Limit a connection, unless all was aborted."""
-        punctual = PunctualStream(stream, self._answer_seconds, self)
+        limited = DeadlineStream(stream, self._answer_seconds, self)
         with self._lock:
-            self._open.add(punctual)
+            self._open.add(limited)
         try:
             self._refuse_when_aborted()
         except httpcore.ConnectError:
             stream.close()
             raise
-        return punctual
+        return limited
 
     def _refuse_when_aborted(self) -> None:
         if self._is_aborted:
@@ -72,7 +72,7 @@ class PunctualBackend(httpcore.SyncBackend):
                 stream.abort()
 
 
-class PunctualStream(httpcore.NetworkStream):
+class DeadlineStream(httpcore.NetworkStream):
     """Limits the time from the last byte sent to the end of the answer; the time to send is not limited.
 
     httpcore's own limit is for one read. A slow trickle of bytes, or of interim answers, restarts it each time.
@@ -81,7 +81,7 @@ class PunctualStream(httpcore.NetworkStream):
         has_read: whether anything was read since the last write.
     """
 
-    def __init__(self, stream: httpcore.NetworkStream, answer_seconds: float, backend: PunctualBackend) -> None:
+    def __init__(self, stream: httpcore.NetworkStream, answer_seconds: float, backend: DeadlineBackend) -> None:
         self._stream = stream
         self._backend = backend
         self._answer_seconds = answer_seconds
@@ -90,11 +90,11 @@ class PunctualStream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read, within the limit of one read and the rest of the answer's time."""
-        left = self._due_at - time.monotonic()
-        if left <= 0:
+        left_seconds = self._due_at - time.monotonic()
+        if left_seconds <= 0:
             raise httpcore.ReadTimeout("the answer took too long")
         self.has_read = True
-        return self._stream.read(max_bytes, left if timeout is None else min(timeout, left))
+        return self._stream.read(max_bytes, left_seconds if timeout is None else min(timeout, left_seconds))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write, and restart the answer's time; a refused write may have an answer too."""
@@ -119,7 +119,7 @@ class PunctualStream(httpcore.NetworkStream):
     ) -> httpcore.NetworkStream:
         """Go on under TLS, with the same limit; Python limits the whole handshake."""
         stream = self._stream.start_tls(ssl_context, server_hostname, timeout)
-        return self._backend.punctual(stream)
+        return self._backend.limited(stream)
 
     def get_extra_info(self, info: str) -> object:
         """Ask the connection below."""

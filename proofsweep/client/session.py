@@ -14,7 +14,7 @@ from proofsweep.client.context import ClientContext
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.pacing.call_queue import Ticket
 from proofsweep.client.pacing.dispatcher import LaneStatus
-from proofsweep.client.pacing.service_health import Blame
+from proofsweep.client.pacing.service_health import Culprit
 from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, decide
 from proofsweep.domain.budget.budget import reset_clause
 from proofsweep.domain.exchanges import Call, Exchange
@@ -208,20 +208,20 @@ class Session:
     def _give_up(self, attempt: _Attempt, reason: str) -> None:
         """End this call if the item is to blame; else wait, to repeat it until the service answers or the leg ends."""
         exchange, history, dispatcher = attempt.exchange, self._history[attempt.exchange.call], self.context.dispatcher
-        if self._blame(attempt, history.failing_since) is Blame.ITEM:
+        if self._blame(attempt, history.failing_since) is Culprit.ITEM:
             raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange, reason)
         dispatcher.stop_if_lost(exchange, history.failing_since)
         dispatcher.stop.rest(self.context.policy.backoff(history.failures, 1.0))
         if exchange.call is Call.SLOT:
             self._release_slot(exchange, 0.0)
 
-    def _blame(self, attempt: _Attempt, since: float) -> Blame:
+    def _blame(self, attempt: _Attempt, since: float) -> Culprit:
         """Say who is to blame for a call that has failed since then; where nobody else asks, the health probe does."""
         dispatcher = self.context.dispatcher
         if self.context.probe is None:
-            return Blame.ITEM
+            return Culprit.ITEM
         blame = dispatcher.blame(attempt.exchange, since)
-        if blame is Blame.UNKNOWN:
+        if blame is Culprit.UNKNOWN:
             recent = attempt.ended_at - _ANSWER_HOLDS_SECONDS
             self.context.health_check.result(recent, dispatcher.clock, self._probe)
             blame = dispatcher.blame(attempt.exchange, since)

@@ -35,12 +35,12 @@ def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
         method="POST",
         url=slot.url.get_secret_value(),
         headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
-        content=_Body(head, audio, tail),
+        content=_FormBody(head, audio, tail),
         content_bytes=len(head) + audio.facts.size_bytes + len(tail),
     )
 
 
-class _Body(Iterable[bytes]):
+class _FormBody(Iterable[bytes]):
     """Head, audio and tail; each attempt reads them from the start."""
 
     def __init__(self, head: bytes, audio: AudioBody, tail: bytes) -> None:

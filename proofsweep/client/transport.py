@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import SecretStr
 
-from proofsweep.client.deadlines import PunctualBackend, refuse_unsolicited
+from proofsweep.client.deadlines import DeadlineBackend, refuse_unsolicited
 from proofsweep.client.messages import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
@@ -58,7 +58,7 @@ class Transport:
         wait_seconds = {"connect": timeouts.connect_seconds, "pool": timeouts.connect_seconds}
         wait_seconds |= {"read": timeouts.read_seconds, "write": timeouts.write_seconds}
         self._extensions = {"timeout": wait_seconds}
-        self._backend = PunctualBackend(timeouts.total_seconds)
+        self._backend = DeadlineBackend(timeouts.total_seconds)
         self._tls = tls or httpx.create_ssl_context()
         self._own = _ThreadConnections()
         self._connections: set[httpx.HTTPTransport] = set()
@@ -68,17 +68,17 @@ class Transport:
 
         Only errors of local files are raised (audio that changed, a full disk).
         """
-        attempted = _Attempted(request, attempt)
+        reply = _ReplyBuilder(request, attempt)
         answer: httpx.Response | None = None
         try:
             answer = self._answer(self._built(request, key), is_keyed=key is not None)
             body = self._read(request, answer)
         except (httpx.TransportError, *_UNUSABLE_URL) as error:
-            return attempted.broken(answer, error)
+            return reply.broken(answer, error)
         finally:
             if answer is not None:
                 answer.close()
-        return attempted.whole(answer, body)
+        return reply.whole(answer, body)
 
     def close_thread_connections(self) -> None:
         """Close the calling thread's connections, before it ends."""
@@ -164,7 +164,7 @@ class _Body:
     sha256: str
 
 
-class _Attempted:
+class _ReplyBuilder:
     """One attempt at a request; makes its reply when it has ended."""
 
     def __init__(self, request: Request, attempt: int) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from proofsweep.client.call_errors import outage_error
 from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.pacing.pacer import RateChange
-from proofsweep.client.pacing.service_health import Blame, Health, ServiceHealth
+from proofsweep.client.pacing.service_health import Culprit, Health, ServiceHealth
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import RunMustStop
@@ -148,7 +148,7 @@ class Dispatcher:
             self._health.forget(holder)
             self._serve()
 
-    def blame(self, exchange: Exchange, since: float) -> Blame:
+    def blame(self, exchange: Exchange, since: float) -> Culprit:
         """Say who is to blame for an item's exchange whose call has failed since then (`clock` seconds)."""
         with self._lock:
             return self._health.blame(exchange, since)

@@ -40,7 +40,7 @@ class Health(StrEnum):
     LOST = "lost"
 
 
-class Blame(StrEnum):
+class Culprit(StrEnum):
     """Who causes the failures of one item; unknown while nobody else asks."""
 
     ITEM = "item"
@@ -106,13 +106,13 @@ class ServiceHealth:
         """Take note that an item is over."""
         self._failing.discard(holder)
 
-    def blame(self, exchange: Exchange, since: float) -> Blame:
+    def blame(self, exchange: Exchange, since: float) -> Culprit:
         """Say who is to blame for an exchange of an item whose call has failed since then."""
         if exchange.call not in _CALLS_FOR_ITEMS or not may_be_outage(exchange):
-            return Blame.ITEM
+            return Culprit.ITEM
         if self._calls[exchange.call].answered_at >= since:
-            return Blame.ITEM
-        return Blame.SERVICE if len(self._failing) >= self.breaker_failures else Blame.UNKNOWN
+            return Culprit.ITEM
+        return Culprit.SERVICE if len(self._failing) >= self.breaker_failures else Culprit.UNKNOWN
 
     def is_lost(self, since: float, now: float) -> bool:
         """Say whether an item's call that the service fails has failed for too long."""

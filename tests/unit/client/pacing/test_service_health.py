@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.client.pacing.service_health import Blame, Health, ServiceHealth
+from proofsweep.client.pacing.service_health import Culprit, Health, ServiceHealth
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 
@@ -149,28 +149,28 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(between: Exchange, is_los
     assert health.told_to_wait(VERIFY, 1.0, 121.0) is is_lost
 
 
-BLAMES: list[tuple[list[Event], Exchange, Blame]] = [
+BLAMES: list[tuple[list[Event], Exchange, Culprit]] = [
     # Somebody was answered since: the service is well, so the item is to blame.
-    ([(9, VERIFY, 500), (11, VERIFY, 200)], exchange(VERIFY, 500), Blame.ITEM),
-    ([(10, VERIFY, 200)], exchange(VERIFY, 500), Blame.ITEM),
-    ([(11, VERIFY, 500), (11, VERIFY, 500), (11, VERIFY, 500), (12, VERIFY, 200)], exchange(VERIFY, 500), Blame.ITEM),
+    ([(9, VERIFY, 500), (11, VERIFY, 200)], exchange(VERIFY, 500), Culprit.ITEM),
+    ([(10, VERIFY, 200)], exchange(VERIFY, 500), Culprit.ITEM),
+    ([(11, VERIFY, 500), (11, VERIFY, 500), (11, VERIFY, 500), (12, VERIFY, 200)], exchange(VERIFY, 500), Culprit.ITEM),
     # An earlier answer, a 429 or an answer to another call is no proof.
-    ([(9.9, VERIFY, 200)], exchange(VERIFY, 500), Blame.UNKNOWN),
-    ([(11, VERIFY, 429)], exchange(VERIFY, 500), Blame.UNKNOWN),
-    ([(11, UPLOADS, 200)], exchange(VERIFY, None), Blame.UNKNOWN),
+    ([(9.9, VERIFY, 200)], exchange(VERIFY, 500), Culprit.UNKNOWN),
+    ([(11, VERIFY, 429)], exchange(VERIFY, 500), Culprit.UNKNOWN),
+    ([(11, UPLOADS, 200)], exchange(VERIFY, None), Culprit.UNKNOWN),
     # Three items fail at once, whatever they ask for.
-    ([(11, VERIFY, 500), (11, VERIFY, 500)], exchange(VERIFY, 500), Blame.UNKNOWN),
-    ([(11, VERIFY, 500), (11, UPLOADS, 500), (11, USAGE, 500)], exchange(VERIFY, 500), Blame.SERVICE),
+    ([(11, VERIFY, 500), (11, VERIFY, 500)], exchange(VERIFY, 500), Culprit.UNKNOWN),
+    ([(11, VERIFY, 500), (11, UPLOADS, 500), (11, USAGE, 500)], exchange(VERIFY, 500), Culprit.SERVICE),
     # What no outage explains is the item's, and so is a call that is not made for items.
-    ([(11, VERIFY, 500)] * 3, exchange(VERIFY, 404), Blame.ITEM),
-    ([(11, VERIFY, 500)] * 3, exchange(SLOT, 413), Blame.ITEM),
-    ([(11, VERIFY, 500)] * 3, exchange(USAGE, 500), Blame.ITEM),
+    ([(11, VERIFY, 500)] * 3, exchange(VERIFY, 404), Culprit.ITEM),
+    ([(11, VERIFY, 500)] * 3, exchange(SLOT, 413), Culprit.ITEM),
+    ([(11, VERIFY, 500)] * 3, exchange(USAGE, 500), Culprit.ITEM),
 ]
 
 
 @pytest.mark.parametrize(("events", "last", "blame"), BLAMES)
 def test_who_is_to_blame_for_an_item_that_fails_since_second_ten(
-    events: list[Event], last: Exchange, blame: Blame
+    events: list[Event], last: Exchange, blame: Culprit
 ) -> None:
     """The item, if others are answered; the service, if many fail; unknown, if nobody else asks."""
     health = ServiceHealth(breaker_failures=3)
@@ -189,8 +189,8 @@ def test_an_item_that_is_over_or_answered_no_longer_fails() -> None:
     health.forget("a")
     health.note(exchange(UPLOADS, 200), "b", 2.0)
 
-    assert many is Blame.SERVICE
-    assert health.blame(exchange(VERIFY, 500), 0.0) is Blame.UNKNOWN
+    assert many is Culprit.SERVICE
+    assert health.blame(exchange(VERIFY, 500), 0.0) is Culprit.UNKNOWN
 
 
 def test_an_item_that_the_service_fails_for_too_long_is_lost() -> None:
