@@ -1,13 +1,9 @@
 """What a store says is put into our words, and nothing of it is repeated."""
 
-from pathlib import Path
-
 import pytest
 from obstore import exceptions
 
-from proofsweep.storage.buckets.aws_credentials import aws_credentials
 from proofsweep.storage.buckets.failures import FailureKind, failure_of
-from proofsweep.storage.buckets.open_bucket import open_bucket
 
 
 def answer(status: int, code: str) -> str:
@@ -54,35 +50,3 @@ def test_a_failure_has_one_meaning(error: Exception, kind: FailureKind) -> None:
 def test_an_unknown_status_is_told() -> None:
     """It helps whoever runs the store."""
     assert failure_of(exceptions.GenericError(answer(503, "SlowDown"))).sentence.endswith("(status 503)")
-
-
-@pytest.mark.parametrize("url", ["s3://b/k", "gs://b", "az://b", "abfss://c@a.dfs.core.windows.net/k"])
-def test_a_bucket_is_opened_without_asking_the_store(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    """What is wrong with it is told by the first use."""
-    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-
-    assert open_bucket(url) is not None
-
-
-def test_a_profile_is_used_with_its_region(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As the AWS tools do."""
-    config = tmp_path / "config"
-    config.write_text("[profile label]\nregion = eu-central-1\naws_access_key_id = a\naws_secret_access_key = s\n")
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
-    monkeypatch.setenv("AWS_PROFILE", "label")
-
-    found = aws_credentials()
-
-    assert found is not None
-    assert (found.region, found()["access_key_id"]) == ("eu-central-1", "a")
-
-
-def test_a_profile_that_does_not_exist_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rather than falling back on whatever else there is."""
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
-
-    with pytest.raises(ValueError, match="profile"):
-        open_bucket("s3://bucket")

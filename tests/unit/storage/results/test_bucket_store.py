@@ -11,7 +11,6 @@ from obstore.store import MemoryStore
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.bucket_store import BucketStore
-from proofsweep.storage.results.store import open_store
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
 
@@ -129,16 +128,3 @@ def test_a_bucket_that_cannot_be_opened_is_one_line() -> None:
         BucketStore("s3://bucket", fail).create("a", b"")
 
     assert "secret" not in refused.value.message
-
-
-def test_a_bucket_url_opens_a_store_and_asks_nothing() -> None:
-    """Credentials are looked for at the first use."""
-    assert open_store("s3://bucket/results/").url == "s3://bucket/results"
-
-
-def test_a_url_with_a_password_is_refused() -> None:
-    """And the password is not repeated."""
-    with pytest.raises(ResultsError, match=r"docs/buckets\.md") as refused:
-        open_store("s3://me:hunter2@bucket/results")
-
-    assert "hunter2" not in refused.value.message

@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.store import Store, open_store
+from proofsweep.storage.results.store import Store
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
 
@@ -151,18 +151,3 @@ def test_a_place_that_is_a_file_is_said_to_be_unwritable(tmp_path: Path, name: s
 
     with pytest.raises(ResultsError, match="results cannot be written"):
         getattr(FolderStore(tmp_path / "results"), write)(name, b"")
-
-
-@pytest.mark.parametrize("url", ["{}/results", "file://{}/results"])
-def test_a_store_is_opened_by_path_or_file_url(tmp_path: Path, url: str) -> None:
-    """Opening it makes nothing."""
-    store = open_store(url.format(tmp_path))
-
-    assert store.url == str(tmp_path / "results")
-    assert not (tmp_path / "results").exists()
-
-
-def test_a_kind_of_store_that_is_not_known_is_named() -> None:
-    """Rather than made as a folder of that name."""
-    with pytest.raises(ResultsError, match="ftp://"):
-        open_store("ftp://host/results")
