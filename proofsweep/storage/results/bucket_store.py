@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: a create is tried again when the object in its way is gone; one is enough unless two racers fail in turn.
+# chosen: a create is tried again if the existing object is gone by then. Half gives up at the first such race; twice
+# waits longer for a store that is broken.
 _CREATE_ATTEMPTS = 3
-# obstore's error of a request that it sent only once: then the object in the way is another process's.
+# obstore's error of a request that it sent once only: then the existing object is another process's.
 _FIRST_TRY = re.compile(r"\bretries: 0,")
 
 
 class BucketStore:
     """A results store below a bucket URL; `open_root` opens the bucket at the first use.
 
-    If the bucket lets several creates of one name succeed, the last one's object stands; read it back to see whose.
+    If the bucket lets several creates of one name succeed, the last one's object remains; read it back to see whose.
     """
 
     def __init__(self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
@@ -42,14 +43,16 @@ class BucketStore:
                 if failure_of(error).kind is not FailureKind.TAKEN:
                     self._fail("written", error)
                 there = self.read(name)
-                if there is None:  # the object in the way is gone: its writer failed
+                if there is None:  # it is gone again: its writer failed
                     continue
                 if there == content and not _FIRST_TRY.search(str(error)):
                     return
                 raise NameTaken(f"{name} exists already.") from None
             else:
                 return
-        raise ResultsError(f"The results store {self.url} cannot be written (other writers of {name} are in the way).")
+        raise ResultsError(
+            f"The results store {self.url} cannot be written (other processes write {name} at the same time)."
+        )
 
     def replace(self, name: str, content: bytes) -> None:
         """Put an object, also over one of that name."""

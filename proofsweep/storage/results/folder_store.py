@@ -3,7 +3,8 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 
 from proofsweep.errors import NameTaken, ResultsError
@@ -23,33 +24,26 @@ class FolderStore:
     def create(self, name: str, content: bytes) -> None:
         """Make a file and its missing folders."""
         path = self._root / name
-        try:
+        with self._wrapped_errors("written"):
             _make_folder(path.parent)
             is_ours = _was_created(path, content)
-        except OSError as error:
-            raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
         if not is_ours:
             raise NameTaken(f"{name} exists already.")
 
     def replace(self, name: str, content: bytes) -> None:
         """Put a file in the place of the old one; nothing is synced, since a heartbeat means nothing after a crash."""
         path = self._root / name
-        try:
+        with self._wrapped_errors("written"):
             _make_folder(path.parent)
             with _draft_beside(path) as draft:
                 draft.write_bytes(content)
                 draft.replace(path)
-        except OSError as error:
-            raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
 
     def read(self, name: str) -> bytes | None:
         """Read the file, if there is one."""
-        try:
+        with self._wrapped_errors("read"), suppress(FileNotFoundError, NotADirectoryError):
             return (self._root / name).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise ResultsError(f"The results store {self.url} cannot be read ({error.strerror}).") from error
+        return None
 
     def names(self, folder: str) -> list[str]:
         """List files; drafts of unfinished writes are not objects."""
@@ -61,21 +55,23 @@ class FolderStore:
 
     def delete(self, name: str) -> None:
         """Remove the file, if it is there."""
-        try:
+        with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise ResultsError(f"The results store {self.url} cannot be written ({error.strerror}).") from error
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        missing = suppress(FileNotFoundError, NotADirectoryError)
+        with self._wrapped_errors("read"), missing, os.scandir(self._root / folder) as entries:
+            visible = (entry for entry in entries if not entry.name.startswith("."))
+            return sorted(visible, key=attrgetter("name"))
+        return []
+
+    @contextmanager
+    def _wrapped_errors(self, what: str) -> Iterator[None]:
+        """Turn an error of the file system into a ResultsError."""
         try:
-            with os.scandir(self._root / folder) as entries:
-                return sorted(
-                    (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
-                )
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+            yield
         except OSError as error:
-            raise ResultsError(f"The results store {self.url} cannot be read ({error.strerror}).") from error
+            raise ResultsError(f"The results store {self.url} cannot be {what} ({error.strerror}).") from error
 
 
 def _make_folder(folder: Path) -> None:
