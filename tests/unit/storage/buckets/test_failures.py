@@ -48,5 +48,5 @@ def test_a_failure_has_one_meaning(error: Exception, kind: FailureKind) -> None:
 
 
 def test_an_unknown_status_is_told() -> None:
-    """It helps whoever runs the store."""
+    """It helps the people who run the store."""
     assert failure_of(exceptions.GenericError(answer(503, "SlowDown"))).sentence.endswith("(status 503)")

@@ -61,7 +61,7 @@ def test_a_header_says_what_each_column_is(header: Sequence[str], audio: int | N
 
 @pytest.mark.parametrize("cell", ["", "   ", '""'])
 def test_an_empty_audio_cell_is_still_a_row(tmp_path: Path, cell: str) -> None:
-    """Rows in are rows out: what names nothing is told, not dropped."""
+    """Rows in are rows out: a row that names nothing is kept."""
     (row,) = rows_of(tmp_path, f"audio,id\n{cell},x\n")
 
     assert (row.audio, row.item_id) == (None, "x")
@@ -82,7 +82,7 @@ def test_a_json_line_without_audio_is_still_a_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", ["gone.wav", "0-m.csv/a.wav", "x" * 300, r"\ud800.wav", r"n\u0000l.wav"])
 def test_a_location_where_nothing_can_be_is_simply_missing(tmp_path: Path, cell: str) -> None:
-    """Impossible names are told like any other missing file."""
+    """An impossible name is like any other missing file."""
     (row,) = rows_of(tmp_path, f'{{"audio": "{cell}"}}', name="m.jsonl")
 
     assert row.audio is not None

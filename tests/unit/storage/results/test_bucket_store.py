@@ -24,7 +24,7 @@ def store(request: pytest.FixtureRequest) -> BucketStore:
 
 
 def test_an_object_is_created_once_and_read_as_it_was_created(store: BucketStore) -> None:
-    """The second to create the name is told so."""
+    """The second create of a name is an error."""
     store.create(NAME, b"first")
 
     with pytest.raises(NameTaken):
@@ -42,7 +42,7 @@ def test_an_object_that_is_replaced_has_its_last_content(store: BucketStore) -> 
 
 
 def test_names_are_sorted_and_full_and_of_one_folder(store: BucketStore) -> None:
-    """Folders beside them are listed by themselves; what is hidden is nobody's."""
+    """Folders beside them are listed by themselves; hidden names are left out."""
     for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/d", "t-else/e"):
         store.create(name, b"")
 
@@ -111,7 +111,7 @@ def test_what_an_unanswered_attempt_has_put_is_ours(forgetful: BucketStore) -> N
 
 
 def test_what_somebody_else_has_put_is_not_ours_though_it_is_the_same(forgetful: BucketStore) -> None:
-    """Whoever is refused at the first attempt has put nothing."""
+    """A create that is refused at its first attempt has put nothing."""
     forgetful.create("a", b"content")
 
     with pytest.raises(NameTaken):

@@ -43,7 +43,7 @@ def test_an_object_and_all_folders_above_it_survive_a_power_cut(
     assert [each for each in [path, *above] if each.stat().st_ino not in durable] == []
 
 
-def test_what_cannot_be_deleted_is_told_as_any_other_trouble(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_deleted_is_an_error_of_the_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file system may turn read-only in mid-run."""
     store.create(NAME, b"content")
 
@@ -124,7 +124,7 @@ def test_no_draft_stays_behind(tmp_path: Path, create: Callable[[Store], None]) 
 
 
 def test_names_are_sorted_and_full_and_of_one_folder(store: Store) -> None:
-    """Folders beside them are listed by themselves; what is hidden is nobody's."""
+    """Folders beside them are listed by themselves; hidden names are left out."""
     for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/d"):
         store.create(name, b"")
 

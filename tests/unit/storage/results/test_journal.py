@@ -166,7 +166,7 @@ def test_segments_that_were_merged_without_a_word_are_there_once(results: Result
 
 
 def test_a_minute_of_segments_becomes_one(results: Results) -> None:
-    """A night's journal is a few hundred objects, and reads as it was written."""
+    """The journal of a long run is a few hundred objects, and reads as it was written."""
     journal = Journal(results, "r", 1, "w")
     for number in range(2 * MERGED_SEGMENTS + 1):
         journal.add(verdict(number), [exchange(str(number))])

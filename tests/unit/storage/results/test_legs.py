@@ -69,7 +69,7 @@ def claim_of(legs: Legs, **changes: object) -> None:
 
 
 def test_a_leg_is_claimed_once(legs: Legs) -> None:
-    """Who comes second is told so, and the first stays its holder."""
+    """The second process gets an error, and the first stays the holder."""
     legs.claim(1)
 
     with pytest.raises(NameTaken):
@@ -99,7 +99,7 @@ def test_a_leg_that_two_claimed_is_the_others(tmp_path: Path, clock: Clock) -> N
 
 
 def test_a_claimed_leg_of_a_living_process_is_alive(legs: Legs) -> None:
-    """Before its first beat too."""
+    """Even before its first heartbeat."""
     legs.claim(1)
 
     assert legs.is_alive(1)
@@ -147,7 +147,7 @@ def test_a_leg_of_an_older_version_is_alive_by_its_newest_beat(legs: Legs, clock
 
 
 def test_a_leg_of_a_process_that_is_gone_is_dead_at_once(legs: Legs) -> None:
-    """On this very host nobody has to wait for the beats to grow old."""
+    """On the same host, its last heartbeat need not become stale first."""
     process = multiprocessing.get_context("spawn").Process(target=int)
     process.start()
     process.join()
@@ -165,7 +165,7 @@ def test_a_number_that_another_process_bears_now_is_not_the_holder(legs: Legs) -
 
 
 @pytest.mark.parametrize("elsewhere", [{"host": "another-host"}, {"boot": "another-boot"}])
-def test_a_leg_elsewhere_is_judged_by_its_beats_alone(legs: Legs, clock: Clock, elsewhere: dict[str, str]) -> None:
+def test_a_leg_elsewhere_is_judged_by_its_heartbeat_alone(legs: Legs, clock: Clock, elsewhere: dict[str, str]) -> None:
     """Its process number means nothing here."""
     claim_of(legs, pid=2**22 + 1, **elsewhere)
     alive = legs.is_alive(1)
@@ -202,7 +202,7 @@ def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(legs: Legs, clock: Clock,
 
 
 def test_a_leg_elsewhere_that_is_dead_is_not_waited_for_long(legs: Legs, clock: Clock) -> None:
-    """As long as a sign may be old; and of this host nobody need listen."""
+    """The wait is as long as a sign of life may be old."""
     claim_of(legs, host="another-host", boot="another-boot")
     clock.move(31)
 

@@ -50,7 +50,7 @@ def ran(results: Results, run_id: str, answers: dict[str, bool], **otherwise: st
 
 
 def test_the_newest_run_that_accepted_anything_counts(results: Results) -> None:
-    """A night in which all was refused is no history to measure by; the one before it is."""
+    """A run that accepted nothing is ignored; the run before it counts."""
     ran(results, "20261118T120000Z_000aa", {"a": True, "b": True, "c": True})
     ran(results, "20261119T120000Z_000aa", {"a": True, "b": False, "c": True})
     ran(results, "20261120T120000Z_000aa", {"a": False, "b": False, "c": False})
@@ -82,7 +82,7 @@ def test_an_empty_store_knows_nothing(results: Results) -> None:
 
 
 def test_only_a_file_of_the_same_bucket_that_was_read_is_named(results: Results) -> None:
-    """A forbidden one has no digest; one of another bucket, or of a folder, bears no witness."""
+    """A forbidden file has no digest; files of other buckets or of folders do not count."""
     blank: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(
         ("run_id", "environment", "item_id", "outcome", "action"), "x"
     )
