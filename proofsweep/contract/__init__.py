@@ -1,3 +1,3 @@
-"""The partner's words, pure: what contract 2.4.2 says, and nothing that we think of it."""
+"""The partner's vocabulary as contract 2.4.2 states it. Pure: our own decisions live in `domain`."""
 
 CONTRACT_VERSION = "2.4.2"

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 
 class ErrorCode(StrEnum):
-    """The documented slugs; endpoints may have others, whose names the contract does not show."""
+    """The documented codes. Endpoints may send others; the contract does not show their names."""
 
     INVALID_REQUEST = "invalid_request"
     FORBIDDEN = "forbidden"
@@ -33,9 +33,9 @@ _BY_STATUS: Mapping[int, ErrorCode] = MappingProxyType(
 
 
 def meaning_of(status: int, code: str | None) -> ErrorCode:
-    """Read an error: a code that we know, else what its HTTP status class says.
+    """Read an error by its code if the code is known, otherwise by its HTTP status class.
 
-    429 is the one status that the contract pairs with a code, so there the status decides.
+    The contract pairs only 429 with a code, so for 429 the status decides.
     """
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ErrorCode.RATE_LIMITED

@@ -8,16 +8,23 @@ from functools import lru_cache
 
 from proofsweep.contract.lenient import instant_of
 
-_MOST_SECONDS = 10 * 365 * 86_400
-_MOST_TEXT = 200
+# Longest Retry-After that is believed. Chosen: ten years still exclude an epoch second sent by mistake (56 years since
+# 1970); five or twenty years exclude it as well.
+_MAX_WAIT_SECONDS = 10 * 365 * 86_400
+
+# Longest text kept of one header, so that no header floods a table. Chosen: a request ID has about 36 characters, so
+# half still keeps it whole, and twice only takes more space.
+_MAX_TEXT_CHARS = 200
+
+# Longest count that is read: any 18 digits fit 64 bits, and 19 may not.
+_MAX_COUNT_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerHeaders:
-    """What the headers of one answer say; a header that is absent or junk is None.
+    """What the headers of one answer say. A header that is absent or malformed is None.
 
-    `retry_after_seconds` is a duration, `rate_reset` an instant; `rate_limit` is the monthly quota and
-    never a rate.
+    `retry_after_seconds` is a duration and `rate_reset` an instant. `rate_limit` is the monthly quota, not a rate.
     """
 
     request_id: str | None = None
@@ -30,11 +37,11 @@ class AnswerHeaders:
 
     @classmethod
     def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
-        """Take the headers of one answer apart; `headers` is looked up without regard to case.
+        """Read the headers of one answer.
 
         Args:
-            headers: as received.
-            now: for a `Retry-After` that is a date, which HTTP allows though the contract says seconds.
+            headers: as received; must look names up without regard to case.
+            now: turns a `Retry-After` date into a duration. HTTP allows a date; the contract says seconds.
         """
         partner_date = _date(headers.get("date"))
         return cls(
@@ -49,26 +56,26 @@ class AnswerHeaders:
 
 
 def _text(value: str | None) -> str | None:
-    return (value or "").strip()[:_MOST_TEXT] or None
+    return (value or "").strip()[:_MAX_TEXT_CHARS] or None
 
 
 def _count(value: str | None) -> int | None:
     digits = (value or "").strip()
-    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= len(str(2**62)) - 1 else None
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_COUNT_DIGITS else None
 
 
 def _wait_seconds(value: str | None, now: datetime) -> float | None:
-    """Read a duration in seconds; a fraction and an HTTP date are understood as well."""
+    """Read a duration in seconds. A fraction and an HTTP date are read too."""
     text = (value or "").strip()
     try:
         seconds = float(text) if text.isascii() else -1.0
     except ValueError:
         date = _date(text)
         seconds = -1.0 if date is None else max(0.0, (date - now).total_seconds())
-    return seconds if 0 <= seconds <= _MOST_SECONDS else None
+    return seconds if 0 <= seconds <= _MAX_WAIT_SECONDS else None
 
 
-@lru_cache(maxsize=64)  # all answers of a second bear the same
+@lru_cache(maxsize=64)  # all answers of one second carry the same date; chosen: any small size serves
 def _date(value: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(value or "")

@@ -1,4 +1,4 @@
-"""How mistyped members of an answer are read: leniently, and never with an exception."""
+"""Read the members of an answer leniently: a mistyped member is absent and never raises."""
 
 import json
 import math
@@ -9,12 +9,16 @@ from typing import Annotated, NoReturn
 
 from pydantic import BeforeValidator
 
-_MOST_LEVELS = 100
-_LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
+# Deepest nesting of an answer that is read, since writing it again is recursive. Chosen: the contract's answers nest
+# three levels, so 50 would do; 200 would still be far below Python's limit of 1,000 frames.
+_MAX_LEVELS = 100
+
+# 9999-12-31T23:59:59Z, the last second that a datetime can hold.
+_LAST_EPOCH_SECOND = 253_402_300_799
 
 
 def text_of(value: object) -> str | None:
-    """Keep text, without what no UTF-8 file could hold; anything else is absent."""
+    """Keep text, with `?` for what UTF-8 cannot hold; anything else is absent."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
@@ -36,18 +40,18 @@ def count_of(value: object) -> int | None:
 
 
 def flag_of(value: object) -> bool | None:
-    """Keep a boolean; absent, or anything else, is not false but unknown."""
+    """Keep a boolean; anything else is unknown, which is not false."""
     return value if isinstance(value, bool) else None
 
 
 def instant_of(value: object) -> datetime | None:
     """Read unix epoch seconds; out of range or mistyped is absent. Contract, Resources: all timestamps."""
     seconds = number_of(value)
-    return datetime.fromtimestamp(seconds, UTC) if seconds is not None and 0 <= seconds <= _LAST_SECOND else None
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None and 0 <= seconds <= _LAST_EPOCH_SECOND else None
 
 
 def instant_or_iso_of(value: object) -> datetime | None:
-    """Read unix epoch seconds, or an ISO instant with its offset. Contract, Versioning 6: `deployedAt` was one once."""
+    """Read unix epoch seconds, or an ISO instant with its offset. Contract, Versioning 6: `deployedAt` was ISO text."""
     with suppress(ValueError, OverflowError):
         written = datetime.fromisoformat(value) if isinstance(value, str) else None
         if written is not None and written.tzinfo is not None:
@@ -61,14 +65,14 @@ def object_of(value: object) -> dict[str, object]:
 
 
 def list_of_objects(value: object) -> list[dict[str, object]]:
-    """Keep the objects of a JSON array; anything else is none."""
+    """Keep the objects of a JSON array; anything else gives an empty list."""
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
 def json_of(body: bytes) -> object:
-    """Parse JSON as the standard has it; None for whatever is not.
+    """Parse a body as standard JSON; None if it is not.
 
-    That is NaN, no UTF-8, a number or a depth beyond bounds, or an object that says a member twice.
+    NaN, bytes that are not UTF-8, a number or a depth out of bounds, and a repeated member name are not.
     """
     try:
         text = body.decode("utf-8-sig")
@@ -79,37 +83,37 @@ def json_of(body: bytes) -> object:
 
 
 def canonical_json(value: object) -> str:
-    """Write received JSON in one spelling: sorted keys, no spaces, text as UTF-8 can hold it."""
+    """Write JSON in one canonical form: sorted keys, no spaces, valid UTF-8."""
     written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return written.encode("utf-8", "replace").decode()
 
 
 def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("a number beyond all bounds")
+        raise ValueError("the number is too large")
     return number
 
 
 def _object(members: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse two values for one name: readers differ in which they take, and one may say what the other denies."""
+    """Refuse a repeated name: JSON readers differ in which value they take, and the values may contradict."""
     read = dict(members)
     if len(read) < len(members):
-        raise ValueError("a member is there twice")
+        raise ValueError("a member name is repeated")
     return read
 
 
 def _is_too_deep(value: object) -> bool:
-    """Say whether whoever writes it again, from deeper in the stack than here, might not come to its end."""
+    """Say whether writing the value again could exceed Python's recursion limit."""
     layer, level = [value], 0
-    while layer and level <= _MOST_LEVELS:
+    while layer and level <= _MAX_LEVELS:
         layer = [inner for outer in layer if isinstance(outer, dict | list) for inner in _members_of(outer)]
         level += 1
-    return level > _MOST_LEVELS
+    return level > _MAX_LEVELS
 
 
 def _members_of(value: dict[str, object] | list[object]) -> Iterable[object]:

@@ -1,8 +1,7 @@
 """Every resource of the contract as a type (contract, Resources and their fields).
 
-Reading is lenient: unknown members are passed over, order does not matter, an absent or mistyped optional
-is None. It is strict where meaning hangs on it: `good` and `verdict` of a verification, the parts of a slot,
-a new key's secret.
+Reading is lenient: unknown members are ignored, order does not matter, an absent or mistyped optional member is None.
+Reading is strict for members that decide: `good` and `verdict`, the parts of a slot, a new key's secret.
 """
 
 from typing import Annotated
@@ -14,7 +13,7 @@ from proofsweep.contract.lenient import Count, Flag, Instant, InstantOrIso, Numb
 
 
 class Resource(BaseModel):
-    """Base of all: camelCase on the wire, unknown members passed over, immutable."""
+    """Base of all: camelCase on the wire, unknown members ignored, immutable."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, hide_input_in_errors=True)
 
@@ -27,7 +26,7 @@ class ApiError(Resource):
 
 
 class HealthResponse(Resource):
-    """GET /health. `deployed_at` was an ISO string in an earlier release, and may be one."""
+    """GET /health. `deployed_at` may still be the ISO string of an earlier release."""
 
     ok: Flag = None
     version: Text = None
@@ -36,7 +35,7 @@ class HealthResponse(Resource):
 
 
 class KeyRecord(Resource):
-    """One API key's metadata; the values of `status` are not shown by the contract."""
+    """One API key's metadata. The contract does not show the values of `status`."""
 
     key_id: Text = None
     name: Text = None
@@ -51,7 +50,7 @@ class PartnerKeysResponse(Resource):
 
 
 class RotatedKeyResponse(Resource):
-    """POST /partner/keys/rotate: the new secret, visible only here and in a replay."""
+    """POST /partner/keys/rotate: the new secret. Only this answer and its replay show it."""
 
     api_key: SecretStr
     key_id: StrictStr
@@ -67,7 +66,7 @@ class UsagePlan(Resource):
 
 
 class UsageDay(Resource):
-    """Counts of one UTC day; `date` stays the label that was received."""
+    """Counts of one UTC day. `date` is kept as received."""
 
     date: Text = None
     used: Count = None
@@ -75,7 +74,7 @@ class UsageDay(Resource):
 
 
 class PartnerUsageResponse(Resource):
-    """GET /partner/usage. The live headroom is not in here but in the header X-RateLimit-Remaining."""
+    """GET /partner/usage. The live headroom is in the header X-RateLimit-Remaining, not here."""
 
     plan: Annotated[UsagePlan, BeforeValidator(object_of)] = UsagePlan()
     days: Annotated[list[UsageDay], BeforeValidator(list_of_objects)] = []
@@ -92,7 +91,7 @@ class ProofSummary(Resource):
 
 
 class ListProofsResponse(Resource):
-    """GET /proofs: newest first, pending proofs left out; the last page has no cursor."""
+    """GET /proofs: newest first, without pending proofs. The last page has no cursor."""
 
     items: Annotated[list[ProofSummary], BeforeValidator(list_of_objects)] = []
     next_cursor: Text = None
@@ -101,7 +100,7 @@ class ListProofsResponse(Resource):
 class GetProofResponse(Resource):
     """GET /proofs/{proofId}: display fields, and the sealed sidecar as base64.
 
-    The sidecar's wire name is a setting of the client, which fills it in; it is never printed.
+    The client fills `sidecar` in, because its wire name is a setting. It is never printed.
     """
 
     song: Text = None
@@ -120,7 +119,7 @@ class EraseProofResponse(Resource):
 class EmbeddedAssetResponse(Resource):
     """GET /proofs/{proofId}/asset: a short-lived download URL.
 
-    The contract does not show the name of its field, so all members are kept, unprinted.
+    The contract does not show its field names, so all members are kept and none is printed.
     """
 
     members: dict[str, object] = Field(repr=False)
@@ -144,10 +143,10 @@ class UploadResponse(Resource):
 
 
 class VerifyResponse(Resource):
-    """POST /verify. Only `good` and `verdict` decide; the rest is kept as received.
+    """POST /verify. Only `good` and `verdict` decide.
 
-    `grade`, `interpretation` and `embedded_credential` are report-only or of unstated shape: whatever JSON
-    came stays as it is.
+    The contract does not show the shapes of `grade`, `interpretation` and `embedded_credential`: their JSON is kept as
+    received.
     """
 
     good: StrictBool

@@ -36,7 +36,7 @@ VERDICT_ACTIONS = MappingProxyType(
         Verdict.LOCAL_SEAL: Action.DO_NOT_ACCEPT_AS_ISSUED,
     }
 )
-"""The contract's table of caller actions; the enum's last two are ours, and no verdict leads there."""
+"""The contract's table of caller actions. FIX_CATALOG and TRY_AGAIN are ours; no verdict leads to them."""
 
 MEANING_OF_VALID = (
     "valid: the service confirmed its own signature, its registry record and the exact audio bytes. "
@@ -50,12 +50,12 @@ def is_accepted(good: object, verdict: object) -> bool:
 
 
 def is_contradictory(good: bool, verdict: str) -> bool:
-    """Say whether `good` and a verdict that we know disagree."""
+    """Say whether `good` and a known verdict disagree."""
     return verdict in VERDICT_ACTIONS and good is not (verdict == Verdict.VALID)
 
 
 def action_for(good: bool, verdict: str) -> Action:
-    """Look up the caller's action; an unknown or contradictory answer is a rejection."""
+    """Give the caller's action; an unknown or contradictory answer is rejected."""
     if is_contradictory(good, verdict):
         return Action.REJECT
     known = Verdict(verdict) if verdict in VERDICT_ACTIONS else None

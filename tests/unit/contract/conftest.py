@@ -1,6 +1,6 @@
-"""How properties are tried out here: few examples, and no clock that could fail a slow machine."""
+"""Property tests run few examples here, and no time limit that a slow machine would miss."""
 
 from hypothesis import settings
 
-settings.register_profile("unhurried", deadline=None, max_examples=40)
-settings.load_profile("unhurried")
+settings.register_profile("few_examples", deadline=None, max_examples=40)
+settings.load_profile("few_examples")

@@ -1,4 +1,4 @@
-"""An error is read by its code if that is known, else by the class of its status."""
+"""An error is read by its code if the code is known, otherwise by its status class."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ from proofsweep.contract.codes import ErrorCode, meaning_of
     ],
 )
 def test_an_unrecognised_code_means_its_status_class(status: int, code: str | None, meaning: ErrorCode) -> None:
-    """Endpoints have codes that the contract does not show; 429 is the only status that is paired with one."""
+    """Endpoints have codes that the contract does not show. 429 is the only status paired with a code."""
     assert meaning_of(status, code) is meaning
 
 

@@ -1,4 +1,4 @@
-"""Headers are read as what they are, a duration or an instant; junk is as good as absent."""
+"""Each header is read as a duration, an instant or a count; a malformed header is absent."""
 
 from datetime import UTC, datetime
 
@@ -26,12 +26,12 @@ NEARLY_RIGHT = st.from_regex(r"[-+ ]?[0-9_.,eE]{1,25}\Z") | st.datetimes().map(
 
 
 def read(**headers: str) -> AnswerHeaders:
-    """Read headers that are named like Python arguments."""
+    """Read headers whose names are given as Python arguments."""
     return AnswerHeaders.read(httpx.Headers({name.replace("_", "-"): text for name, text in headers.items()}), now=NOW)
 
 
 def test_an_answer_without_headers_says_nothing() -> None:
-    """No header is promised on every answer but the request ID, and a proxy may lose that one too."""
+    """Only the request ID is promised on every answer, and a proxy may remove it."""
     assert read() == AnswerHeaders()
 
 
@@ -57,12 +57,12 @@ def test_an_answer_without_headers_says_nothing() -> None:
     ],
 )
 def test_retry_after_is_a_duration(text: str, seconds: float | None) -> None:
-    """Seconds to wait, or HTTP's own date form; an epoch second in its place is no duration of ours."""
+    """It holds seconds or an HTTP date; an epoch second there is a mistake and is ignored."""
     assert AnswerHeaders.read({"retry-after": text}, now=NOW).retry_after_seconds == seconds
 
 
-def test_a_retry_date_is_reckoned_by_the_partner_s_own_clock() -> None:
-    """Where both clocks are told, the difference between them does not lengthen the wait."""
+def test_a_retry_date_is_measured_by_the_partner_s_own_clock() -> None:
+    """A difference between the partner's clock and ours does not change the wait."""
     headers = read(retry_after="Fri, 20 Nov 2026 12:00:30 GMT", date="Fri, 20 Nov 2026 12:00:20 GMT")
 
     assert headers.retry_after_seconds == 10.0
@@ -79,8 +79,8 @@ def test_the_reset_is_an_instant_and_the_limit_a_plain_count() -> None:
 @pytest.mark.parametrize(
     "junk", ["", "many", "-5", "1.5", "0x10", "1_000", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 19, "9" * 5_000]
 )
-def test_a_count_that_is_none_is_absent(junk: str) -> None:
-    """Nothing that 64 bits cannot hold, and nothing that is not plain digits, gets into the tables."""
+def test_a_malformed_count_is_absent(junk: str) -> None:
+    """Only plain digits that fit 64 bits get into the tables."""
     headers = AnswerHeaders.read(dict.fromkeys(("x-ratelimit-remaining", "x-ratelimit-reset"), junk), now=NOW)
 
     assert (headers.rate_remaining, headers.rate_reset) == (None, None)
@@ -97,12 +97,12 @@ def test_a_count_that_is_none_is_absent(junk: str) -> None:
     ],
 )
 def test_the_request_id_has_two_names(headers: dict[str, str], request_id: str | None) -> None:
-    """X-Request-Id counts; x-amzn-requestid stands in for it; neither may flood a table."""
+    """X-Request-Id comes first, then x-amzn-requestid; a long one is cut."""
     assert AnswerHeaders.read(httpx.Headers(headers), now=NOW).request_id == request_id
 
 
 def test_date_and_sunset_are_kept() -> None:
-    """The partner's clock as an instant, the announcement of a breaking change as its words."""
+    """The Date header becomes an instant; the Sunset header stays text."""
     headers = read(date="Fri, 20 Nov 2026 13:00:00 +0100", sunset="Sat, 01 May 2027 00:00:00 GMT")
 
     assert headers.partner_date == NOW
@@ -110,8 +110,8 @@ def test_date_and_sunset_are_kept() -> None:
 
 
 @given(st.dictionaries(st.sampled_from([name.lower() for name in NAMES]), NEARLY_RIGHT | st.text()))
-def test_no_header_whatsoever_raises(headers: dict[str, str]) -> None:
-    """Headers are read on every exchange; one that is broken must not break the exchange."""
+def test_no_header_raises(headers: dict[str, str]) -> None:
+    """Headers are read on every exchange, and a malformed header must not end the exchange."""
     read_headers = AnswerHeaders.read(headers, now=NOW)
 
     assert read_headers.retry_after_seconds is None or read_headers.retry_after_seconds >= 0

@@ -1,4 +1,4 @@
-"""Mistyped members are read as far as they make sense, and never with an exception."""
+"""Mistyped members are absent, and no answer raises an exception."""
 
 import json
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ JSON = st.recursive(
     ],
 )
 def test_a_number_is_finite_or_absent(value: object, number: float | None) -> None:
-    """A number may be written as text; true is no number though Python counts with it."""
+    """A number may be written as text; true is not a number, although Python treats it as 1."""
     assert number_of(value) == number
 
 
@@ -50,7 +50,7 @@ def test_a_number_is_finite_or_absent(value: object, number: float | None) -> No
     ("value", "count"), [(12, 12), ("12", 12), (12.0, 12), (12.5, None), (2**63, None), (-(2**63), None), (True, None)]
 )
 def test_a_count_is_whole_and_fits_64_bits(value: object, count: int | None) -> None:
-    """What a table's column could not hold is absent."""
+    """A number that the table's column cannot hold is absent."""
     assert count_of(value) == count
 
 
@@ -68,7 +68,7 @@ def test_a_count_is_whole_and_fits_64_bits(value: object, count: int | None) -> 
     ],
 )
 def test_an_instant_is_in_epoch_seconds(value: object, instant: datetime | None) -> None:
-    """Milliseconds, negative numbers and the ISO text of an earlier release are no instant."""
+    """Milliseconds, negative numbers and ISO text are not instants."""
     assert instant_of(value) == instant
 
 
@@ -80,26 +80,26 @@ def test_only_a_boolean_is_a_flag(value: object) -> None:
 
 
 def test_text_can_always_be_stored() -> None:
-    """A lone surrogate, which JSON may hold and UTF-8 may not, is replaced; the rest of the text stays."""
+    """A lone surrogate is allowed in JSON but not in UTF-8: it is replaced, and the rest of the text stays."""
     assert text_of("Ж\ud800!") == "Ж?!"
     assert text_of(7) is None
 
 
 def test_equal_json_is_written_alike() -> None:
-    """Neither the order of members nor spaces make a difference, and text stays readable."""
+    """The order of members and spaces make no difference, and text stays readable."""
     assert canonical_json({"b": [1, None], "a": "Ж"}) == '{"a":"Ж","b":[1,null]}'
     assert canonical_json(json.loads('{"a": "Ж",\n "b": [1, null]}')) == '{"a":"Ж","b":[1,null]}'
 
 
 @given(JSON)
-def test_canonical_json_says_the_same_as_what_was_received(value: object) -> None:
-    """It reads back as the same value, and as UTF-8."""
+def test_canonical_json_reads_back_as_the_same_value(value: object) -> None:
+    """Writing it loses nothing."""
     assert json_of(canonical_json(value).encode()) == value
 
 
 @given(st.text(alphabet=st.characters(), max_size=20))
 def test_canonical_json_can_always_be_stored(text: str) -> None:
-    """Also the names of members may hold what UTF-8 cannot."""
+    """Member names may hold lone surrogates too."""
     canonical_json({text + "\ud800": text}).encode()
 
 
@@ -124,20 +124,20 @@ def test_canonical_json_can_always_be_stored(text: str) -> None:
     ],
     ids=lambda body: repr(body[:16]),
 )
-def test_what_is_no_json_is_none(body: bytes) -> None:
-    """A body that is cut off, too deep, in two minds or beyond the standard is no answer, and no exception either."""
+def test_a_body_that_is_not_standard_json_is_none(body: bytes) -> None:
+    """A body that is cut off, too deep, contradictory or outside the standard gives None and no exception."""
     assert json_of(body) is None
 
 
 @pytest.mark.parametrize("body", [b"\xef\xbb\xbf{}", b'{"a":' * 99 + b"{}" + b"}" * 99])
-def test_what_some_servers_do_is_json(body: bytes) -> None:
-    """A byte order mark may be passed over (RFC 8259, 8.1), and a hundred levels are more than anybody needs."""
+def test_a_byte_order_mark_and_a_hundred_levels_are_json(body: bytes) -> None:
+    """A reader may ignore a byte order mark (RFC 8259, 8.1)."""
     assert json_of(body) == json.loads(body.decode("utf-8-sig"))
 
 
 @given(st.binary())
-def test_no_body_whatsoever_raises(body: bytes) -> None:
-    """Whatever the bytes, reading them ends with a value."""
+def test_no_body_raises(body: bytes) -> None:
+    """Any bytes give a value or None."""
     json.dumps(json_of(body))
 
 
@@ -156,5 +156,5 @@ def test_no_body_whatsoever_raises(body: bytes) -> None:
     ],
 )
 def test_an_iso_instant_is_read_where_an_earlier_release_wrote_one(value: object, instant: datetime | None) -> None:
-    """Contract, Versioning 6. Without an offset it could mean any hour."""
+    """Contract, Versioning 6. Without an offset the hour is not known."""
     assert instant_or_iso_of(value) == instant

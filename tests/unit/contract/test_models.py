@@ -1,4 +1,4 @@
-"""Resources are read leniently, and strictly where a decision hangs on them."""
+"""Resources are read leniently, and strictly where a member decides."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -52,7 +52,7 @@ JSON = st.recursive(
 def test_absent_and_mistyped_optionals_are_none(
     kind: type[Resource], document: dict[str, object], attribute: str, value: object
 ) -> None:
-    """Members may be missing, of another type, or joined by new ones at any time (contract, Versioning 2)."""
+    """Members may be missing, mistyped or new at any time (contract, Versioning 2)."""
     resource = kind.model_validate({"unheardOf": [1], **document})
 
     assert resource.model_dump(exclude_none=True).get(attribute) == value
@@ -76,14 +76,14 @@ def test_absent_and_mistyped_optionals_are_none(
     ],
 )
 def test_what_decides_must_be_there_and_of_its_type(kind: type[Resource], document: dict[str, object]) -> None:
-    """Nobody guesses whether a credential is good, where a slot is or what a new key is."""
+    """We never guess whether a credential is good, where a slot is or what a new key is."""
     with pytest.raises(ValidationError):
         kind.model_validate(document)
 
 
 @pytest.mark.parametrize("strange", [None, 7, "low", [1], {"human": {"low": 1}}, {"\ud800": "\udfff"}, 10**300])
 def test_report_only_parts_stay_as_received(strange: object) -> None:
-    """Their shapes are not shown by the contract, so whatever came is kept and decides nothing."""
+    """The contract does not show their shapes, so they are kept as received and decide nothing."""
     document = {"good": True, "verdict": "valid", "grade": strange, "interpretation": strange}
 
     answer = VerifyResponse.model_validate(document | {"embeddedCredential": strange})
@@ -93,14 +93,14 @@ def test_report_only_parts_stay_as_received(strange: object) -> None:
 
 
 def test_a_verdict_is_kept_in_its_own_spelling() -> None:
-    """One that we have never heard of is no reading error."""
+    """An unknown verdict is not a reading error."""
     answer = VerifyResponse.model_validate({"verdict": "Quantum sealed", "good": False})
 
     assert answer.verdict == "Quantum sealed"
 
 
 def test_what_may_be_secret_is_never_printed() -> None:
-    """A slot's URL and fields, a new key, a sidecar and an asset's URL stay out of every repr."""
+    """No repr shows a slot's URL and fields, a new key, a sidecar or an asset's URL."""
     resources = [
         models.UploadResponse.model_validate({"uploadId": "u", "url": "SECRET", "fields": {"policy": "SECRET"}}),
         models.RotatedKeyResponse.model_validate({"apiKey": "SECRET", "keyId": "k"}),
@@ -115,8 +115,8 @@ def test_what_may_be_secret_is_never_printed() -> None:
 
 @pytest.mark.parametrize("kind", RESOURCES)
 @given(document=JSON | st.dictionaries(st.sampled_from(MEMBERS), JSON))
-def test_reading_raises_nothing_but_a_complaint_about_the_document(kind: type[Resource], document: object) -> None:
-    """Any JSON at all is either read or refused; it never crashes the reader."""
+def test_reading_raises_only_a_validation_error(kind: type[Resource], document: object) -> None:
+    """Any JSON is read or refused; it never crashes the reader."""
     with suppress(ValidationError):
         resource = kind.model_validate(document)
 

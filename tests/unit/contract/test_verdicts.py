@@ -1,4 +1,4 @@
-"""Only two signals that agree make an acceptance; everything else is the caller's refusal, with its own action."""
+"""Only two signals that agree make an acceptance; everything else is rejected, with its own action."""
 
 import pytest
 
@@ -15,7 +15,7 @@ THE_CONTRACT_S_TABLE = {
 
 
 def test_every_verdict_of_the_contract_has_its_action() -> None:
-    """The table is the contract's, no verdict more and none less, each spelled as on the wire."""
+    """The table has the contract's verdicts and no other, each spelled as on the wire."""
     table = {str(verdict): str(action) for verdict, action in VERDICT_ACTIONS.items()}
 
     assert table == THE_CONTRACT_S_TABLE
@@ -38,7 +38,7 @@ def test_every_verdict_of_the_contract_has_its_action() -> None:
     ],
 )
 def test_nothing_but_true_and_valid_is_accepted(good: object, verdict: object) -> None:
-    """Neither signal is enough alone, and neither may be merely like the right one."""
+    """Neither signal is enough alone, and a similar value does not count."""
     assert is_accepted(True, "valid")
     assert not is_accepted(good, verdict)
 
@@ -55,8 +55,8 @@ def test_nothing_but_true_and_valid_is_accepted(good: object, verdict: object) -
         (False, "quantumSealed", False),
     ],
 )
-def test_only_a_verdict_that_we_know_can_be_contradicted(good: bool, verdict: str, contradicts: bool) -> None:
-    """Of an unknown verdict nobody can say whether `good` agrees with it."""
+def test_only_a_known_verdict_can_be_contradicted(good: bool, verdict: str, contradicts: bool) -> None:
+    """For an unknown verdict we cannot say whether `good` agrees."""
     assert is_contradictory(good, verdict) is contradicts
 
 
@@ -74,6 +74,6 @@ def test_only_a_verdict_that_we_know_can_be_contradicted(good: bool, verdict: st
         (False, "audiochanged", Action.REJECT),
     ],
 )
-def test_what_contradicts_or_is_unknown_is_rejected(good: bool, verdict: str, action: Action) -> None:
-    """An answer that cannot be trusted leads to no milder action than rejection."""
+def test_a_contradictory_or_unknown_answer_is_rejected(good: bool, verdict: str, action: Action) -> None:
+    """An answer that cannot be trusted never leads to a milder action."""
     assert action_for(good, verdict) is action
