@@ -1,1 +1,1 @@
-"""Our own nouns, pure: from a manifest row to a row of the tables, with every decision on the way."""
+"""Our own nouns and decisions, pure: from a manifest row to a row of the tables."""

@@ -1,7 +1,7 @@
-"""What a file seems to be whose first bytes begin no audio that is known, so that a person knows what to ask for. Pure.
+"""Guess what a file is when its first bytes are not a known audio format, so that a person knows what to do. Pure.
 
-Only what is surely something else keeps a pair from being sent: a stray byte in front of an MP3 is for the service to
-judge, since the sidecar may well have been made for these very bytes.
+A pair is refused only if its audio is certainly something else. A stray byte before an MP3 does not refuse it: the
+sidecar may have been made for these exact bytes, and the service decides.
 """
 
 import re
@@ -18,7 +18,7 @@ _STARTS = {
     b"\xff\xd8\xff": "a JPEG picture",
     b"\x89PNG\r\n": "a PNG picture",
     b"GIF8": "a GIF picture",
-    b"riff\x2e\x91\xcf\x11": "Sony Wave64, which is no WAV",
+    b"riff\x2e\x91\xcf\x11": "Sony Wave64, which is not WAV",
     b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": "Windows Media",
     b"\x1aE\xdf\xa3": "Matroska or WebM",
     b"wvpk": "WavPack",
@@ -30,28 +30,28 @@ _STARTS = {
     b"#!AMR": "AMR",
     b"ADIF": "AAC without a container",
 }
-_WAVE_MARKS = (b"RIFF", b"RIFX", b"RF64", b"BW64")
-_CHUNKED = 12
+_CHUNK_IDS = frozenset({b"RIFF", b"RIFX", b"RF64", b"BW64", b"FORM"})
+_CHUNK_HEADER_BYTES = 12  # four of ID, four of size, four of type
 _STRAY_WAVE = re.compile(rb"(?:RIFF|RIFX|RF64|BW64).{4}WAVE", re.DOTALL)
 _BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_PAGE = re.compile(r"\s*<(?:!doctype\s+html|html)", re.IGNORECASE)
+_HTML = re.compile(r"\s*<(?:!doctype\s+html|html)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_LONGEST_CHARACTER = 4
+_MAX_UTF8_CHARACTER_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ContentGuess:
-    """What unknown content seems to be; `is_other` where it is surely none of the formats that the service lists."""
+    """What unknown content seems to be. `is_other`: it is certainly not a format that the service takes."""
 
     words: str
     is_other: bool = False
 
 
-UNKNOWN_CONTENT = ContentGuess("no audio that is known here")
+UNKNOWN_CONTENT = ContentGuess("not a known audio format")
 
 
 def guess_content(front: bytes) -> ContentGuess:
-    """Say what these bytes seem to be, which stand where audio should begin and are none; any bytes have an answer."""
+    """Say what bytes seem to be that are not audio, although audio should begin here. Any bytes have an answer."""
     for start, words in _STARTS.items():
         if front.startswith(start):
             return ContentGuess(words, is_other=True)
@@ -59,29 +59,28 @@ def guess_content(front: bytes) -> ContentGuess:
 
 
 def _chunked(front: bytes) -> ContentGuess | None:
-    mark = front[:4]
-    if mark in {*_WAVE_MARKS, b"FORM"} and len(front) < _CHUNKED:
+    if front[:4] in _CHUNK_IDS and len(front) < _CHUNK_HEADER_BYTES:
         return ContentGuess("the first bytes of a WAV or AIFF, cut off within its header")
-    if mark in {*_WAVE_MARKS, b"FORM"}:
-        return ContentGuess("a RIFF or IFF file that holds no audio that is known here", is_other=True)
+    if front[:4] in _CHUNK_IDS:
+        return ContentGuess("a RIFF or IFF file without known audio", is_other=True)
     return ContentGuess("a HEIF or AVIF picture", is_other=True) if front[4:8] == b"ftyp" else None
 
 
 def _stray(front: bytes) -> ContentGuess | None:
     if wave := _STRAY_WAVE.search(front):
-        return ContentGuess(f"a WAV behind {wave.start()} bytes that do not belong to it")
+        return ContentGuess(f"a WAV after {wave.start()} bytes that do not belong to it")
     return ContentGuess("zero bytes where the audio should begin") if front and not front.strip(b"\0") else None
 
 
 def _text(front: bytes) -> ContentGuess | None:
-    """Read text to the last character that is whole; control characters are none of it."""
+    """Recognise text up to its last whole character; text has no control characters."""
     try:
         text = _decoded(front)
     except UnicodeDecodeError:
         return None
     if not text or _CONTROL.search(text):
         return None
-    return ContentGuess("an HTML page" if _PAGE.match(text) else "text", is_other=True)
+    return ContentGuess("an HTML page" if _HTML.match(text) else "text", is_other=True)
 
 
 def _decoded(front: bytes) -> str:
@@ -90,13 +89,13 @@ def _decoded(front: bytes) -> str:
     try:
         return front.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if len(front) - error.start >= _LONGEST_CHARACTER:
+        if len(front) - error.start >= _MAX_UTF8_CHARACTER_BYTES:
             raise
         return front[: error.start].decode("utf-8-sig")
 
 
 def _stream(front: bytes) -> ContentGuess | None:
-    """Tell the streams that share MP3's sync from MP3 itself."""
+    """Recognise streams that start with MP3's sync bits but are not MP3."""
     match mpeg_layer(front):
         case 0:
             return ContentGuess("AAC without a container", is_other=True)

@@ -1,4 +1,4 @@
-"""One HTTP exchange as the audit trail keeps it: what was asked, what came back, never what was in it."""
+"""One HTTP exchange as the audit trail keeps it: the call, its status and headers, never a body."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from proofsweep.contract.headers import AnswerHeaders
 
 
 class Call(StrEnum):
-    """What an exchange was for; never a path, since paths hold proof IDs."""
+    """What an exchange was for. It is never a path, because paths hold proof IDs."""
 
     HEALTH = "health"
     KEYS = "keys"
@@ -32,7 +32,7 @@ class Call(StrEnum):
 
 
 class Failure(StrEnum):
-    """Why an exchange brought no answer that can be used, whatever its status."""
+    """Why an exchange brought no usable answer, whatever its status."""
 
     TIMEOUT = "timeout"
     CONNECTION = "connection"
@@ -41,13 +41,13 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request and what became of it.
+    """One request and its result.
 
     Attributes:
         attempt: from 1, of this call for this row.
         request_id: the partner's X-Request-Id.
         storage_id: the storage target's own id, for the slot's form POST.
-        bytes_sent: of the request's body; None where no connection could be had, so that nothing can be charged.
+        bytes_sent: of the request's body; None without a connection, when nothing can be charged.
     """
 
     call: Call
@@ -64,20 +64,20 @@ class Exchange:
 
     @property
     def ended_at(self) -> datetime:
-        """When the answer had been read, or given up."""
+        """When the answer was read, or reading it was given up."""
         return self.started_at + timedelta(milliseconds=self.elapsed_ms)
 
     @property
     def is_success(self) -> bool:
-        """Say whether the status is 2xx and the answer could be read whole."""
+        """Say whether the status is 2xx and the whole answer was read."""
         return self.failure is None and 200 <= (self.status or 0) < 300  # noqa: PLR2004 - the class of statuses
 
     @property
     def is_throttled(self) -> bool:
-        """Say whether the service asks for patience: neither an answer nor a failure (contract, Errors 5)."""
+        """Say whether the service asks us to wait, which is neither an answer nor a failure (contract, Errors 5)."""
         return self.call.is_keyed and self.status == HTTPStatus.TOO_MANY_REQUESTS
 
     @property
     def is_charged(self) -> bool:
-        """Say whether this was a keyed request that went out, whatever the answer."""
+        """Say whether a keyed request was sent, whatever the answer."""
         return self.call.is_keyed and self.bytes_sent is not None

@@ -1,9 +1,10 @@
-"""Which audio format a file's first bytes show; the name of the file is never asked."""
+"""Recognise an audio format by a file's first bytes, never by its name. Pure."""
 
 from enum import StrEnum
 
+# Bytes that `format_of` reads from the front of a file. Chosen: an MP3 needs its longest frame and the next header, 1,445
+# bytes, so half is enough as well; twice only reads more.
 HEAD_BYTES = 4096
-"""Bytes from the front of a file that `format_of` can make use of."""
 
 
 class AudioFormat(StrEnum):
@@ -32,8 +33,9 @@ _CHUNKED = {
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
-# A frame of MPEG audio: its header names version, layer, bitrate and sample rate, and these its length.
-_HEADER_BYTES = 4
+# The header of an MPEG audio frame holds version, layer, bitrate and sample rate, which give the frame's length. The
+# numbers are those of ISO/IEC 11172-3 and 13818-3, and of 13818-7 for AAC.
+_FRAME_HEADER_BYTES = 4
 _MPEG_1 = 3
 _LAYER_III = 3
 _AAC_RATES = 13
@@ -41,8 +43,8 @@ _KBITS = {
     True: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
     False: (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
 }
-_NO_KBITS = (0, 15)  # free format, which hardly anything plays, and no bitrate at all
-_RATES = {
+_NO_KBITS = (0, 15)  # free format, which few players support, and a forbidden value
+_HERTZ = {
     (version, rate): hertz
     for version, rates in {3: (44100, 48000, 32000), 2: (22050, 24000, 16000), 0: (11025, 12000, 8000)}.items()
     for rate, hertz in enumerate(rates)
@@ -50,23 +52,23 @@ _RATES = {
 
 
 def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
-    """Name the format that these bytes begin; any bytes have an answer.
+    """Name the format that starts with these bytes; any bytes have an answer.
 
-    The mark of a container counts whatever follows it. MP3 has none: with more bytes, what looked like a frame may be
-    seen to be followed by none.
+    A container is recognised by its magic bytes, whatever follows. MP3 has none: it is a frame that another frame
+    follows, so more bytes may change the answer.
 
     Args:
-        head: the file's first bytes; `HEAD_BYTES` are enough, unless `tag_bytes` points behind them.
-        tagged: the bytes stand behind an ID3v2 tag. Only MP3 is at home there, so it is the answer when in doubt.
+        head: the file's first bytes; `HEAD_BYTES` are enough, unless `tag_bytes` is larger.
+        tagged: an ID3v2 tag stands before the bytes. MP3 files have such tags, so MP3 is then the default answer.
     """
     tag = tag_bytes(head)
     if tag or tagged:
-        return _format_behind_tag(head[tag:].lstrip(b"\0"))  # some writers pad behind the tag
+        return _format_after_tag(head[tag:].lstrip(b"\0"))  # some writers put padding after the tag
     return _container_of(head) or (AudioFormat.MP3 if _is_mp3(head) else AudioFormat.UNKNOWN)
 
 
 def tag_bytes(head: bytes) -> int:
-    """Give the bytes that the ID3v2 tags in front of the audio take up, 0 without one; may be more than `head` has."""
+    """Give the size of the ID3v2 tags before the audio, 0 without one; it may be larger than `head`."""
     end = 0
     while head[end : end + 3] == b"ID3" and len(head) >= end + 10:
         size = 0
@@ -78,22 +80,22 @@ def tag_bytes(head: bytes) -> int:
 
 
 def mpeg_layer(frame: bytes) -> int | None:
-    """Give the layer (1 to 3) of the MPEG audio frame that begins here, 0 for AAC's frame, None where there is none.
+    """Give the layer (1 to 3) of the MPEG audio frame that begins here; 0 for an AAC frame, None without a frame.
 
-    A frame of free format is none, nor is one of a reserved version, bitrate or sample rate.
+    Free format and reserved versions, bitrates and sample rates do not count as a frame.
     """
-    if len(frame) < _HEADER_BYTES or not _has_sync(frame):
+    if len(frame) < _FRAME_HEADER_BYTES or not _has_sync(frame):
         return None
     version, layer = frame[1] >> 3 & 3, frame[1] >> 1 & 3
     if layer == 0:
         is_adts = frame[1] & 0xF0 == 0xF0 and frame[2] >> 2 & 15 < _AAC_RATES  # noqa: PLR2004 - twelve bits of sync
         return 0 if is_adts else None
-    if frame[2] >> 4 in _NO_KBITS or (version, frame[2] >> 2 & 3) not in _RATES:
+    if frame[2] >> 4 in _NO_KBITS or (version, frame[2] >> 2 & 3) not in _HERTZ:
         return None
     return 4 - layer
 
 
-def _format_behind_tag(rest: bytes) -> AudioFormat:
+def _format_after_tag(rest: bytes) -> AudioFormat:
     if container := _container_of(rest):
         return container
     other_stream = _has_sync(rest) and not _frame_bytes(rest)  # MPEG layer I or II, or AAC
@@ -102,17 +104,17 @@ def _format_behind_tag(rest: bytes) -> AudioFormat:
 
 def _container_of(head: bytes) -> AudioFormat | None:
     if chunked := _CHUNKED.get((head[:4], head[8:12])):
-        return chunked  # whatever its size field says in between
+        return chunked  # whatever the size field between ID and type says
     if head[4:8] == b"ftyp":
         return None if head[8:12] in _PICTURE_BRANDS else AudioFormat.M4A
     return _MAGIC.get(head[:4])
 
 
 def _is_mp3(head: bytes) -> bool:
-    """See a frame of MPEG layer III, and another where it ends, if the bytes reach that far."""
+    """Say whether a layer III frame begins here and, if the bytes reach that far, another one follows it."""
     size = _frame_bytes(head)
     following = head[size:]
-    return size > 0 and (len(following) < _HEADER_BYTES or _frame_bytes(following) > 0)
+    return size > 0 and (len(following) < _FRAME_HEADER_BYTES or _frame_bytes(following) > 0)
 
 
 def _has_sync(head: bytes) -> bool:
@@ -120,9 +122,9 @@ def _has_sync(head: bytes) -> bool:
 
 
 def _frame_bytes(frame: bytes) -> int:
-    """Give the length of the layer III frame that begins here, 0 where its header's parts make no sense together."""
+    """Give the length of the layer III frame that begins here, 0 without one."""
     if mpeg_layer(frame) != _LAYER_III:
         return 0
     version, kbits, rate, padding = frame[1] >> 3 & 3, frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
     mpeg_1 = version == _MPEG_1
-    return (144_000 if mpeg_1 else 72_000) * _KBITS[mpeg_1][kbits - 1] // _RATES[version, rate] + padding
+    return (144_000 if mpeg_1 else 72_000) * _KBITS[mpeg_1][kbits - 1] // _HERTZ[version, rate] + padding

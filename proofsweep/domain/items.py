@@ -1,4 +1,4 @@
-"""From a catalog's row to a work item: what is known before anything is sent."""
+"""Manifest rows and work items: what is known of a file before it is sent."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a listing knows of a file without opening it."""
+    """What a listing says about a file without opening it."""
 
     size_bytes: int
     version: str
 
 
 class Unlisted(Enum):
-    """Says that nobody looked whether a file is there; what is seen when the item runs counts."""
+    """Marks a file whose existence was not checked when planning; it is checked when the item runs."""
 
     UNLISTED = "unlisted"
 
@@ -33,17 +33,17 @@ class Unlisted(Enum):
 class ManifestRow:
     """One row of a catalog as read.
 
-    Locations are absolute paths, or bucket URLs with the raw key; a path that is not UTF-8 holds Python's surrogate
+    Locations are absolute paths, or bucket URLs with the raw key. A path that is not UTF-8 holds Python's surrogate
     escapes, as `os.fsdecode` makes them.
 
     Attributes:
         number: 0-based, unique within the catalog.
-        audio: None where the manifest's cell is empty.
-        named_audio, named_sidecar: the locations relative to the catalog, absolute where they lie outside it.
+        audio: None if the manifest's cell is empty.
+        named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
         item_id: the manifest's own `id`, if it has one.
         tags: the manifest's further columns.
-        audio_facts, sidecar_facts: None where there is no such file.
-        unreadable: why the facts of one of its files could not be had, where that is not simply missing.
+        audio_facts, sidecar_facts: None if there is no such file.
+        unreadable: why a file that exists could not be inspected.
     """
 
     number: int
@@ -60,7 +60,7 @@ class ManifestRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkItem:
-    """One row of a plan. An item with `ineligible` set gets its row without any call."""
+    """One row of a plan. An item with `ineligible` set costs no call."""
 
     manifest_row: int
     item_id: str
@@ -73,14 +73,14 @@ class WorkItem:
 
     @property
     def mode(self) -> Mode:
-        """The presence of a sidecar chooses the mode, and so what is verified."""
+        """A sidecar makes the item a legacy pair; without one it is a one-file item."""
         return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
 
 
 def item_id_of(row: ManifestRow, catalog_name: str) -> str:
-    """Name an item so that it is the same in every run and on every machine.
+    """Give an item the same name in every run and on every machine.
 
-    The manifest's own id counts; else 32 hex digits made of the catalog's name and the locations relative to it.
+    It is the manifest's own id, or 32 hex digits made of the catalog's name and the locations relative to it.
     """
     if row.item_id:
         return printable(row.item_id)
@@ -89,13 +89,13 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
 
 
 def raw_bytes(location: str) -> bytes:
-    """Give the location's own bytes, also where they are not UTF-8; what no file name can hold becomes `?`."""
+    """Give the exact bytes of a location, UTF-8 or not; a character that no file name can hold becomes `?`."""
     try:
         return location.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # a lone surrogate that stands for no byte, as JSON may hold it
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte; JSON may hold one
         return location.encode("utf-8", "replace")
 
 
 def printable(text: str) -> str:
-    r"""Show any text as UTF-8 can hold it; bytes that are none show as \xNN."""
+    r"""Write any text as valid UTF-8; bytes that are not UTF-8 become \xNN."""
     return raw_bytes(text).decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Names of all objects in a results store: functions of run, shard and leg, so that no work can land twice."""
+"""Names of all objects in a results store: functions of run, shard and leg, so that no work is stored twice."""
 
 import re
 from datetime import date
@@ -8,17 +8,17 @@ _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 
 
 def is_run_id(text: str) -> bool:
-    """Say whether a text can be a run's name: letters, digits and underscores."""
+    """Say whether a text can be a run ID: up to 64 letters, digits and underscores."""
     return _RUN_ID.fullmatch(text) is not None
 
 
 def run_folder(run_id: str) -> str:
-    """Where a run keeps what only the program reads."""
+    """Where a run keeps its internal objects."""
     return f"_runs/{run_id}"
 
 
 def plan_name(run_id: str) -> str:
-    """The plan: without it there is no run."""
+    """The plan; a run exists once its plan exists."""
     return f"{run_folder(run_id)}/{PLAN}"
 
 
@@ -28,12 +28,12 @@ def shard_name(run_id: str, shard: int) -> str:
 
 
 def table_folder(table: str, run_date: date) -> str:
-    """Where a table's parts of one day lie."""
+    """Where the parts of a table for one day lie."""
     return f"{table}/run_date={run_date.isoformat()}"
 
 
 def verdicts_name(run_id: str, run_date: date, shard: int, leg: int) -> str:
-    """The one verdicts part that a leg leaves for a shard."""
+    """The one verdicts part that a leg writes for a shard."""
     return f"{table_folder('verdicts', run_date)}/{run_id}-{shard:05}-{leg:03}.parquet"
 
 
@@ -54,20 +54,20 @@ def shard_and_leg_of(part_name: str) -> tuple[int, int]:
 
 
 def legs_folder(run_id: str) -> str:
-    """Where the legs of a run are claimed and receipted."""
+    """Where the claims and receipts of a run's legs lie."""
     return f"{run_folder(run_id)}/legs"
 
 
 def leg_folder(run_id: str, leg: int) -> str:
-    """Where one leg's claim, heartbeat and receipt lie."""
+    """Where one leg's claim, heartbeats and receipt lie."""
     return f"{legs_folder(run_id)}/{leg:03}"
 
 
 def journal_folder(run_id: str, leg: int) -> str:
-    """Where a leg writes down finished work that is in no part yet."""
+    """Where a leg writes finished work that is not in a part yet."""
     return f"{run_folder(run_id)}/journal/{leg:03}"
 
 
 def key_name(fingerprint: str) -> str:
-    """Which service a key belongs to."""
+    """The record of which service a key belongs to."""
     return f"_keys/{fingerprint}.json"

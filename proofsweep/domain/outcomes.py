@@ -1,4 +1,4 @@
-"""What became of one item: a closed union of values, never an exception."""
+"""The outcome of one item: a closed union of values, never an exception."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A usable answer of POST /verify, with the hex sha256 of its exact body."""
+    """A usable answer to POST /verify, with the hex sha256 of its exact body."""
 
     response: VerifyResponse
     body_sha256: str
@@ -30,7 +30,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The service answered, and the answer is not an acceptance. It is never asked again."""
+    """The service answered, and did not accept the credential. The item is not verified again."""
 
     answer: Answer
     reason: str
@@ -40,7 +40,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """No verdict could be had for this item; says nothing about the credential."""
+    """The service gave no verdict for this item. That says nothing about the credential."""
 
     reason: str
     detail: str
@@ -52,7 +52,7 @@ Outcome = Accepted | Rejected | Failed | Ineligible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioRead:
-    """What was found when the item's files were read; hashes are of the very bytes that were sent."""
+    """What reading the item's files gave. The hashes are of the exact bytes that were sent."""
 
     audio_format: str
     size_bytes: int
@@ -66,7 +66,7 @@ class Finished:
     """One item with its outcome and everything that was done for it.
 
     Attributes:
-        original: another item of this leg with the same bytes, sidecar and mode, whose answer is this one's too.
+        original: another item of this leg with the same bytes, sidecar and mode. Its answer is used for this one.
     """
 
     item: WorkItem
@@ -80,7 +80,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """One item that could not be answered now, because the run must stop; its row remains."""
+    """One item without an outcome, because the run must stop. Its row remains."""
 
     item: WorkItem
     exchanges: Sequence[Exchange] = ()
@@ -93,7 +93,7 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
         return Accepted(answer)
     action = action_for(good, verdict)
     if is_contradictory(good, verdict):
-        detail = f"The answer contradicts itself: good is {str(good).lower()}, the verdict is another."
+        detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
         return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, action)
     if verdict not in MEANINGS:
         detail = "The verdict is not one of the contract's; an unknown verdict is a failed verification."
@@ -103,14 +103,14 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
 
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
-        Verdict.AUDIO_CHANGED: "The audio bytes are not the ones the sidecar was made for.",
+        Verdict.AUDIO_CHANGED: "The audio bytes are not those that the sidecar was made for.",
         Verdict.TAMPERED: "The proof, the embedded identity or the signature was changed.",
-        Verdict.UNREGISTERED: "The credential is not one that the service has issued and registered.",
+        Verdict.UNREGISTERED: "The service has not issued and registered this credential.",
         Verdict.UNREADABLE: "No readable proof was found, or its binding to the audio failed.",
-        Verdict.LOCAL_SEAL: "An intact seal of the artist's device that was never registered with the service.",
+        Verdict.LOCAL_SEAL: "The seal of the artist's device is intact, but was never registered with the service.",
     }
 )
-"""The contract's meanings of the verdicts that are no acceptance, in our words."""
+"""The contract's meaning of each verdict but `valid`, in our words."""
 
 
 def word_for(outcome: Outcome) -> str:

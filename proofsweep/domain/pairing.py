@@ -1,4 +1,4 @@
-"""Which file of a folder is the sidecar of which audio: a rule of names, made of patterns."""
+"""Find the sidecar of each audio file in a folder by name patterns. Pure."""
 
 from collections.abc import Iterable, Sequence
 from unicodedata import normalize
@@ -8,10 +8,10 @@ STEM = "{stem}"
 
 
 class SidecarNames:
-    """The patterns by which a sidecar is named after its audio, the most wanted first.
+    """The patterns that name a sidecar after its audio, in order of preference.
 
-    `{name}` stands for the audio's file name, `{stem}` for the same without its last extension. A name counts as
-    equal also when it is so only after Unicode normalisation (NFC), as volumes and archives change the form.
+    `{name}` is the audio's file name; `{stem}` is the same without its last extension. Names are also equal if they
+    are equal after Unicode normalisation (NFC), because file systems and archives change the form.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -19,14 +19,14 @@ class SidecarNames:
         self._edges = tuple(_edges_of(pattern) for pattern in self._patterns)
 
     def covers(self, name: str) -> bool:
-        """Say whether a file of this name would be some audio's sidecar."""
+        """Say whether a file of this name could be a sidecar."""
         return any(
             name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
             for before, after in self._edges
         )
 
     def wanted_by(self, audio_name: str) -> Iterable[str]:
-        """Give the names that this audio's sidecar may have, the most wanted first."""
+        """Give the names that this audio's sidecar may have, in order of preference."""
         dot = audio_name.rfind(".")
         stem = audio_name[:dot] if dot > 0 else audio_name
         for pattern in self._patterns:
@@ -34,7 +34,7 @@ class SidecarNames:
 
 
 class Sidecars:
-    """The sidecars of one folder, and which of them an audio has asked for."""
+    """The sidecars of one folder, and which of them belong to an audio file."""
 
     def __init__(self, names: SidecarNames, found: Iterable[str]) -> None:
         self._names = names
@@ -43,7 +43,7 @@ class Sidecars:
         self._used: set[str] = set()
 
     def claim(self, audio_name: str) -> str | None:
-        """Give the name of the audio's sidecar, None without one; it is no orphan from then on."""
+        """Give the name of the audio's sidecar, None without one. A claimed sidecar is not an orphan."""
         for wanted in self._names.wanted_by(audio_name):
             name = wanted if wanted in self._found else self._normal.get(normalize("NFC", wanted))
             if name is not None:
@@ -52,7 +52,7 @@ class Sidecars:
         return None
 
     def orphans(self) -> list[str]:
-        """Give the names that no audio has claimed, sorted."""
+        """Give the sidecars that no audio claimed, sorted."""
         return sorted(self._found - self._used)
 
 

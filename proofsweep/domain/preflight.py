@@ -1,7 +1,7 @@
-"""What can be said of a row before any call, and of a file before it is sent (contract, Limits).
+"""Decide before any call whether a row can be sent (contract, Limits).
 
-Two looks: the listing's facts when the run is planned, the content when the item runs. Nothing is dropped: a row
-that cannot be sent becomes an ineligible one, with its reason.
+There are two checks: of the listing when the run is planned, and of the content when the item runs. No row is dropped:
+one that cannot be sent becomes ineligible, with its reason.
 """
 
 import json
@@ -19,19 +19,19 @@ _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeLimits:
-    """Largest sizes in bytes that are sent; the contract states only the first."""
+    """Largest sizes in bytes that are sent. The contract states only that of one file."""
 
     one_file: int = SLOT_BYTES
     pair: int = SLOT_BYTES
     sidecar: int = 1024 * 1024
 
     def audio(self, mode: Mode) -> int:
-        """Give the bound of the audio in one mode."""
+        """Give the largest audio size for a mode."""
         return self.one_file if mode is Mode.ONE_FILE else self.pair
 
 
 def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> WorkItem:
-    """Turn a catalog's row into a planned item, eligible or not."""
+    """Turn a manifest row into a work item, eligible or not."""
     return WorkItem(
         manifest_row=row.number,
         item_id=item_id_of(row, catalog_name),
@@ -45,7 +45,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
 
 
 def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
-    """Say why a row cannot be sent, by what the listing knows; None when it can."""
+    """Say why a row cannot be sent, from the listing alone; None if it can."""
     if not row.audio:
         return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
     if row.unreadable:
@@ -60,48 +60,48 @@ def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
 
 
 def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
-    """Say whether the audio is empty or will not fit the slot."""
+    """Say whether the audio is empty or does not fit the slot; None if it fits."""
     if facts.size_bytes == 0:
         return Ineligible(Reason.EMPTY, "The audio file holds no bytes: ask the supplier to deliver it again.")
     if facts.size_bytes > most_bytes:
         return Ineligible(
             Reason.TOO_LARGE,
-            f"The audio has {facts.size_bytes:,} bytes and may have {most_bytes:,}: ask the supplier for a delivery "
-            "that fits, such as MP3 or M4A with a sidecar.",
+            f"The audio has {facts.size_bytes:,} bytes, and at most {most_bytes:,} are allowed: ask the supplier for a "
+            "delivery that fits, such as MP3 or M4A with a sidecar.",
         )
     return None
 
 
-def judge_content(audio_format: AudioFormat, mode: Mode, look: ContentGuess = UNKNOWN_CONTENT) -> Ineligible | None:
-    """Say why this content cannot be sent in this mode; None when it can.
+def judge_content(audio_format: AudioFormat, mode: Mode, guess: ContentGuess = UNKNOWN_CONTENT) -> Ineligible | None:
+    """Say why this content cannot be sent in this mode; None if it can.
 
     Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
-    RF64 and BW64 are WAV's large siblings: whether they pass is for the service to say. So it is with a pair whose
-    audio is in doubt: its sidecar may have been made for these very bytes.
+    RF64 and BW64 are large WAV files, and the service decides about them. It also decides about a pair whose audio may
+    be one of these formats, because the sidecar may have been made for these exact bytes.
 
     Args:
-        audio_format: as told by the content.
+        audio_format: recognised from the content.
         mode: how the credential is delivered.
-        look: what content of unknown format seems to be.
+        guess: what content of unknown format seems to be.
     """
+    named = guess.words if audio_format is AudioFormat.UNKNOWN else audio_format.upper()
     if mode is Mode.ONE_FILE:
-        return None if audio_format in _ONE_FILE_FORMATS else _no_wav(audio_format, look)
-    is_in_doubt = audio_format is AudioFormat.UNKNOWN and not look.is_other
-    if audio_format in _PAIR_FORMATS or is_in_doubt:
+        return None if audio_format in _ONE_FILE_FORMATS else _not_a_wav(audio_format, named)
+    may_be_audio = audio_format is AudioFormat.UNKNOWN and not guess.is_other
+    if audio_format in _PAIR_FORMATS or may_be_audio:
         return None
     return Ineligible(
         Reason.UNLISTED_FORMAT,
-        f"The content is {_named(audio_format, look)}, which the service does not take: ask the supplier for the WAV, "
-        "AIFF, CAF, MP3 or M4A that the sidecar was made for.",
+        f"The content is {named}, which the service does not take: ask the supplier for the WAV, AIFF, CAF, MP3 or M4A "
+        "that the sidecar was made for.",
     )
 
 
-def _no_wav(audio_format: AudioFormat, look: ContentGuess) -> Ineligible:
-    named = _named(audio_format, look)
+def _not_a_wav(audio_format: AudioFormat, named: str) -> Ineligible:
     if audio_format in _PAIR_FORMATS:
         return Ineligible(
             Reason.NOT_WAV,
-            f"The content is {named}, and without a sidecar only WAV/BWF can be verified: ask the supplier for a "
+            f"The content is {named}, and only WAV/BWF can be verified without a sidecar: ask the supplier for a "
             "credentialed WAV, or for this file's sidecar.",
         )
     return Ineligible(
@@ -111,19 +111,15 @@ def _no_wav(audio_format: AudioFormat, look: ContentGuess) -> Ineligible:
     )
 
 
-def _named(audio_format: AudioFormat, look: ContentGuess) -> str:
-    return look.words if audio_format is AudioFormat.UNKNOWN else audio_format.upper()
-
-
 def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | None:
     if facts is None:
-        return Ineligible(Reason.MISSING_SIDECAR, "There is no sidecar at the location the catalog gives.")
+        return Ineligible(Reason.MISSING_SIDECAR, "There is no sidecar at this location.")
     if facts.size_bytes == 0:
         return Ineligible(Reason.MISSING_SIDECAR, "The sidecar file holds no bytes.")
     if facts.size_bytes > limits.sidecar:
         return Ineligible(
             Reason.SIDECAR_TOO_LARGE,
-            f"The sidecar has {facts.size_bytes:,} bytes; the setting allows {limits.sidecar:,}.",
+            f"The sidecar has {facts.size_bytes:,} bytes, and at most {limits.sidecar:,} are allowed.",
         )
     return None
 

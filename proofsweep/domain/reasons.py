@@ -9,7 +9,7 @@ from proofsweep.contract.verdicts import Verdict
 
 
 class Reason(StrEnum):
-    """Our own slugs for the `reason` column; a bad verdict's slug is the verdict itself."""
+    """Our own words for the `reason` column; a verdict that is not accepted is its own reason."""
 
     UNKNOWN_VERDICT = "unknown_verdict"
     CONTRADICTORY_ANSWER = "contradictory_answer"
@@ -33,7 +33,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ineligible:
-    """A row that cannot be sent at all; the reason is in the catalog or the file, and no call is spent."""
+    """A row that cannot be sent, because of the catalog or the file. It costs no call."""
 
     reason: Reason
     detail: str
@@ -69,5 +69,5 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 
 
 def remedy_for(reason: str) -> str:
-    """Say in one clause what to do about a reason; statuses and future slugs get the general word."""
+    """Say in one clause what to do about a reason; a reason without an entry gets the general remedy."""
     return REMEDIES.get(reason, "verify again; if it stays, report the request IDs to the partner")
