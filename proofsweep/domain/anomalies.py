@@ -1,7 +1,7 @@
-"""When a row of bad outcomes says more about the service's night than about the music: pure.
+"""Detect when bad outcomes in a row are probably the service's fault and not the files'. Pure.
 
-A doubtful row is held back until another outcome shows that the service is well, or until the run ends. If instead so
-many come in a row, that is a storm: the rows held are dropped, so that they remain for a later leg.
+An anomalous row is quarantined until another outcome shows that the service works, or until the leg ends. If too many
+anomalies of one kind come in a row, their rows are dropped, so that they remain for a later leg.
 """
 
 from collections.abc import Callable
@@ -14,67 +14,68 @@ from proofsweep.domain.tables.columns import Row
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """What is doubtful in an outcome: a failure of the service, or a verdict that contradicts an earlier acceptance."""
+    """One kind of suspicious outcome: a failure of the service, or a verdict against an earlier acceptance."""
 
-    word: str
+    reason: str
     is_failure: bool
 
 
 @dataclass(slots=True)
 class AnomalyGuard:
-    """Sees all outcomes of a leg in the order in which they come.
+    """Quarantine anomalous rows; expects all outcomes of a leg in the order in which they come.
 
     Attributes:
-        verdicts: so many refusals in a row, alike and of what was accepted before, are a storm; 0 never doubts them.
+        verdicts: so many rows in a row that are refused alike, although they were accepted before, are too many; 0
+            turns the check off.
         failures: the same for rows that fail alike.
-        storm: the storm that broke; None as long as there was none.
+        detected: the anomaly that came too often in a row; None if there was none.
     """
 
     verdicts: int
     failures: int
-    storm: Anomaly | None = None
-    _doubt: Anomaly | None = None
-    _held: list[Row] = field(default_factory=list)
+    detected: Anomaly | None = None
+    _current: Anomaly | None = None
+    _quarantined: list[Row] = field(default_factory=list)
 
-    def pass_on(self, outcome: Outcome, row: Row, was_accepted: Callable[[], bool]) -> list[Row]:
-        """Give the rows that may be written down now: this one and any held before, or none.
+    def admit(self, outcome: Outcome, row: Row, was_accepted: Callable[[], bool]) -> list[Row]:
+        """Give the rows that may be written now: this row and the quarantined ones, or none.
 
         Args:
-            outcome: what became of the item.
+            outcome: the item's outcome.
             row: its finished row.
-            was_accepted: says whether the item's last answer before this run was an acceptance; asked if needed only.
+            was_accepted: says whether the item's last answer before this run was an acceptance; called only if needed.
         """
-        doubt = anomaly_in(outcome, was_accepted)
-        if doubt is None or not self.threshold(doubt):
-            return [*self.release(), row] if self._clears(outcome) else [row]
-        if doubt == self.storm:
+        anomaly = anomaly_in(outcome, was_accepted)
+        if anomaly is None or not self.threshold(anomaly):
+            return [*self.release(), row] if self._ends_quarantine(outcome) else [row]
+        if anomaly == self.detected:
             return []
-        passed = self.release() if doubt != self._doubt else []
-        self._doubt = doubt
-        self._held.append(row)
-        if len(self._held) >= self.threshold(doubt):
-            self.storm = doubt
-            self._held.clear()
-        return passed
+        released = self.release() if anomaly != self._current else []
+        self._current = anomaly
+        self._quarantined.append(row)
+        if len(self._quarantined) >= self.threshold(anomaly):
+            self.detected = anomaly
+            self._quarantined.clear()
+        return released
 
-    def threshold(self, doubt: Anomaly) -> int:
-        """Give the number of rows that make a storm of one kind of doubt."""
-        return self.failures if doubt.is_failure else self.verdicts
+    def threshold(self, anomaly: Anomaly) -> int:
+        """Give how many rows in a row are too many for one kind of anomaly."""
+        return self.failures if anomaly.is_failure else self.verdicts
 
     def release(self) -> list[Row]:
-        """Give the rows held, and hold none."""
-        held, self._held = self._held, []
-        return held
+        """Give the quarantined rows and end their quarantine."""
+        rows, self._quarantined = self._quarantined, []
+        return rows
 
-    def _clears(self, outcome: Outcome) -> bool:
-        """Say whether the service is well by this outcome, as far as the present doubt goes."""
-        if self._doubt is None or self._doubt.is_failure:
+    def _ends_quarantine(self, outcome: Outcome) -> bool:
+        """Say whether this outcome shows that the service works: any answer after failures, else an acceptance."""
+        if self._current is None or self._current.is_failure:
             return isinstance(outcome, Accepted | Rejected)
         return isinstance(outcome, Accepted)
 
 
 def anomaly_in(outcome: Outcome, was_accepted: Callable[[], bool]) -> Anomaly | None:
-    """Name the doubt about one outcome; None where there is none."""
+    """Name the anomaly in one outcome; None if there is none."""
     match outcome:
         case Failed(reason=Reason.SOURCE_CHANGED | Reason.SOURCE_UNAVAILABLE):
             return None
@@ -86,14 +87,14 @@ def anomaly_in(outcome: Outcome, was_accepted: Callable[[], bool]) -> Anomaly | 
             return None
 
 
-def suspicion(storm: Anomaly, rows: int) -> str:
-    """Say what happened and what to suspect, in a sentence or two for a person."""
-    if storm.is_failure:
+def explain(anomaly: Anomaly, rows: int) -> str:
+    """Say what happened and what to check, in a sentence or two for a person."""
+    if anomaly.is_failure:
         return (
-            f"{rows} rows in a row failed alike ({storm.word}): suspect the service or a setting rather than the "
-            "files, such as the sidecar's wire name (proofsweep doctor --pair tells)."
+            f"{rows} rows in a row failed alike ({anomaly.reason}): suspect the service or a setting rather than the "
+            "files, such as the sidecar's wire name (`proofsweep doctor --pair` checks it)."
         )
     return (
-        f"{rows} rows in a row that were accepted before are now {storm.word}: suspect another environment, the "
+        f"{rows} rows in a row that were accepted before are now {anomaly.reason}: suspect another environment, the "
         "sidecar's wire name or an emptied registry. If it is true, resume with PROOFSWEEP_RETRY__STORM_VERDICTS=0."
     )

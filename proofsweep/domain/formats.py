@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
-# Bytes that `format_of` reads from the front of a file. Chosen: an MP3 needs its longest frame and the next header, 1,445
-# bytes, so half is enough as well; twice only reads more.
+# Bytes that `format_of` needs from the front of a file. Chosen: an MP3 needs its longest frame and the next header,
+# 1,445 bytes, so half is enough as well; twice only reads more.
 HEAD_BYTES = 4096
 
 

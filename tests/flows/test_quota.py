@@ -51,7 +51,7 @@ def test_a_run_stops_itself_before_the_quota_ends_and_the_next_month_does_the_re
     assert (leg["ended_by"], leg["calls"], leg["throttled"]) == ("quota", used_then, 0)
     assert (leg["quota_before"], leg["quota_after"]) == (59, 60 - used_then)
     assert 28 <= leg["accepted"] <= 29
-    assert "begins anew" in said
+    assert "it resets" in said
     assert uploads == leg["accepted"]
     assert len(world.rows()) == ROWS
 

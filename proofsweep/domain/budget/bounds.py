@@ -1,4 +1,4 @@
-"""What a person allows one leg to spend: calls, time, and what stays for others who use the key. Pure."""
+"""What a person allows one leg to spend: calls, time, and a reserve for other users of the key. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ _DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How far one leg may go.
+    """The limits of one leg.
 
     Attributes:
-        max_calls: keyed calls of the leg, those of its own looks at the quota included; None for any number.
-        closes_at: the instant at which nothing new is begun any more; None for never.
+        max_calls: keyed calls of the leg, its probes of the quota included; None for any number.
+        closes_at: the instant from which no new item begins; None for never.
         reserve: calls of the quota that are left to other users of the key.
     """
 
@@ -28,13 +28,13 @@ class Bounds:
 
 
 def closing_of(until: str | None, max_duration: str | None, now: datetime, zone: tzinfo) -> datetime | None:
-    """Give the instant, in UTC, at which the window closes: the earlier of the two; None where neither is given.
+    """Give the UTC instant at which the window closes: the earlier of the two; None if neither is given.
 
     Args:
-        until: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone it is of `zone`.
+        until: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone, `zone` applies.
         max_duration: `7h`, `90m`, `1h30m`.
         now: when the command began, with a zone.
-        zone: the machine's.
+        zone: the machine's time zone.
 
     Raises:
         UsageError: one of them cannot be read.
@@ -45,10 +45,12 @@ def closing_of(until: str | None, max_duration: str | None, now: datetime, zone:
 
 
 def instant_of(until: str, now: datetime, zone: tzinfo) -> datetime:
-    """Read when a window closes; a time without a date is the next moment at which a clock there comes to show it.
+    """Read when a window closes. A time without a date is the next moment at which a clock in its zone shows it.
+
+    A time whose date is past is given as it is.
 
     Raises:
-        UsageError: it cannot be read. One whose date is past is given as it is.
+        UsageError: it cannot be read.
     """
     day, wanted, where = _parts_of(until, zone)
     today = now.astimezone(where).date()
@@ -61,7 +63,7 @@ def duration_of(text: str) -> timedelta:
     """Read a time span like `7h`, `90m` or `1h30m`.
 
     Raises:
-        UsageError: it is none, or is empty.
+        UsageError: it cannot be read, is zero or is longer than a year.
     """
     found = _DURATION.fullmatch(text.strip())
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
@@ -70,12 +72,12 @@ def duration_of(text: str) -> timedelta:
     except OverflowError:
         span = timedelta()
     if not timedelta() < span < timedelta(days=366):
-        raise UsageError(f"{text!r} is no time span of up to a year; write it like 7h, 90m or 1h30m.")
+        raise UsageError(f"{text!r} is not a time span of up to a year; write it like 7h, 90m or 1h30m.")
     return span
 
 
 def _parts_of(until: str, zone: tzinfo) -> tuple[date | None, time, tzinfo]:
-    """Take a closing apart: its date if it has one, the time of day, and whose clock shows it."""
+    """Split a closing time into its date, if it has one, its time of day and its time zone."""
     found = _INSTANT.fullmatch(until.strip())
     try:
         day, clock, where = found.groups() if found else ("", "", "")
@@ -83,7 +85,7 @@ def _parts_of(until: str, zone: tzinfo) -> tuple[date | None, time, tzinfo]:
         return (date.fromisoformat(day) if day else None), wanted, _zone_of(where) if where else zone
     except (ZoneInfoNotFoundError, ValueError) as error:
         examples = "06:00, '06:00 Europe/Berlin' or 2026-11-21T06:00+01:00"
-        raise UsageError(f"{until!r} is no time that is known here; write it like {examples}.") from error
+        raise UsageError(f"{until!r} is not a time or names an unknown zone; write it like {examples}.") from error
 
 
 def _zone_of(where: str) -> tzinfo:
@@ -92,10 +94,10 @@ def _zone_of(where: str) -> tzinfo:
 
 
 def _moments(day: date, wanted: time, zone: tzinfo) -> Iterator[datetime]:
-    """Give the instants at which a clock there comes to show this time.
+    """Give the instants at which a clock in this zone shows this time.
 
-    Two where it is put back over it. Where it is put forward over it, it never shows it: then it is the instant at
-    which it is put forward.
+    A time that is repeated when clocks go back gives two. A time that is skipped when clocks go forward gives the
+    instant at which they go forward.
     """
     wall = datetime.combine(day, wanted)
     both = sorted(wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))

@@ -1,4 +1,4 @@
-"""What a leg has spent of the key's quota, and whether another item may begin: pure (contract, Limits)."""
+"""How much of the key's quota a leg has spent, and whether another item may begin. Pure (contract, Limits)."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -8,20 +8,25 @@ from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call, Exchange
 
 _CALLS_OF_AN_ITEM = frozenset({Call.UPLOADS, Call.VERIFY})
-_LAST_LOOK = 1
-"""A leg asks once more for its headroom when it ends; and before it ends for want of it, if that may be mistaken."""
 
-_CALLS_THAT_TELL = 50
-"""So many calls between two looks at the headroom tell what a call costs."""
+# Calls kept for the last probe of the headroom, which a leg makes when it ends.
+_LAST_PROBE_CALLS = 1
 
-_LOWEST_COST = 0.5
-"""Metering at the edge may lag, so less than a verify call for each item is not believed."""
+# Fewest calls between two quota snapshots that show what a call costs. Chosen: one call of another user then changes
+# the result by 2 %; at half by 4 %, and at twice the cost is known later.
+_MIN_CALLS_BETWEEN_SNAPSHOTS = 50
 
+# Least cost of a call that is believed. Chosen: the count at the edge may lag, but one of an item's two calls is
+# charged. Half would let a leg overspend fourfold; twice would be wrong for a service that charges only one of the two.
+_MIN_CALL_COST = 0.5
 
-_FRESH = timedelta(minutes=1)
-"""Whoever waited for a reset is back within so long of it."""
+# A run that begins so soon after the reset has probably waited for it. Chosen: schedulers start by the minute, so half
+# would miss some; at twice a run that did not wait loses up to five seconds.
+_JUST_RESET = timedelta(minutes=1)
 
-_SPREAD_SECONDS = 5.0
+# Longest random wait after a reset, so that waiting runs do not begin together. Chosen: at half, twice as many begin in
+# each second; at twice, a person notices the wait.
+_MAX_SPREAD_SECONDS = 5.0
 
 
 class Shortage(StrEnum):
@@ -33,10 +38,10 @@ class Shortage(StrEnum):
 
 @dataclass(slots=True)
 class Budget:
-    """One leg's account. Every item in flight is owed what it still needs, so that it can be finished.
+    """What one leg may spend and has spent. An item in flight is owed the calls that it still needs.
 
-    The partner's headroom is the authority. Between two looks at it, it is carried on by the calls that were sent,
-    each at what a call was last seen to cost, which holds what others spent meanwhile and what is not charged.
+    The partner's headroom is the authority. Between two snapshots of it, each call that was sent is counted at the last
+    known cost of a call, which includes what others spent and what is not charged.
 
     Attributes:
         spent: keyed calls of this leg.
@@ -47,7 +52,7 @@ class Budget:
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
     _reset: datetime | None = None
-    _spent_then: int = 0
+    _spent_at_snapshot: int = 0
     _cost: float = 1.0
 
     @property
@@ -62,88 +67,88 @@ class Budget:
 
     @property
     def left(self) -> int | None:
-        """How many calls the quota should have left by now; None when it was never told."""
-        return None if self._headroom is None else max(0, self._headroom - round(self._cost * self._since))
+        """How many calls the quota should have left now; None without a snapshot."""
+        return None if self._headroom is None else max(0, self._headroom - round(self._cost * self._since_snapshot))
 
     @property
     def reset(self) -> datetime | None:
-        """When the quota begins anew, as it was last told."""
+        """When the quota resets, by the last snapshot."""
         return self._reset
 
     @property
-    def is_worth_asking(self) -> bool:
-        """Say whether so much was spent since the last look that another may tell something else."""
-        return self._headroom is not None and self._since >= _CALLS_THAT_TELL
+    def is_probe_due(self) -> bool:
+        """Say whether enough was spent since the last snapshot to make the estimate uncertain."""
+        return self._headroom is not None and self._since_snapshot >= _MIN_CALLS_BETWEEN_SNAPSHOTS
 
-    def was_told(self, headroom: int | None, reset: datetime | None, spent_when_asked: int) -> None:
-        """Take the partner's figure. Calls that ended after it was asked for may be in it or not: they count as not.
+    def take_snapshot(self, headroom: int | None, reset: datetime | None, spent_before: int) -> None:
+        """Take over the partner's figures. Calls that ended during the probe count as not included in them.
 
         Args:
-            headroom: keyed calls left; None where the answer did not say.
-            reset: when the quota begins anew.
-            spent_when_asked: what `spent` was before the question went out.
+            headroom: keyed calls left; None if the answer did not say.
+            reset: when the quota resets.
+            spent_before: what `spent` was before the probe was sent.
         """
         if headroom is None:
             return
-        calls = spent_when_asked - self._spent_then
-        if self._headroom is not None and headroom < self._headroom and calls >= _CALLS_THAT_TELL:
-            self._cost = max(_LOWEST_COST, (self._headroom - headroom) / calls)
-        self._headroom, self._reset, self._spent_then = headroom, reset, spent_when_asked
+        calls = spent_before - self._spent_at_snapshot
+        if self._headroom is not None and headroom < self._headroom and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
+            self._cost = max(_MIN_CALL_COST, (self._headroom - headroom) / calls)
+        self._headroom, self._reset, self._spent_at_snapshot = headroom, reset, spent_before
 
     def shortage(self) -> Shortage | None:
-        """Say what forbids another item to begin; None when it may."""
-        return self._lacking(len(_CALLS_OF_AN_ITEM) + _LAST_LOOK + self.is_worth_asking)
+        """Say why no other item may begin; None if one may."""
+        return self._shortage_for(len(_CALLS_OF_AN_ITEM) + _LAST_PROBE_CALLS + self.is_probe_due)
 
     @property
-    def can_look(self) -> bool:
-        """Say whether a look at the headroom is left, besides the last one and what items in flight still need."""
-        return self._lacking(1 + _LAST_LOOK) is None
+    def can_probe(self) -> bool:
+        """Say whether a call is left for a probe, besides the last probe and what the items in flight need."""
+        return self._shortage_for(1 + _LAST_PROBE_CALLS) is None
 
-    def _lacking(self, calls: int) -> Shortage | None:
+    def _shortage_for(self, calls: int) -> Shortage | None:
         needed = self.owed + calls
         if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
             return Shortage.CALLS
         if self._headroom is None:
             return None
-        at_the_end = self._headroom - self._cost * (self._since + needed)
-        return Shortage.QUOTA if at_the_end < self.bounds.reserve else None
+        left_at_the_end = self._headroom - self._cost * (self._since_snapshot + needed)
+        return Shortage.QUOTA if left_at_the_end < self.bounds.reserve else None
 
     def begin(self, row: int) -> None:
-        """Set aside what an item needs."""
+        """Reserve the calls that an item needs."""
         self._owed[row] = set(_CALLS_OF_AN_ITEM)
 
     def note(self, exchange: Exchange, row: int | None) -> None:
-        """Take an exchange into account, of an item or of none."""
+        """Count an exchange of an item, or of none."""
         if not exchange.is_charged:
             return
         self.spent += 1
-        self._spent_then += exchange.call is Call.USAGE  # its own answer has counted it
+        self._spent_at_snapshot += exchange.call is Call.USAGE  # its own answer includes it
         if row is not None:
             self._owed.get(row, set()).discard(exchange.call)
 
     def end(self, row: int) -> None:
-        """Let go of what an item did not need."""
+        """Release the calls that an item did not need."""
         self._owed.pop(row, None)
 
     @property
-    def _since(self) -> int:
-        return self.spent - self._spent_then
+    def _since_snapshot(self) -> int:
+        return self.spent - self._spent_at_snapshot
 
 
 def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:
-    """Say how long to wait before the first file where a quota has just begun anew, so that not all begin at once.
+    """Say how long to wait before the first file if the quota has just reset, so that not all runs begin together.
 
     Args:
-        reset: when it was to begin anew, as it was told before; None if it was not.
-        now: when the partner was seen to have calls again.
-        chance: 0 to 1, drawn anew by each who waits.
+        reset: when the quota was due to reset; None if not known.
+        now: when the partner had calls again.
+        chance: 0 to 1, drawn anew by each run.
     """
-    is_fresh = reset is not None and timedelta() <= now - reset < _FRESH
-    return chance * _SPREAD_SECONDS if is_fresh else 0.0
+    is_just_reset = reset is not None and timedelta() <= now - reset < _JUST_RESET
+    return chance * _MAX_SPREAD_SECONDS if is_just_reset else 0.0
 
 
 def reset_clause(reset: datetime | None, now: datetime) -> str:
-    """Say in a clause when the quota begins anew; an instant that is past says nothing."""
+    """Say in a clause when the quota resets; a time in the past says nothing."""
     if reset is None or reset <= now:
-        return "when it begins anew is not told"
-    return f"it begins anew {reset:%Y-%m-%d %H:%M} UTC"
+        return "its reset time is not known"
+    return f"it resets {reset:%Y-%m-%d %H:%M} UTC"

@@ -42,7 +42,7 @@ class BudgetGuard:
         shortage = self._begin(row)
         if shortage is Shortage.QUOTA:
             with self._asking:
-                if self._ledger.is_worth_asking and self._ledger.can_look:
+                if self._ledger.is_probe_due and self._ledger.can_probe:
                     self._ask()
                 shortage = self._begin(row)
         if shortage is not None:
@@ -63,12 +63,12 @@ class BudgetGuard:
     def was_told(self, headroom: int | None, reset: datetime | None) -> None:
         """Take over what the partner said before the leg began; its exchange is noted afterwards."""
         with self._lock:
-            self._ledger.was_told(headroom, reset, self._ledger.spent)
+            self._ledger.take_snapshot(headroom, reset, self._ledger.spent)
 
     def ask(self) -> None:
         """Ask the partner for the headroom if a call is left for that; without an answer the count so far goes on."""
         with self._asking:
-            if self._ledger.can_look:
+            if self._ledger.can_probe:
                 self._ask()
 
     def probe_every(self, seconds: float) -> Callable[[threading.Event], None]:
@@ -101,7 +101,7 @@ class BudgetGuard:
         except (CallFailed, RunMustStop):
             return
         with self._lock:
-            self._ledger.was_told(headers.rate_remaining, headers.rate_reset, spent)
+            self._ledger.take_snapshot(headers.rate_remaining, headers.rate_reset, spent)
 
     def _run_out(self, shortage: Shortage) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ from itertools import islice
 
 import pyarrow.compute as pc
 
-from proofsweep.domain.budget.forecast import Measured
+from proofsweep.domain.budget.forecast import Measurement
 from proofsweep.domain.exchanges import Call
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
@@ -17,14 +17,14 @@ _COLUMNS = [
 ]
 
 
-def measured_legs(results: Results, environment: str) -> list[Measured]:
+def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Read what the newest legs took that sent anything to this environment; the newest first."""
     names = reversed(list(results.all_parts("runs")))
     legs = (leg for name in names if (leg := _measured(results, name, environment)) is not None)
     return list(islice(legs, _LEGS))
 
 
-def _measured(results: Results, name: str, environment: str) -> Measured | None:
+def _measured(results: Results, name: str, environment: str) -> Measurement | None:
     row = results.table("runs", [name], _COLUMNS).to_pylist()[0]
     receipt = Legs(results, row["run_id"], lambda: datetime.now(UTC)).receipt(row["leg"]) or {}
     duplicates, cpu_seconds = receipt.get("duplicates"), receipt.get("cpu_seconds")
@@ -34,7 +34,7 @@ def _measured(results: Results, name: str, environment: str) -> Measured | None:
     if row["environment"] != environment or not rows or not began or not ended or ended <= began:
         return None
     before, after = row["quota_before"], row["quota_after"]
-    return Measured(
+    return Measurement(
         rows=rows,
         seconds=(ended - began).total_seconds(),
         calls=(row["calls"] or 0) + (row["calls_unrecorded"] or 0),

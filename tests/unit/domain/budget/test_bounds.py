@@ -1,4 +1,4 @@
-"""When a window closes, also in the nights in which clocks change."""
+"""When a window closes, and also in the nights when clocks change."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -12,7 +12,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def utc(text: str) -> datetime:
-    """Write an instant shortly."""
+    """Read an instant of 2026 in UTC."""
     return datetime.fromisoformat(f"2026-{text}:00+00:00")
 
 
@@ -36,7 +36,7 @@ def utc(text: str) -> datetime:
     ],
 )
 def test_a_window_closes_when_the_clock_there_shows_the_time(until: str, now: str, closes: str) -> None:
-    """Without a zone it is the machine's, which is Berlin here."""
+    """A time without a zone is in the machine's zone, here Berlin."""
     assert instant_of(until, utc(now), BERLIN) == utc(closes)
 
 
@@ -60,30 +60,30 @@ def test_a_window_closes_when_the_clock_there_shows_the_time(until: str, now: st
         ("2026-10-25T02:30", "10-25T00:45", "10-25T01:30"),
     ],
 )
-def test_nights_in_which_clocks_change_have_a_closing_too(until: str, now: str, closes: str) -> None:
-    """A time that is shown twice counts the next time it is; one that is never shown, when it is passed."""
+def test_a_window_closes_in_nights_when_clocks_change(until: str, now: str, closes: str) -> None:
+    """A repeated time counts when it is next shown; a skipped time counts when the clock jumps over it."""
     assert instant_of(until, utc(now), BERLIN) == utc(closes)
 
 
 @pytest.mark.parametrize("until", ["02:00", "02:30", "03:00"])
-def test_a_closing_is_never_past_and_never_further_than_a_day_and_an_hour(until: str) -> None:
-    """Whatever the hour of the year."""
+def test_a_closing_is_in_the_future_and_at_most_25_hours_away(until: str) -> None:
+    """At any hour of the year."""
     for step in range(1250):
         now = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=7 * step)
         assert timedelta() < instant_of(until, now, BERLIN) - now <= timedelta(hours=25)
 
 
 @pytest.mark.parametrize("until", ["", "25:00", "6", "soon", "06:00 Europe/Berlim", "06:00 ../etc/passwd", "06:61"])
-def test_what_is_no_time_is_refused_in_one_line(until: str) -> None:
-    """With what to write instead."""
+def test_an_unreadable_time_is_refused_in_one_line(until: str) -> None:
+    """The line says what to write instead."""
     with pytest.raises(UsageError, match="write it like") as refused:
         instant_of(until, utc("11-20T21:00"), BERLIN)
 
     assert "\n" not in refused.value.message
 
 
-def test_a_window_that_is_over_is_given_as_it_was() -> None:
-    """Whoever is told so decides: before a run it is a mistake, in a flow that began late it is over."""
+def test_a_closing_in_the_past_is_given_as_it_is() -> None:
+    """The caller decides: before a run it is a mistake; in a flow that began late the window is over."""
     assert instant_of("2026-10-25T02:30", utc("11-20T21:00"), BERLIN) == utc("10-25T01:30")
 
 
@@ -91,19 +91,19 @@ def test_a_window_that_is_over_is_given_as_it_was() -> None:
     ("text", "minutes"), [("7h", 420), ("90m", 90), ("1h30m", 90), ("90s", 1.5), ("1d", 1440), ("1h 5min", 65)]
 )
 def test_a_duration_is_read(text: str, minutes: float) -> None:
-    """In days, hours, minutes and seconds."""
+    """It has days, hours, minutes and seconds."""
     assert duration_of(text) == timedelta(minutes=minutes)
 
 
 @pytest.mark.parametrize("text", ["", "7", "0h", "h", "-1h", "7 hours", "9" * 30 + "d", "400d"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    """An empty one too: nothing could be done in it."""
-    with pytest.raises(UsageError, match="no time span"):
+def test_an_unreadable_duration_is_refused(text: str) -> None:
+    """An empty one is refused too: nothing could be done in it."""
+    with pytest.raises(UsageError, match="not a time span"):
         duration_of(text)
 
 
-def test_of_two_closings_the_earlier_counts() -> None:
-    """And none where none is given."""
+def test_the_earlier_of_two_closings_counts() -> None:
+    """Without any, the window never closes."""
     now = utc("11-20T21:00")
 
     assert closing_of("06:00", "7h", now, BERLIN) == utc("11-21T04:00")

@@ -1,4 +1,4 @@
-"""An item begins only if its calls are covered: by what the leg was given, and by what the partner says is left."""
+"""An item begins only if its calls are covered: by the leg's own limit and by the partner's headroom."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,179 +13,179 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def exchange(call: Call, *, was_sent: bool = True) -> Exchange:
-    """Make an exchange of which only the call matters."""
+    """Make an exchange with this call; the rest does not matter."""
     sent = 0 if was_sent else None
     return Exchange(call=call, attempt=1, started_at=NOW, elapsed_ms=1.0, headers=AnswerHeaders(), bytes_sent=sent)
 
 
-def spend(ledger: Budget, calls: int, call: Call = Call.UPLOADS) -> None:
+def spend(budget: Budget, calls: int, call: Call = Call.UPLOADS) -> None:
     """Note so many calls of no row."""
     for _ in range(calls):
-        ledger.note(exchange(call), None)
+        budget.note(exchange(call), None)
 
 
-def verify_all(ledger: Budget, rows: int, *, at_once: int) -> int:
-    """Work through rows as a pool of workers would; give how many were begun."""
+def verify_all(budget: Budget, rows: int, *, at_once: int) -> int:
+    """Work through rows as a pool of workers does, and give how many began."""
     begun = 0
-    while begun < rows and ledger.shortage() is None:
+    while begun < rows and budget.shortage() is None:
         batch = []
-        while begun < rows and len(batch) < at_once and ledger.shortage() is None:
-            ledger.begin(begun)
+        while begun < rows and len(batch) < at_once and budget.shortage() is None:
+            budget.begin(begun)
             batch.append(begun)
             begun += 1
         for call in (Call.UPLOADS, Call.SLOT, Call.VERIFY):
             for row in batch:
-                ledger.note(exchange(call), row)
+                budget.note(exchange(call), row)
         for row in batch:
-            ledger.end(row)
+            budget.end(row)
     return begun
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 16])
 @pytest.mark.parametrize(("max_calls", "items"), [(2, 0), (3, 1), (4, 1), (5, 2), (21, 10), (100, 49)])
-def test_a_budget_of_calls_is_kept_to_the_call(max_calls: int, items: int, at_once: int) -> None:
-    """Two for each item, whether it is in flight or done, and one for the last look at the headroom."""
-    ledger = Budget(Bounds(max_calls=max_calls))
+def test_a_limit_of_calls_is_kept_exactly(max_calls: int, items: int, at_once: int) -> None:
+    """Two for each item, in flight or done, and one for the last probe of the headroom."""
+    budget = Budget(Bounds(max_calls=max_calls))
 
-    assert verify_all(ledger, 1_000, at_once=at_once) == items
-    assert ledger.spent + 1 <= max_calls
-    assert ledger.shortage() is Shortage.CALLS
+    assert verify_all(budget, 1_000, at_once=at_once) == items
+    assert budget.spent + 1 <= max_calls
+    assert budget.shortage() is Shortage.CALLS
 
 
 @pytest.mark.parametrize("at_once", [1, 16])
 @pytest.mark.parametrize(("headroom", "reserve", "items"), [(0, 0, 0), (30, 0, 14), (31, 0, 15), (100, 69, 15)])
 def test_a_headroom_is_used_up_to_the_reserve(headroom: int, reserve: int, items: int, at_once: int) -> None:
-    """So the leg ends before the partner has to refuse a call."""
-    ledger = Budget(Bounds(reserve=reserve))
-    ledger.was_told(headroom, None, 0)
+    """The leg ends before the partner must refuse a call."""
+    budget = Budget(Bounds(reserve=reserve))
+    budget.take_snapshot(headroom, None, 0)
 
-    assert verify_all(ledger, 1_000, at_once=at_once) == items
-    assert ledger.shortage() is Shortage.QUOTA
-
-
-def test_without_bounds_and_without_a_figure_everything_may_begin() -> None:
-    """A service that cannot tell its quota is worked with."""
-    ledger = Budget(Bounds(reserve=50))
-    ledger.was_told(None, None, 0)
-
-    assert verify_all(ledger, 500, at_once=16) == 500
-    assert ledger.left is None
+    assert verify_all(budget, 1_000, at_once=at_once) == items
+    assert budget.shortage() is Shortage.QUOTA
 
 
-def test_calls_made_while_the_figure_was_on_its_way_count_as_not_in_it() -> None:
-    """It may be older than they are, never younger than the question."""
-    ledger = Budget()
-    ledger.was_told(1_000, None, 0)
-    spend(ledger, 10)
-    asked_at = ledger.spent
-    spend(ledger, 5)
+def test_without_bounds_and_without_a_snapshot_everything_may_begin() -> None:
+    """A service that does not tell its quota can still be used."""
+    budget = Budget(Bounds(reserve=50))
+    budget.take_snapshot(None, None, 0)
 
-    ledger.was_told(990, None, asked_at)
-
-    assert ledger.left == 985
+    assert verify_all(budget, 500, at_once=16) == 500
+    assert budget.left is None
 
 
-def test_the_look_at_the_headroom_is_in_its_own_answer() -> None:
-    """It is a keyed call like any other, and spent."""
-    ledger = Budget()
-    ledger.was_told(1_000, None, 0)
-    ledger.note(exchange(Call.USAGE), None)
+def test_calls_made_during_the_probe_count_as_not_in_the_snapshot() -> None:
+    """The snapshot may be older than they are, but not newer than its request."""
+    budget = Budget()
+    budget.take_snapshot(1_000, None, 0)
+    spend(budget, 10)
+    spent_before = budget.spent
+    spend(budget, 5)
 
-    assert (ledger.spent, ledger.left) == (1, 1_000)
+    budget.take_snapshot(990, None, spent_before)
+
+    assert budget.left == 985
+
+
+def test_a_probe_is_included_in_its_own_answer() -> None:
+    """It is a keyed call, so it is spent."""
+    budget = Budget()
+    budget.take_snapshot(1_000, None, 0)
+    budget.note(exchange(Call.USAGE), None)
+
+    assert (budget.spent, budget.left) == (1, 1_000)
 
 
 @pytest.mark.parametrize(
     ("fell_by", "left_after_100_more"), [(100, 800), (300, 400), (50, 900), (10, 940), (0, 900), (-5_000, 5_900)]
 )
 def test_what_a_call_costs_is_learned_from_the_headroom(fell_by: int, left_after_100_more: int) -> None:
-    """Others may spend too, and not every call may be charged; a headroom that did not fall teaches nothing."""
-    ledger = Budget()
-    ledger.was_told(1_000, None, 0)
-    spend(ledger, 100)
-    ledger.was_told(1_000 - fell_by, None, 100)
-    spend(ledger, 100)
+    """Other users may spend too, and not every call may be charged. A headroom that did not fall shows nothing."""
+    budget = Budget()
+    budget.take_snapshot(1_000, None, 0)
+    spend(budget, 100)
+    budget.take_snapshot(1_000 - fell_by, None, 100)
+    spend(budget, 100)
 
-    assert ledger.left == left_after_100_more
+    assert budget.left == left_after_100_more
 
 
 @pytest.mark.parametrize("headroom", [200, 201, 202])
-def test_a_count_that_may_be_mistaken_leaves_a_call_to_ask_about_it(headroom: int) -> None:
-    """Fifty calls after the last look, another look is kept back; after it there is none to keep."""
-    ledger = Budget(Bounds(reserve=10))
-    ledger.was_told(headroom, None, 0)
-    begun = verify_all(ledger, 1_000, at_once=16)
+def test_an_uncertain_estimate_reserves_a_call_for_a_probe(headroom: int) -> None:
+    """Fifty calls after a snapshot, a call for the next probe is reserved; after that probe it is not."""
+    budget = Budget(Bounds(reserve=10))
+    budget.take_snapshot(headroom, None, 0)
+    begun = verify_all(budget, 1_000, at_once=16)
 
-    ledger.note(exchange(Call.USAGE), None)
-    ledger.was_told(headroom - 2 * begun - 1, None, ledger.spent)
+    budget.note(exchange(Call.USAGE), None)
+    budget.take_snapshot(headroom - 2 * begun - 1, None, budget.spent)
 
-    assert ledger.is_worth_asking is False
-    assert ledger.left is not None
-    assert 11 <= ledger.left <= 14
-
-
-def test_a_look_is_not_made_with_a_call_that_is_needed() -> None:
-    """A budget that is spent holds one call for the last look, and none for another."""
-    ledger = Budget(Bounds(max_calls=4))
-    could_look = ledger.can_look
-    ledger.begin(0)
-
-    assert (could_look, ledger.can_look) == (True, True)
-    ledger.note(exchange(Call.USAGE), None)
-    assert ledger.can_look is False
+    assert budget.is_probe_due is False
+    assert budget.left is not None
+    assert 11 <= budget.left <= 14
 
 
-def test_others_who_spend_bring_the_end_forward() -> None:
-    """What they take is seen at the next look, and expected to go on."""
-    ledger = Budget()
-    ledger.was_told(10_000, None, 0)
-    spend(ledger, 1_000)
-    ledger.was_told(1_000, None, 1_000)
+def test_a_probe_never_uses_a_call_that_is_needed() -> None:
+    """A budget that is used up has one call for the last probe, and none for another."""
+    budget = Budget(Bounds(max_calls=4))
+    could_probe = budget.can_probe
+    budget.begin(0)
 
-    assert verify_all(ledger, 1_000, at_once=16) == pytest.approx(1_000 / 9 / 2, abs=2)
-
-
-def test_an_item_that_was_not_sent_gives_back_what_was_set_aside() -> None:
-    """A file that turns out to be none costs no call."""
-    ledger = Budget(Bounds(max_calls=3))
-    ledger.begin(0)
-    shortage_meanwhile = ledger.shortage()
-    ledger.end(0)
-
-    assert (shortage_meanwhile, ledger.shortage()) == (Shortage.CALLS, None)
+    assert (could_probe, budget.can_probe) == (True, True)
+    budget.note(exchange(Call.USAGE), None)
+    assert budget.can_probe is False
 
 
-def test_a_second_try_is_spent_and_the_item_still_owed_its_verify() -> None:
-    """Tries again are the one thing by which a budget may be overshot."""
-    ledger = Budget(Bounds(max_calls=5))
-    ledger.begin(0)
+def test_other_users_of_the_key_bring_the_end_forward() -> None:
+    """The next probe shows what they take, and the leg expects that they continue."""
+    budget = Budget()
+    budget.take_snapshot(10_000, None, 0)
+    spend(budget, 1_000)
+    budget.take_snapshot(1_000, None, 1_000)
+
+    assert verify_all(budget, 1_000, at_once=16) == pytest.approx(1_000 / 9 / 2, abs=2)
+
+
+def test_an_item_that_was_not_sent_releases_its_calls() -> None:
+    """A file that turns out to be ineligible costs no call."""
+    budget = Budget(Bounds(max_calls=3))
+    budget.begin(0)
+    shortage_before = budget.shortage()
+    budget.end(0)
+
+    assert (shortage_before, budget.shortage()) == (Shortage.CALLS, None)
+
+
+def test_a_retry_is_spent_and_the_item_is_still_owed_its_verify() -> None:
+    """Only retries can exceed the limit of calls."""
+    budget = Budget(Bounds(max_calls=5))
+    budget.begin(0)
     for _ in range(3):
-        ledger.note(exchange(Call.UPLOADS), 0)
+        budget.note(exchange(Call.UPLOADS), 0)
 
-    assert (ledger.spent, ledger.shortage()) == (3, Shortage.CALLS)
+    assert (budget.spent, budget.shortage()) == (3, Shortage.CALLS)
 
 
 @pytest.mark.parametrize("free", [exchange(Call.HEALTH), exchange(Call.SLOT), exchange(Call.VERIFY, was_sent=False)])
-def test_what_carries_no_key_or_never_went_out_costs_nothing(free: Exchange) -> None:
-    """The quota is of keyed operations (contract, Limits)."""
-    ledger = Budget()
-    ledger.note(free, None)
+def test_a_call_without_key_or_never_sent_costs_nothing(free: Exchange) -> None:
+    """The quota counts keyed operations (contract, Limits)."""
+    budget = Budget()
+    budget.note(free, None)
 
-    assert ledger.spent == 0
+    assert budget.spent == 0
 
 
 @pytest.mark.parametrize("reset", [None, NOW, NOW - timedelta(days=1)])
-def test_a_reset_that_is_past_or_not_told_says_nothing(reset: datetime | None) -> None:
-    """It is a date, and may be stale."""
-    assert reset_clause(reset, NOW) == "when it begins anew is not told"
-    assert reset_clause(NOW + timedelta(days=11), NOW) == "it begins anew 2026-12-01 00:00 UTC"
+def test_a_reset_that_is_past_or_missing_says_nothing(reset: datetime | None) -> None:
+    """A reset time in the past is stale."""
+    assert reset_clause(reset, NOW) == "its reset time is not known"
+    assert reset_clause(NOW + timedelta(days=11), NOW) == "it resets 2026-12-01 00:00 UTC"
 
 
 @pytest.mark.parametrize(
     ("passed_seconds", "wait_seconds"),
     [(None, 0.0), (-1, 0.0), (0, 2.0), (59, 2.0), (60, 0.0), (86_400, 0.0)],
 )
-def test_who_comes_back_right_after_a_reset_waits_a_moment(passed_seconds: int | None, wait_seconds: float) -> None:
-    """Many runs may have waited for it; each draws its own wait of at most five seconds."""
+def test_a_run_right_after_a_reset_waits_a_moment(passed_seconds: int | None, wait_seconds: float) -> None:
+    """Many runs may have waited for the reset; each draws its own wait of at most five seconds."""
     reset = None if passed_seconds is None else NOW - timedelta(seconds=passed_seconds)
 
     assert seconds_after_reset(reset, NOW, 0.4) == wait_seconds
