@@ -5,12 +5,24 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
-SHARD_ITEMS = 1_000
-MOST_SHARDS = 256
-SINGLE_ITEM_RUN = 200
-"""Runs of up to so many items show each of them as a Prefect task of its own."""
+# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: half doubles the tasks of a run;
+# twice keeps finished work in the journal for longer.
+MIN_SHARD_ITEMS = 1_000
 
-BEAT_SECONDS = 10
+# Most shards in a run, so that no leg leaves more parts. Chosen: a reader opens every part, so twice doubles its work;
+# at half, each shard of a large run is twice as long.
+MAX_SHARDS = 256
+
+# Most items of a run that shows each item as its own Prefect task. Chosen: a person can read so many lines. A task
+# takes 11.5 ms of CPU (docs/performance.md): 2.3 s for 200 items and 4.6 s at twice; half shows fewer files.
+SMALL_RUN_ITEMS = 200
+
+# Time between two heartbeats of a leg. Chosen: each is an object to write; half doubles them, and at twice one lost
+# heartbeat is enough to look dead.
+HEARTBEAT_SECONDS = 10
+
+# Age of the last heartbeat from which a leg counts as dead: two in a row may be late. At half one late heartbeat lets
+# another leg take over; at twice a resume waits a minute.
 STALE_SECONDS = 30
 
 
@@ -29,15 +41,15 @@ class EndedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What was asked: the content of `plan.json`. Locations are printable text.
+    """What a run must do: the content of `plan.json`. Locations are printable text.
 
     Attributes:
         catalog_digest: hex sha256 of the catalog as it was planned.
-        eligible: items that will be sent; the others are ineligible by what the listing knew.
+        eligible: items that will be sent; the listing showed that the others are ineligible.
         pairs: eligible items with a sidecar.
         audio_bytes: of the eligible items.
         reasons: ineligible items by reason.
-        ignored: entries of a scanned folder that gave no item, by kind.
+        passed_over: ignored entries of a scanned folder, by kind.
     """
 
     run_id: str
@@ -60,17 +72,17 @@ class Plan:
     @property
     def is_small(self) -> bool:
         """Say whether the run shows each of its items as a Prefect task."""
-        return self.items <= SINGLE_ITEM_RUN
+        return self.items <= SMALL_RUN_ITEMS
 
     @property
     def run_date(self) -> date:
-        """The UTC date on which the run began; it names the folders of all its legs."""
+        """The UTC date on which the run was planned; the folders of all its legs have it in their names."""
         return datetime.fromisoformat(self.created_at).astimezone(UTC).date()
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Slice:
-    """A piece of one shard: rows `first` to `last` of it, counted from 0, `last` left out."""
+    """A part of one shard: its rows from `first`, counted from 0, to before `last`."""
 
     shard: int
     first: int
@@ -79,12 +91,12 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Who runs a leg: enough to tell, on the same host, whether that process is still there.
+    """Which process runs a leg. On the same host, this is enough to check whether the process still exists.
 
     Attributes:
-        process_started: the kernel's own start mark of the process, since numbers of processes are used again.
-        uptime_seconds: of its boot when it claimed, by the monotonic clock; None from older versions.
-        facts: cells of the `runs` row that only that process knew, for whoever must write it in its stead.
+        process_started: the kernel's start time of the process, because process IDs are reused.
+        uptime_seconds: monotonic time of the boot when the leg was claimed; None from older versions.
+        facts: cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
     """
 
     host: str
@@ -93,21 +105,21 @@ class Claim:
     process_started: str
     claimed_at: str
     uptime_seconds: float | None = None
-    facts: dict[str, object] = field(default_factory=dict, compare=False)  # who claims is told by the rest
+    facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
 
 
 def new_run_id(now: datetime, tail: str) -> str:
-    """Name a run so that names sort by time: UTC to the millisecond, then a random tail; there is no hyphen in it."""
+    """Name a run so that names sort by time: UTC to the millisecond, then a random tail, without a hyphen."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{now.microsecond // 1000:03}{tail}"
 
 
 def shard_items_for(items: int) -> int:
     """Say how many items a shard holds: at least 1,000, and never more than 256 shards a run."""
-    return max(SHARD_ITEMS, -(-items // MOST_SHARDS))
+    return max(MIN_SHARD_ITEMS, -(-items // MAX_SHARDS))
 
 
 def slices_of(plan: Plan) -> Iterator[Slice]:
-    """Cut a run into Prefect tasks: single items of a small run, whole shards of any other."""
+    """Cut a run into Prefect tasks: a small run into single items, any other into whole shards."""
     for shard in range(plan.shards):
         rows = min(plan.shard_items, plan.items - shard * plan.shard_items)
         step = 1 if plan.is_small else rows
@@ -115,20 +127,20 @@ def slices_of(plan: Plan) -> Iterator[Slice]:
 
 
 def shard_of(plan: Plan, manifest_row: int) -> int:
-    """Say which shard a row lies in: a plan's rows are numbered without gaps."""
+    """Give the shard of a row; the rows of a plan are numbered without gaps."""
     return manifest_row // plan.shard_items
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
-    """A moment of a host's life: by its wall clock, and by the monotonic one of its boot, which never jumps."""
+class ClockReading:
+    """An instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps."""
 
     at: datetime
     uptime_seconds: float | None
 
 
-def is_fresh(last: Sign, now: Sign, *, same_boot: bool) -> bool:
-    """Say whether a leg's last sign of life is no older than 30 s; a wall clock's word from the future is none."""
+def is_fresh(last: ClockReading, now: ClockReading, *, same_boot: bool) -> bool:
+    """Say whether a leg's last heartbeat is at most 30 s old. A heartbeat from the future shows a wrong clock."""
     if same_boot and last.uptime_seconds is not None and now.uptime_seconds is not None:
         return now.uptime_seconds - last.uptime_seconds <= STALE_SECONDS
     return abs(now.at - last.at) <= timedelta(seconds=STALE_SECONDS)

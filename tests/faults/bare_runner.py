@@ -104,7 +104,7 @@ def seize(run_id: str) -> int:
 def serve() -> None:
     """Do each job that stdin names in a process of its own, forked from this one, which has loaded everything."""
     set_up_logs()
-    runs.SHARD_ITEMS, runs.SINGLE_ITEM_RUN = SHARD_ITEMS, 0
+    runs.MIN_SHARD_ITEMS, runs.SMALL_RUN_ITEMS = SHARD_ITEMS, 0
     jobs = {"plan": plan, "leg": work, "seize": seize}
     for line in sys.stdin:
         job, *arguments = line.split()

@@ -1,4 +1,4 @@
-"""How a column is declared; what a list of them is to Arrow stands in `schemas`."""
+"""How a column is declared; `schemas` turns the columns into Arrow's types."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its type as Arrow writes it, and its meaning; `nullable` unless said otherwise."""
+    """One column: its name, its type as Arrow writes it, and its meaning."""
 
     name: str
     kind: str
@@ -31,9 +31,9 @@ def empty_row(columns: Sequence[Column]) -> Row:
 
 
 def markdown_of(columns: Sequence[Column]) -> str:
-    """Write the columns as a Markdown table, for the docs."""
+    """Write the columns as a Markdown table for the docs."""
     lines = ["| column | type | meaning |", "|---|---|---|"]
     for column in columns:
-        kind = f"{column.kind}" if column.nullable else f"{column.kind}, not null"
+        kind = column.kind if column.nullable else f"{column.kind}, not null"
         lines.append(f"| `{column.name}` | {kind} | {column.meaning} |")
     return "\n".join(lines) + "\n"

@@ -6,29 +6,27 @@ from proofsweep.domain.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIM
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
     Column("leg", SMALL, "the leg of the run that made the call", nullable=False),
-    Column("manifest_row", INT, "the row it was made for; null for calls that belong to none"),
-    Column("call", TEXT, "uploads, slot, verify, usage, health …; never a path", nullable=False),
-    Column("attempt", SMALL, "from 1, of this call for this row", nullable=False),
+    Column("manifest_row", INT, "the row that the call was made for; null for a call for no row"),
+    Column("call", TEXT, "the call: uploads, slot, verify, usage, health …; never a path", nullable=False),
+    Column("attempt", SMALL, "number of this attempt of the call for this row, from 1", nullable=False),
     Column("started_at", TIME, "when the request began", nullable=False),
-    Column("elapsed_ms", REAL, "until the answer was read, in milliseconds", nullable=False),
-    Column("status", STATUS, "HTTP status; null when there was no answer"),
+    Column("elapsed_ms", REAL, "milliseconds until the answer was read", nullable=False),
+    Column("status", STATUS, "HTTP status; null without an answer"),
     Column("error_code", TEXT, "ApiError code as received"),
-    Column("failure", TEXT, "timeout, connection, bad_answer; null when the answer could be read"),
-    Column("request_id", TEXT, "X-Request-Id or x-amzn-requestid; for the slot, the storage target's own"),
-    Column("retry_after_seconds", REAL, "a duration, as received"),
+    Column("failure", TEXT, "timeout, connection or bad_answer; null if the answer was usable"),
+    Column("request_id", TEXT, "X-Request-Id or x-amzn-requestid; for call slot, the storage target's own ID"),
+    Column("retry_after_seconds", REAL, "Retry-After as a duration in seconds"),
     Column("rate_limit", INT, "X-RateLimit-Limit: the monthly quota"),
-    Column("rate_remaining", INT, "X-RateLimit-Remaining: headroom"),
-    Column("rate_reset", TIME, "X-RateLimit-Reset: when the quota's window ends"),
-    Column(
-        "bytes_sent", INT, "bytes of the request's body; null when no connection could be had, so that nothing was sent"
-    ),
+    Column("rate_remaining", INT, "X-RateLimit-Remaining: calls left"),
+    Column("rate_reset", TIME, "X-RateLimit-Reset: when the quota resets"),
+    Column("bytes_sent", INT, "bytes of the request's body; null without a connection, when nothing was sent"),
     Column("partner_date", TIME, "the answer's Date header"),
-    Column("sunset", TEXT, "the answer's Sunset header: a breaking change is announced"),
+    Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
 )
 
 
 def exchange_row(exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None) -> Row:
-    """Make the one row of an exchange."""
+    """Make the row of an exchange."""
     headers = exchange.headers
     return {
         "run_id": run_id,

@@ -7,18 +7,18 @@ from proofsweep.domain.tables.columns import BYTES, INT, TEXT, Column, Row
 COLUMNS = (
     Column("manifest_row", INT, "0-based row of the catalog", nullable=False),
     Column("item_id", TEXT, "as in verdicts", nullable=False),
-    Column("audio", BYTES, "location, byte for byte: file names need not be UTF-8", nullable=False),
+    Column("audio", BYTES, "location as exact bytes, because a file name may not be UTF-8", nullable=False),
     Column("sidecar", BYTES, "location of the sidecar"),
     Column("audio_bytes", INT, "size when planned"),
     Column("audio_version", TEXT, "version when planned"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
-    Column("reason", TEXT, "why the item is ineligible; null when it will be sent"),
-    Column("detail", TEXT, "the same for a person"),
+    Column("reason", TEXT, "why the item is ineligible; null if it will be sent"),
+    Column("detail", TEXT, "the reason in one sentence for a person"),
 )
 
 
 def planned_row(item: WorkItem) -> Row:
-    """Write an item down."""
+    """Make the row of a planned item."""
     return {
         "manifest_row": item.manifest_row,
         "item_id": item.item_id,

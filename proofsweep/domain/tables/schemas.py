@@ -1,6 +1,6 @@
-"""The tables' schemas as Arrow has them; the one module of the core's decisions that knows Arrow.
+"""The tables' Arrow schemas; the only module of the domain that imports Arrow.
 
-It stands apart from the declarations, so that one file can be checked without loading Arrow.
+It is apart from the declarations, so that `proofsweep check` need not load Arrow.
 """
 
 from collections.abc import Sequence

@@ -17,49 +17,49 @@ COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
     Column("leg", SMALL, "the leg of the run that finished this row", nullable=False),
     Column("environment", TEXT, "label of the service's environment: sandbox, beta, production", nullable=False),
-    Column("manifest_row", INT, "0-based row of the catalog as planned; unique within the run", nullable=False),
-    Column("item_id", TEXT, "the same in every run and on every machine; runs are joined by it", nullable=False),
-    Column("audio", TEXT, "location as resolved", nullable=False),
+    Column("manifest_row", INT, "0-based row number in the catalog as planned; unique within the run", nullable=False),
+    Column("item_id", TEXT, "the same in every run and on every machine; join runs by it", nullable=False),
+    Column("audio", TEXT, "location of the audio: an absolute path or a URL", nullable=False),
     Column("sidecar", TEXT, "location of the sidecar proof file"),
     Column("sidecar_source", TEXT, "given, or recovered from the service"),
-    Column("mode", TEXT, "one_file or legacy_pair; null when ineligible before it could be told"),
-    Column("audio_format", TEXT, "by content: wav rf64 bw64 aiff caf mp3 m4a flac ogg unknown"),
-    Column("audio_bytes", INT, "size in bytes"),
-    Column("audio_sha256", TEXT, "hex, of the bytes that were sent"),
-    Column("sidecar_sha256", TEXT, "hex, of the sidecar that was sent"),
-    Column("audio_version", TEXT, "what the store knows the audio by: ETag, or size and modification time"),
+    Column("mode", TEXT, "one_file or legacy_pair; null if the row names no audio"),
+    Column("audio_format", TEXT, "recognised from the content: wav rf64 bw64 aiff caf mp3 m4a flac ogg unknown"),
+    Column("audio_bytes", INT, "size of the audio in bytes"),
+    Column("audio_sha256", TEXT, "hex sha256 of the bytes that were sent"),
+    Column("sidecar_sha256", TEXT, "hex sha256 of the sidecar that was sent"),
+    Column("audio_version", TEXT, "the store's version of the audio: ETag, or size and modification time"),
     Column("outcome", TEXT, "accepted, rejected, failed or ineligible", nullable=False),
     Column("accepted", FLAG, "true only for good = true and verdict = valid", nullable=False),
     Column("action", TEXT, "what to do next: " + ", ".join(Action), nullable=False),
-    Column("verdict", TEXT, "as received, known or not; null when the service gave none"),
-    Column("good", FLAG, "as received; null when absent"),
-    Column("reason", TEXT, "why the row is not accepted; null when it is"),
-    Column("detail", TEXT, "one sentence for a person"),
-    Column("http_status", STATUS, "of the last answer"),
+    Column("verdict", TEXT, "as received, also if unknown; null if the service gave none"),
+    Column("good", FLAG, "as received; null if absent"),
+    Column("reason", TEXT, "why the row is not accepted; null if it is"),
+    Column("detail", TEXT, "the reason in one sentence for a person"),
+    Column("http_status", STATUS, "HTTP status of the last answer"),
     Column("error_code", TEXT, "ApiError code as received"),
     Column("proof_id", TEXT, "as received"),
     Column("song", TEXT, "as received"),
     Column("issued_at", TIME, "when the proof was issued"),
     Column("classification", TEXT, "report-only, as received"),
-    Column("grade_human", REAL, "report-only; where the member is a number or reads as one"),
-    Column("grade_ai", REAL, "the same"),
-    Column("grade_unknown", REAL, "the same"),
+    Column("grade_human", REAL, "report-only; null unless it is a number or text that reads as one"),
+    Column("grade_ai", REAL, "as grade_human"),
+    Column("grade_unknown", REAL, "as grade_human"),
     Column("grade_risk_category", TEXT, "report-only"),
     Column("grade_rubric_version", TEXT, "report-only"),
-    Column("grade_json", TEXT, "the whole grade as received, canonical JSON"),
-    Column("interpretation_json", TEXT, "the whole interpretation as received, canonical JSON"),
-    Column("embedded_credential_json", TEXT, "the whole embeddedCredential as received, canonical JSON"),
-    Column("publicly_trusted", FLAG, "as received; absent is null, and false is no failure"),
+    Column("grade_json", TEXT, "the whole grade as received, as canonical JSON"),
+    Column("interpretation_json", TEXT, "the whole interpretation as received, as canonical JSON"),
+    Column("embedded_credential_json", TEXT, "the whole embeddedCredential as received, as canonical JSON"),
+    Column("publicly_trusted", FLAG, "as received; null if absent; false is not a failure"),
     Column("uploads_request_id", TEXT, "X-Request-Id of the POST /uploads that led to this outcome"),
     Column("verify_request_id", TEXT, "X-Request-Id of the POST /verify that gave this outcome"),
-    Column("storage_request_id", TEXT, "the slot target's own id, where it gives one"),
-    Column("answer_sha256", TEXT, "hex, of the exact body that POST /verify answered"),
-    Column("answered_by_row", INT, "another row of this run whose verification answered for this one"),
-    Column("verify_attempts", SMALL, "tries of POST /verify", nullable=False),
+    Column("storage_request_id", TEXT, "the storage target's own ID, if it gives one"),
+    Column("answer_sha256", TEXT, "hex sha256 of the exact body that POST /verify answered"),
+    Column("answered_by_row", INT, "the row of this run with the same bytes whose answer is used; null if its own is"),
+    Column("verify_attempts", SMALL, "attempts of POST /verify", nullable=False),
     Column("calls", SMALL, "keyed requests sent for this row, whatever the answer", nullable=False),
     Column("started_at", TIME, "when work on the row began"),
-    Column("finished_at", TIME, "when it ended"),
-    Column("slot_ms", REAL, "milliseconds of POST /uploads, of the attempt that counted"),
+    Column("finished_at", TIME, "when work on the row ended"),
+    Column("slot_ms", REAL, "milliseconds of POST /uploads, of the attempt that led to the outcome"),
     Column("upload_ms", REAL, "milliseconds of the slot's form POST"),
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
@@ -68,7 +68,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What all rows of one leg share."""
+    """The cells that all rows of one leg share."""
 
     run_id: str
     leg: int
@@ -76,7 +76,7 @@ class RowContext:
 
 
 def row_of(finished: Finished, context: RowContext) -> Row:
-    """Make the one verdicts row of a finished item; total and pure."""
+    """Make the verdicts row of a finished item; total and pure."""
     row: Row = empty_row(COLUMNS)
     row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment}
     row |= _item_cells(finished.item)
@@ -115,7 +115,7 @@ def _read_cells(read: AudioRead) -> Row:
 
 
 def _exchange_cells(exchanges: Sequence[Exchange]) -> Row:
-    uploads, slot, verify = _round_that_counted(exchanges)
+    uploads, slot, verify = _last_attempt(exchanges)
     last = exchanges[-1] if exchanges else None
     return {
         "http_status": last.status if last else None,
@@ -131,19 +131,19 @@ def _exchange_cells(exchanges: Sequence[Exchange]) -> Row:
 
 
 def _original_cells(original: Finished) -> Row:
-    """Name the exchanges that gave the answer, though they were another row's; that row alone counts them."""
+    """Name the exchanges of the other row that gave the answer; only that row counts them."""
     cells = _exchange_cells(original.exchanges)
     ids = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
     return {name: cells[name] for name in ids} | {"answered_by_row": original.item.manifest_row}
 
 
-def _round_that_counted(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
-    """Pick the last uploads, slot and verify exchange, leaving out what belongs to an earlier slot."""
-    counted: list[Exchange | None] = [None, None, None]
+def _last_attempt(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
+    """Give the last uploads, slot and verify exchange, without those of an earlier slot."""
+    last: list[Exchange | None] = [None, None, None]
     for exchange in exchanges:
         place = (Call.UPLOADS, Call.SLOT, Call.VERIFY).index(exchange.call)
-        counted[place:] = [exchange] + [None] * (2 - place)
-    return counted
+        last[place:] = [exchange] + [None] * (2 - place)
+    return last
 
 
 def _outcome_cells(outcome: Outcome) -> Row:
@@ -193,7 +193,7 @@ def _grade_cells(grade: object) -> Row:
 
 
 def _word(member: object) -> str | None:
-    """Keep text; a number or flag in a text column is written as JSON writes it."""
+    """Keep text; write a number or a boolean as JSON."""
     return json.dumps(member) if isinstance(member, bool | int | float) else text_of(member)
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from proofsweep.domain import layout
-from proofsweep.domain.runs import STALE_SECONDS, Claim, Sign, is_fresh
+from proofsweep.domain.runs import STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results.results import Results, json_bytes, sha256_hex
@@ -104,8 +104,8 @@ class Legs:
         content = self.results.store.read(self._name(leg, "receipt.json"))
         return None if content is None else sha256_hex(content)
 
-    def _now(self) -> Sign:
-        return Sign(self.clock(), self.uptime())
+    def _now(self) -> ClockReading:
+        return ClockReading(self.clock(), self.uptime())
 
     def _heartbeat(self, leg: int) -> bytes | None:
         """Read the last heartbeat; an older version of the program writes each one as a new `beat-<n>.json`."""
@@ -116,18 +116,20 @@ class Legs:
             content = self.results.store.read(numbered[-1]) if numbered else None
         return content
 
-    def _last_sign(self, leg: int, holder: Claim) -> Sign:
+    def _last_sign(self, leg: int, holder: Claim) -> ClockReading:
+        beats = self._beats(leg)
+        content = self.results.store.read(beats[-1]) if beats else None
         try:
-            heartbeat = json.loads(self._heartbeat(leg) or "{}")
-            return Sign(datetime.fromisoformat(heartbeat["at"]), heartbeat.get("uptime_seconds"))
+            beat = json.loads(content) if content else {}
+            return ClockReading(datetime.fromisoformat(beat["at"]), beat.get("uptime_seconds"))
         except (ValueError, KeyError, TypeError):
-            return Sign(datetime.fromisoformat(holder.claimed_at), holder.uptime_seconds)
+            return ClockReading(datetime.fromisoformat(holder.claimed_at), holder.uptime_seconds)
 
     def _name(self, leg: int, name: str) -> str:
         return f"{layout.leg_folder(self.run_id, leg)}/{name}"
 
 
-def _own_claim(now: Sign, facts: Row) -> Claim:
+def _own_claim(now: ClockReading, facts: Row) -> Claim:
     pid = os.getpid()
     return Claim(
         host=socket.gethostname(),

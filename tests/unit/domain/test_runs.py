@@ -1,11 +1,11 @@
-"""How a run is cut into shards and tasks, and when a leg is given up."""
+"""How a run is cut into shards and tasks, and when a leg counts as dead."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from proofsweep.domain.runs import Plan, Sign, Slice, is_fresh, new_run_id, shard_items_for, shard_of, slices_of
+from proofsweep.domain.runs import ClockReading, Plan, Slice, is_fresh, new_run_id, shard_items_for, shard_of, slices_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -34,14 +34,14 @@ def plan_of(items: int) -> Plan:
     ("items", "shard_items"), [(1, 1_000), (256_000, 1_000), (256_001, 1_001), (1_000_000, 3_907), (10_000_000, 39_063)]
 )
 def test_no_run_has_more_than_256_shards(items: int, shard_items: int) -> None:
-    """Small shards waste tasks, many shards waste files."""
+    """Small shards waste tasks, and many shards waste files."""
     assert shard_items_for(items) == shard_items
     assert plan_of(items).shards <= 256
 
 
 @pytest.mark.parametrize("items", [1, 199, 200, 201, 1_000, 1_001, 2_500])
 def test_slices_cover_every_row_once(items: int) -> None:
-    """Whatever the size of the run, nothing is left out and nothing is done twice."""
+    """At any size of the run, no row is left out and none is done twice."""
     plan = plan_of(items)
 
     rows = [
@@ -55,20 +55,20 @@ def test_slices_cover_every_row_once(items: int) -> None:
 
 
 def test_a_small_run_shows_each_of_its_items() -> None:
-    """Up to 200 files each are a task of their own; beyond, a shard is one."""
+    """Up to 200 files, each file is a task; in a larger run, each shard is one."""
     assert list(slices_of(plan_of(2))) == [Slice(0, 0, 1), Slice(0, 1, 2)]
     assert len(list(slices_of(plan_of(200)))) == 200
     assert list(slices_of(plan_of(1_200))) == [Slice(0, 0, 1_000), Slice(1, 0, 200)]
 
 
 def test_a_run_is_dated_in_utc() -> None:
-    """Its folders bear the same date wherever it is resumed."""
+    """Its folders have the same date wherever it is resumed."""
     assert plan_of(1).run_date == date(2026, 11, 21)
     assert replace(plan_of(1), created_at="2026-11-20T12:00:00+00:00").run_date == date(2026, 11, 20)
 
 
-def test_runs_sort_by_the_time_of_their_making() -> None:
-    """Also when two places on earth made them; and no hyphen is in the name."""
+def test_run_ids_sort_by_time() -> None:
+    """Runs of machines in different time zones sort too; a run ID has no hyphen."""
     earlier = new_run_id(NOON.astimezone(timezone(timedelta(hours=9))), "zz")
     later = new_run_id(NOON + timedelta(milliseconds=1), "aa")
 
@@ -78,17 +78,17 @@ def test_runs_sort_by_the_time_of_their_making() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "fresh"), [(0, True), (30, True), (31, False), (-3_600, False)])
-def test_thirty_seconds_without_a_sign_are_too_long(seconds: int, fresh: bool) -> None:
-    """Three beats may be missed, not more; and a sign from the future shows that a clock is wrong."""
-    last, now = Sign(NOON, None), Sign(NOON + timedelta(seconds=seconds), None)
+def test_a_leg_without_heartbeat_for_more_than_30_s_is_dead(seconds: int, fresh: bool) -> None:
+    """A heartbeat from the future shows that a clock is wrong, so it does not count."""
+    last, now = ClockReading(NOON, None), ClockReading(NOON + timedelta(seconds=seconds), None)
 
     assert is_fresh(last, now, same_boot=False) is fresh
 
 
 @pytest.mark.parametrize(("uptime_seconds", "fresh"), [(130.0, True), (131.0, False)])
-def test_of_one_boot_the_wall_clock_is_not_asked(uptime_seconds: float, fresh: bool) -> None:
-    """It may have jumped by hours between two signs."""
-    last, now = Sign(NOON, 100.0), Sign(NOON + timedelta(hours=3), uptime_seconds)
+def test_within_one_boot_only_the_monotonic_clock_counts(uptime_seconds: float, fresh: bool) -> None:
+    """The wall clock may have jumped by hours between two heartbeats."""
+    last, now = ClockReading(NOON, 100.0), ClockReading(NOON + timedelta(hours=3), uptime_seconds)
 
     assert is_fresh(last, now, same_boot=True) is fresh
-    assert is_fresh(Sign(NOON, None), now, same_boot=True) is False
+    assert is_fresh(ClockReading(NOON, None), now, same_boot=True) is False

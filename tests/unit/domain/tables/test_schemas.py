@@ -1,10 +1,9 @@
-"""The tables' columns, word for word: a reader's queries depend on names, order and types."""
+"""The tables' columns, word for word, because queries depend on their names, order and types."""
 
 import pyarrow as pa
 import pytest
 
 from proofsweep.domain.tables import schemas
-from proofsweep.domain.tables.columns import Column, markdown_of
 
 VERDICTS = """
 run_id:string! leg:int32! environment:string! manifest_row:int64! item_id:string! audio:string! sidecar:string
@@ -34,7 +33,7 @@ TIME = "timestamp[us, tz=UTC]"
 
 
 def words_of(schema: pa.Schema) -> list[str]:
-    """Write a schema as the lists above; `!` marks what is never null."""
+    """Write a schema as the lists above; `!` marks a column that is never null."""
     kinds = [str(field.type).replace(TIME, "timestamp") for field in schema]
     return [f"{field.name}:{kind}{'' if field.nullable else '!'}" for field, kind in zip(schema, kinds, strict=True)]
 
@@ -45,17 +44,5 @@ def words_of(schema: pa.Schema) -> list[str]:
     ids=["verdicts", "exchanges", "runs"],
 )
 def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schema, promised: str) -> None:
-    """Columns may be added at the end of the promise; none is renamed, moved or retyped."""
+    """New columns are added at the end; none is renamed, moved or given another type."""
     assert words_of(schema) == promised.split()
-
-
-def test_columns_can_be_read_as_a_table() -> None:
-    """The docs are made of the declaration."""
-    columns = [Column("a", pa.int64(), "the first", nullable=False), Column("b", pa.string(), "the second")]
-
-    assert markdown_of(columns).splitlines() == [
-        "| column | type | meaning |",
-        "|---|---|---|",
-        "| `a` | int64, not null | the first |",
-        "| `b` | string | the second |",
-    ]

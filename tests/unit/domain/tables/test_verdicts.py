@@ -1,9 +1,8 @@
-"""Every outcome becomes one row that Parquet takes, and absent is never false."""
+"""Every outcome becomes one row that Parquet takes, and an absent value is never false."""
 
 import io
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +15,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tables import schemas
+from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.verdicts import RowContext, row_of
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -28,7 +28,7 @@ TIMED_OUT = Failed(reason="timeout", detail="No answer.", error_code="internal")
 
 
 def exchange(call: Call, request_id: str, status: int | None = 200, *, elapsed_ms: float = 1.0) -> Exchange:
-    """Make an exchange that is told by its request ID."""
+    """Make an exchange with this request ID."""
     return Exchange(
         call=call,
         attempt=1,
@@ -43,12 +43,12 @@ def exchange(call: Call, request_id: str, status: int | None = 200, *, elapsed_m
 
 
 def answered(**members: object) -> Outcome:
-    """Make the outcome of an answer: valid, if not said otherwise."""
+    """Make the outcome of an answer, which is valid unless the members say otherwise."""
     return outcome_of(Answer(VerifyResponse.model_validate({"good": True, "verdict": "valid"} | members), "bb"))
 
 
-def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read: AudioRead | None = None) -> Any:  # noqa: ANN401 - cells of all types
-    """Make a row, and give it as it reads back from Parquet."""
+def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read: AudioRead | None = None) -> Row:
+    """Make a row, write it to Parquet and read it."""
     finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read, exchanges=exchanges)
     row = row_of(finished, RowContext("r1", 2, "sandbox"))
     assert list(row) == schemas.VERDICTS.names
@@ -56,7 +56,8 @@ def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read:
     pq.write_table(pa.Table.from_pylist([row], schema=schemas.VERDICTS), file)
     table = pq.read_table(file)
     assert table.schema.equals(schemas.VERDICTS)
-    return table.to_pylist()[0]
+    cells: Row = table.to_pylist()[0]
+    return cells
 
 
 @pytest.mark.parametrize(
@@ -81,15 +82,15 @@ def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read:
     ],
 )
 def test_each_outcome_has_its_row(outcome: Outcome, words: tuple[object, ...]) -> None:
-    """Verdict and `good` as received stand beside what we made of them."""
+    """The verdict and `good` are kept as received beside our own reading of them."""
     row = written(outcome)
 
     assert tuple(row[name] for name in ("outcome", "accepted", "action", "verdict", "good", "reason")) == words
     assert (row["run_id"], row["leg"], row["environment"], row["manifest_row"]) == ("r1", 2, "sandbox", 3)
 
 
-def test_a_row_without_calls_says_so() -> None:
-    """None were made, which is a number; what no call brought is null."""
+def test_a_row_without_calls_counts_zero() -> None:
+    """The number of calls is known; what a call would have given is null."""
     row = written(MISSING)
 
     assert (row["calls"], row["verify_attempts"]) == (0, 0)
@@ -109,26 +110,26 @@ def test_a_row_without_calls_says_so() -> None:
     ],
 )
 def test_absent_trust_is_not_false(credential: object, publicly_trusted: bool | None) -> None:
-    """And false is no failure: the row is accepted all the same."""
+    """False is not a failure either: the row is accepted."""
     row = written(answered(embeddedCredential=credential))
 
     assert row["publicly_trusted"] is publicly_trusted
     assert row["accepted"] is True
 
 
-def test_a_grade_is_kept_whole_and_read_where_it_can_be() -> None:
-    """Numbers written as text are read; what cannot be is null, and stands in the JSON."""
+def test_a_grade_is_kept_whole_and_read_if_possible() -> None:
+    """Numbers written as text are read; other values are null, and the JSON keeps them."""
     grade = {"human": "0.75", "ai": None, "unknown": "much", "riskCategory": 2, "rubricVersion": True, "new": [1]}
 
     row = written(answered(grade=grade))
 
     assert [row[f"grade_{name}"] for name in ("human", "ai", "unknown")] == [0.75, None, None]
     assert [row[f"grade_{name}"] for name in ("risk_category", "rubric_version")] == ["2", "true"]
-    assert json.loads(row["grade_json"]) == grade
+    assert json.loads(str(row["grade_json"])) == grade
 
 
 @pytest.mark.parametrize("grade", [None, 7, "low", [], [{"human": 1}]])
-def test_a_grade_of_any_shape_leaves_the_verdict_alone(grade: object) -> None:
+def test_no_grade_changes_the_verdict(grade: object) -> None:
     """It is report-only (contract, What the service does)."""
     row = written(answered(grade=grade))
 
@@ -137,8 +138,8 @@ def test_a_grade_of_any_shape_leaves_the_verdict_alone(grade: object) -> None:
     assert row["grade_json"] == (None if grade is None else json.dumps(grade, separators=(",", ":")))
 
 
-def test_what_utf8_cannot_hold_does_not_lose_the_row() -> None:
-    """Neither in an answer nor in a file's name."""
+def test_text_that_is_not_utf8_does_not_lose_the_row() -> None:
+    """It may be in an answer or in a file's name."""
     odd = WorkItem(manifest_row=0, item_id="i", audio="/caf\udce9.wav", sidecar="/s\udcff")
 
     row = written(answered(song="a\ud800", interpretation={"\ud800": "\udfff"}), item=odd)
@@ -154,8 +155,8 @@ def test_times_are_instants() -> None:
     assert (row["issued_at"], row["started_at"]) == (NOON, NOON)
 
 
-def test_the_mode_is_told_by_the_sidecar() -> None:
-    """And not at all where there is no audio to speak of."""
+def test_the_sidecar_chooses_the_mode() -> None:
+    """A row without audio has no mode."""
     pair = WorkItem(manifest_row=0, item_id="i", audio="/a.mp3", sidecar="/a.sidecar")
     nothing = WorkItem(manifest_row=0, item_id="i", audio="", ineligible=MISSING)
 
@@ -165,7 +166,7 @@ def test_the_mode_is_told_by_the_sidecar() -> None:
     assert [row["sidecar_source"] for row in rows] == [None, "given", None]
 
 
-def test_what_was_read_counts_more_than_what_was_listed() -> None:
+def test_the_file_as_read_replaces_the_file_as_listed() -> None:
     """The listing may be a day old when the item runs."""
     listed, read = written(MISSING), written(MISSING, read=READ)
 
@@ -173,8 +174,8 @@ def test_what_was_read_counts_more_than_what_was_listed() -> None:
     assert (read["audio_bytes"], read["audio_version"], read["audio_format"]) == (10, "v1", "wav")
 
 
-def test_the_round_that_counted_gives_ids_and_times() -> None:
-    """Of two uploads and two verifies the last ones led to the outcome; all keyed calls are counted."""
+def test_the_last_attempt_gives_ids_and_times() -> None:
+    """The last upload and the last verify led to the outcome; all keyed calls are counted."""
     row = written(
         answered(),
         exchange(Call.UPLOADS, "u1"),
@@ -191,8 +192,8 @@ def test_the_round_that_counted_gives_ids_and_times() -> None:
     assert (row["verify_attempts"], row["calls"], row["http_status"]) == (3, 5, 200)
 
 
-def test_nothing_of_an_earlier_round_is_mixed_into_the_last_one() -> None:
-    """When the second slot is refused, the first round's verify did not give this outcome."""
+def test_the_last_attempt_has_nothing_of_an_earlier_one() -> None:
+    """If the second slot is refused, the first slot's verify did not give this outcome."""
     row = written(
         Failed(reason="slot_refused", detail="Refused."),
         exchange(Call.UPLOADS, "u1"),

@@ -1,11 +1,10 @@
-"""Whatever the service answers, there is a row of it that Parquet takes, and only one thing is accepted."""
+"""Any answer of the service has a row that Parquet takes, and only one kind of answer is accepted."""
 
-import io
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -45,16 +44,8 @@ ANSWERS = st.fixed_dictionaries(
 )
 
 
-def written(row: Row) -> Row:
-    """Write a row, and give it as a reader sees it."""
-    file = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([row], schema=schemas.VERDICTS), file)
-    cells: Row = pq.read_table(file).to_pylist()[0]
-    return cells
-
-
 def deep_in_the_stack(levels: int, answer: VerifyResponse) -> Row:
-    """Make the row of an answer from some frames further down, as an orchestrator's thread does."""
+    """Make the row of an answer some frames deeper in the stack, as an orchestrator's thread does."""
     if levels:
         return deep_in_the_stack(levels - 1, answer)
     item = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
@@ -65,8 +56,10 @@ def deep_in_the_stack(levels: int, answer: VerifyResponse) -> Row:
 @settings(deadline=None)
 @given(ANSWERS)
 @example({"good": True, "verdict": "valid", "issuedAt": 253_402_300_799.9999999, "grade": {"human": "1" * 4000}})
-def test_any_answer_that_can_be_read_has_a_row(document: dict[str, object]) -> None:
-    """It is accepted exactly if `good` is true and the verdict is `valid`; all else changes nothing."""
+def test_any_answer_that_can_be_read_has_a_row(
+    read_back: Callable[[Row, pa.Schema], Row], document: dict[str, object]
+) -> None:
+    """It is accepted if and only if `good` is true and the verdict is `valid`; nothing else matters."""
     received = json_of(json.dumps(document).encode())
     assume(received is not None)
     try:
@@ -75,19 +68,20 @@ def test_any_answer_that_can_be_read_has_a_row(document: dict[str, object]) -> N
         assert not isinstance(document["good"], bool) or "\\ud" in json.dumps(document["verdict"])
         return
 
-    row = written(deep_in_the_stack(0, answer))
+    row = read_back(deep_in_the_stack(0, answer), schemas.VERDICTS)
 
     assert row["accepted"] is (document["good"] is True and document["verdict"] == "valid")
     assert (row["outcome"] == "accepted") is row["accepted"]
 
 
 @pytest.mark.parametrize("levels", [10, 97, 98, 800, 850, 900])
-def test_no_depth_that_is_read_is_too_deep_to_be_written(levels: int) -> None:
-    """A row is made further down the stack than its answer was read, and must not come to its end there."""
+def test_each_depth_that_is_read_can_be_written(read_back: Callable[[Row, pa.Schema], Row], levels: int) -> None:
+    """A row is made deeper in the stack than its answer was read, and must not reach the recursion limit."""
     grade = b"[" * levels + b"]" * levels
     received = json_of(b'{"good": true, "verdict": "valid", "grade": ' + grade + b"}")
 
     if received is None:
         assert levels > 97
         return
-    assert written(deep_in_the_stack(200, VerifyResponse.model_validate(received)))["grade_json"] == grade.decode()
+    row = read_back(deep_in_the_stack(200, VerifyResponse.model_validate(received)), schemas.VERDICTS)
+    assert row["grade_json"] == grade.decode()
