@@ -1,18 +1,18 @@
 """Every error that leaves proofsweep, in one tree.
 
 ProofsweepError
-├── UsageError                what the person asked for cannot be done; nothing was written
-│   ├── ConfigError           a setting, a profile, the key's whereabouts
-│   ├── CatalogError          a manifest or folder that is empty or cannot be read
-│   └── ResultsError          a results store that cannot be read or written, or holds no such run
-├── RunIsActive               another leg of this run is alive
-├── NameTaken                 an object of that name is in the store already
-├── SourceError               one audio file or sidecar cannot be read; carries the row's reason
-├── ServiceError              the partner's side did not give an answer that can be used
-│   ├── CallFailed            one call failed for good
+├── UsageError                the request cannot be carried out; nothing was written
+│   ├── ConfigError           a setting, a profile or the place of the key is wrong
+│   ├── CatalogError          a manifest or folder is empty or cannot be read
+│   └── ResultsError          a results store cannot be read or written, or has no such run
+├── RunIsActive               another leg of this run is active
+├── NameTaken                 the store already has an object of that name
+├── SourceError               one audio file or sidecar cannot be read; has the row's reason
+├── ServiceError              the partner's side gave no usable answer
+│   ├── CallFailed            one call failed, and no retry is left
 │   ├── SlotRefused           the storage target did not store the audio
-│   └── SlotSpent             this slot will not do any more, a fresh one may
-└── RunMustStop               nothing more can be asked in this leg; carries what ended it
+│   └── SlotSpent             this slot cannot be used any more; a new one may work
+└── RunMustStop               this leg can make no more calls; has the reason
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ from datetime import datetime
 
 
 class ProofsweepError(Exception):
-    """Base of all: a message for a person, and whatever support will ask for.
+    """Base of all: a message for a person, and the facts that support asks for.
 
-    Every subclass may be pickled, as errors cross from worker processes to the flow.
+    Every subclass can be pickled, because errors cross from worker processes to the flow.
     """
 
     def __init__(self, message: str, **facts: object) -> None:
@@ -39,35 +39,35 @@ def _rebuild(kind: Callable[..., ProofsweepError], message: str, facts: dict[str
 
 
 class UsageError(ProofsweepError):
-    """What was asked for cannot be done as it stands; the message says what to change."""
+    """The request cannot be carried out; the message says what to change."""
 
 
 class ConfigError(UsageError):
-    """A setting is missing, malformed or contradicts another."""
+    """A setting is missing or malformed, or contradicts another."""
 
 
 class CatalogError(UsageError):
-    """The catalog is empty, or cannot be read as one."""
+    """The catalog is empty or cannot be read."""
 
 
 class ResultsError(UsageError):
-    """The results store cannot be read or written, or holds no such run."""
+    """The results store cannot be read or written, or has no such run."""
 
 
 class RunIsActive(ProofsweepError):
-    """Another leg of this run is alive; only one may be."""
+    """Another leg of this run is active; only one may be."""
 
 
 class NameTaken(ProofsweepError):
-    """An object of that name exists already: somebody else did this work."""
+    """An object of that name exists already: another leg did this work."""
 
 
 class SourceError(ProofsweepError):
-    """One file of the catalog cannot be read as it should.
+    """One file of the catalog cannot be read.
 
     Args:
         message: one sentence for a person.
-        reason: the slug for the row's `reason` column.
+        reason: the word for the row's `reason` column.
     """
 
     def __init__(self, message: str, *, reason: str) -> None:
@@ -76,15 +76,15 @@ class SourceError(ProofsweepError):
 
 
 class ServiceError(ProofsweepError):
-    """The partner's side gave no answer that can be used.
+    """The partner's side gave no usable answer.
 
     Args:
         message: one sentence for a person; holds no URL, key or body.
         stage: the call that failed (`uploads`, `slot`, `verify`, …).
-        reason: the slug for the row's `reason` column.
+        reason: the word for the row's `reason` column.
         status: HTTP status of the last answer, if there was one.
         code: ApiError code of the last answer, as received.
-        request_id: the partner's id of the last exchange.
+        request_id: X-Request-Id of the last exchange.
     """
 
     def __init__(
@@ -106,24 +106,24 @@ class ServiceError(ProofsweepError):
 
 
 class CallFailed(ServiceError):
-    """A call of the API failed, and the retry rule has nothing more to try."""
+    """A call of the API failed, and the retry rule allows no other attempt."""
 
 
 class SlotRefused(ServiceError):
-    """The storage target did not take the audio: it is not stored, so there is nothing to verify."""
+    """The storage target did not store the audio, so there is nothing to verify."""
 
 
 class SlotSpent(ServiceError):
-    """This slot is of no use any more, but a fresh one may be: begin again with POST /uploads."""
+    """This slot cannot be used any more, but a new one may work: begin again with POST /uploads."""
 
 
 class RunMustStop(ProofsweepError):
-    """Nothing more can be asked in this leg; what is not answered remains.
+    """This leg can make no more calls; the rows without an outcome remain.
 
     Args:
         message: one sentence for a person.
         ended_by: the word for the `runs` table (`breaker`, `quota`, `key_refused`, `cancelled` …).
-        quota_reset: when a used-up quota begins anew, as the service told it.
+        quota_reset: when a used-up quota resets, by the service's last answer.
     """
 
     def __init__(self, message: str, *, ended_by: str, quota_reset: datetime | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Structured log lines on the standard `proofsweep` logger; every event is named in `Event`."""
+"""Structured log lines on the standard `proofsweep` logger; `Event` names every event."""
 
 import logging
 from enum import StrEnum
@@ -9,18 +9,18 @@ LOGGER = "proofsweep"
 
 
 class Event(StrEnum):
-    """Everything that is ever logged, in the past tense. None carries a key, URL, proof ID or body."""
+    """Every event that is logged, in the past tense. None holds a key, URL, proof ID or body."""
 
     LEG_OPENED = "leg_opened"
     LEG_CLOSED = "leg_closed"
     LEG_TAKEN_OVER = "leg_taken_over"
     SHARD_PUBLISHED = "shard_published"
     LANE_LEARNED = "lane_learned"
-    STOP_ASKED = "stop_asked"
+    STOP_REQUESTED = "stop_requested"
 
 
 def set_up_logs(level: int = logging.INFO) -> None:
-    """Send our events to the standard logger, where Prefect picks them up; keep HTTP libraries from logging URLs."""
+    """Send our events to the standard logger, which Prefect reads; keep HTTP libraries from logging URLs."""
     logging.getLogger(LOGGER).setLevel(level)
     for chatty in ("httpx", "httpcore"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -25,10 +25,9 @@ TableName = Literal["verdicts", "exchanges", "runs"]
 
 
 class ResultsStore:
-    """The tables of one results store; every look reads what is there at that moment.
+    """The tables of one results store, also of a run that is not finished; each call reads the store anew.
 
-    With a `run_id` a table holds that run's rows only, with `columns` only those, in that order. Both may also be had
-    while the run goes on.
+    With `run_id`, a table has only the rows of that run. With `columns`, it has only those columns, in that order.
     """
 
     def __init__(self, results: Results) -> None:
@@ -47,7 +46,7 @@ class ResultsStore:
         """Name the newest run.
 
         Raises:
-            ResultsError: there is none.
+            ResultsError: there is no run.
         """
         run_ids = self.run_ids()
         if not run_ids:
@@ -71,7 +70,7 @@ class ResultsStore:
         return self.table("exchanges", run_id, columns)
 
     def runs(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Give one row per leg of a run; a leg that is not over has none yet.
+        """Give one row per leg of a run; a leg has none until it ends.
 
         Example:
             `store.runs(columns=["run_id", "leg", "ended_by", "remaining"])`
@@ -79,7 +78,7 @@ class ResultsStore:
         return self.table("runs", run_id, columns)
 
     def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Give one of the tables by its name.
+        """Give a table by its name.
 
         Raises:
             ResultsError: there is no such table, run or column, or the store cannot be read.
@@ -95,7 +94,7 @@ class ResultsStore:
     def pandas(
         self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None
     ) -> "pd.DataFrame":
-        """Give one of the tables as a pandas frame whose columns keep their Arrow types, so that null stays null.
+        """Give a table as a pandas frame whose columns keep their Arrow types, so that null stays null.
 
         Example:
             `store.pandas("verdicts").groupby("outcome").size()`
@@ -103,7 +102,7 @@ class ResultsStore:
         Raises:
             ResultsError: as `table` does.
         """
-        import pandas as pd  # noqa: PLC0415 - who wants Arrow alone need not wait for it
+        import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
         return self.table(table, run_id, columns).to_pandas(types_mapper=pd.ArrowDtype)
 
@@ -118,7 +117,7 @@ def open_results(url: str) -> ResultsStore:
         `open_results("results").latest_run()`
 
     Raises:
-        ResultsError: no run was ever planned there, which mostly is a misspelt path.
+        ResultsError: no run was ever planned there; the path is probably misspelt.
     """
     results = Results(open_store(url))
     if not results.store.folders("_runs"):

@@ -1,1 +1,1 @@
-"""What analysts and operators look at: how a run stands, and what to do about its rows."""
+"""What analysts and operators read: the status of a run, and what to do about its rows."""

@@ -1,4 +1,4 @@
-"""Read how a run stands from its parts and receipts."""
+"""Read the status of a run from its parts and receipts."""
 
 from datetime import UTC, datetime
 
@@ -9,20 +9,19 @@ from proofsweep.storage.results.results import Results
 
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
-    """Read a run's state from its store.
+    """Read the status of a run from its store.
 
     Raises:
         ResultsError: there is no such run.
     """
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
-    return RunStatus(
-        plan=plan, groups=_groups(results, plan), legs=tuple(_leg_seen(legs, number) for number in legs.numbers())
-    )
+    statuses = tuple(_leg_status(legs, number) for number in legs.numbers())
+    return RunStatus(plan=plan, groups=_groups(results, plan), legs=statuses)
 
 
 def newest_unfinished(results: Results) -> str | None:
-    """Name the newest run that has rows left; None when there is none."""
+    """Name the newest run with remaining rows; None if there is none."""
     for run_id in reversed(results.run_ids()):
         if describe_run(results, run_id).remaining:
             return run_id
@@ -46,7 +45,7 @@ def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or "")))
 
 
-def _leg_seen(legs: Legs, number: int) -> LegStatus:
+def _leg_status(legs: Legs, number: int) -> LegStatus:
     receipt = legs.receipt(number)
     if receipt is None:
         return LegStatus(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))

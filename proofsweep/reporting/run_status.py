@@ -1,4 +1,4 @@
-"""How a run stands, as a value: its rows by kind, over all its legs."""
+"""The status of a run as a value: its rows by kind, over all its legs. Pure."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Rows of one kind: same outcome, verdict and reason."""
+    """Rows with the same outcome, verdict and reason, and one of them as an example."""
 
     outcome: str
     verdict: str | None
@@ -21,12 +21,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegStatus:
-    """One leg as its receipt tells it; `ended_by` is None while it is worked on.
+    """One leg by its receipt. `ended_by` is None while the leg runs.
 
-    A leg that was killed has no receipt, and so no counts, before another one takes over.
+    A killed leg has no receipt, and so no counts, until another leg takes over.
 
     Attributes:
-        quota_reset: when the quota begins anew, as the leg was last told.
+        quota_reset: when the quota resets, by the leg's last snapshot.
     """
 
     leg: int
@@ -36,14 +36,14 @@ class LegStatus:
     counts: dict[str, object] = field(default_factory=dict)
 
     def count(self, column: str) -> int | None:
-        """Give a count of the `runs` table; None where it is not known."""
+        """Give a count of the `runs` table; None if it is not known."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """A run as its parts and receipts tell it."""
+    """A run by its parts and receipts."""
 
     plan: Plan
     groups: tuple[Group, ...]
@@ -51,40 +51,40 @@ class RunStatus:
 
     @property
     def finished(self) -> int:
-        """Rows that have an outcome."""
+        """How many rows have an outcome."""
         return sum(group.rows for group in self.groups)
 
     @property
     def remaining(self) -> int:
-        """Rows that have none yet."""
+        """How many rows have no outcome yet."""
         return self.plan.items - self.finished
 
     @property
     def ended_by(self) -> str | None:
-        """How the last leg ended; None while it has not, or where there was none."""
+        """How the last leg ended; None while it runs, or without a leg."""
         return self.legs[-1].ended_by if self.legs else None
 
     @property
     def why(self) -> str | None:
-        """What stopped the last leg, in one sentence; None where rows do not remain."""
+        """What stopped the last leg, in one sentence; None if no row remains."""
         return self.legs[-1].why if self.legs and self.remaining else None
 
     @property
     def sunset(self) -> str | None:
-        """The last Sunset header that the service sent in this run: a breaking change is announced."""
+        """The last Sunset header that the service sent in this run; it announces a breaking change."""
         return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
 
     def rows(self, outcome: str) -> int:
-        """Count the rows of one outcome."""
+        """Count the rows with one outcome."""
         return sum(group.rows for group in self.groups if group.outcome == outcome)
 
     def total(self, column: str) -> int:
-        """Add a count of the `runs` table up over all legs."""
+        """Add up a count of the `runs` table over all legs."""
         return sum(leg.count(column) or 0 for leg in self.legs)
 
     @property
     def calls_unrecorded(self) -> int | None:
-        """What killed legs spent beyond what they wrote down; None while that is not known of each leg."""
+        """Calls of killed legs that their journals lack; None unless it is known for each leg."""
         is_known = all(
             leg.ended_by not in {None, "killed"} or leg.count("calls_unrecorded") is not None for leg in self.legs
         )
@@ -92,7 +92,7 @@ class RunStatus:
 
     @property
     def seconds(self) -> float:
-        """How long the legs worked, together."""
+        """How long all legs worked together."""
         return sum(_seconds(leg.counts) for leg in self.legs)
 
 

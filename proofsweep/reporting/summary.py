@@ -1,4 +1,4 @@
-"""A run in words: what came of it, what to do about each kind of row, where the tables are."""
+"""A run in words: how it ended, what to do about each kind of row, where the tables are. Pure."""
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.domain.reasons import remedy_for
@@ -7,47 +7,49 @@ from proofsweep.reporting.run_status import OUTCOMES, Group, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",
-    "quota": "stopped: the key's quota leaves it no more calls; resume after the reset",
-    "window": "stopped where it was told to; resume for the rest",
-    "cancelled": "stopped on request; resume when you like",
-    "key_refused": "stopped: the service refused the key; put the right one in place and resume",
-    "breaker": "stopped: the service fails or throttles for everyone; resume when it is well again",
-    "killed": "the leg was killed; what it had finished is kept, resume for the rest",
-    "error": "stopped by a mistake of this program; what was finished is kept",
+    "quota": "stopped: the key's quota allows no more calls; resume after the reset",
+    "window": "stopped at the end of its window or calls; resume for the rest",
+    "cancelled": "stopped on request; resume at any time",
+    "key_refused": "stopped: the service refused the key; put the right key in place and resume",
+    "breaker": "stopped: the service fails or throttles every call; resume when it works again",
+    "killed": "the leg was killed; its finished rows are kept; resume for the rest",
+    "error": "stopped by an error of this program; finished rows are kept",
 }
 
 
 def ending_of(run: RunStatus) -> str:
-    """Say in one clause how the run stands; of a window that closed, whether by the clock or by calls."""
+    """Say in one clause how the run stands; for `window`, with the leg's own sentence."""
     if run.ended_by is None:
-        return "a leg is under way" if run.legs else "planned, and not begun"
+        return "a leg is running" if run.legs else "planned, not started"
     if run.ended_by == EndedBy.WINDOW and run.why:
         return f"stopped: {run.why[0].lower()}{run.why[1:].removesuffix('.')}; resume for the rest"
     return ENDINGS.get(run.ended_by, run.ended_by)
 
 
 def calls_of(run: RunStatus) -> str:
-    """Say what was spent, and how much of it for nothing new."""
-    told = f"{run.total('calls'):,} keyed calls"
+    """Say how many calls were made, and how many of them repeat an answered call or are not in a journal."""
+    calls = f"{run.total('calls'):,} keyed calls"
     if run.total("calls_again"):
-        told += f", {run.total('calls_again'):,} of them made again"
+        calls += f", {run.total('calls_again'):,} of them made again"
     if run.calls_unrecorded:
-        told += f", and {run.calls_unrecorded:,} that a killed leg could not write down"
+        calls += f", and {run.calls_unrecorded:,} that a killed leg could not write down"
     if run.calls_unrecorded is None and any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
-        told += ", and some that a killed leg could not write down: how many is not known"
-    return told
+        calls += ", and some that a killed leg could not write down: how many is not known"
+    return calls
 
 
 def notes_of(run: RunStatus) -> list[str]:
-    """Say what else one should know: why it stopped, unless the headline has it, and what the service announces."""
+    """Say why the run stopped, unless its headline does, and which change the service announces."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
     if run.sunset is not None:
-        notes.append(f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the guide.")
+        notes.append(
+            f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
+        )
     return notes
 
 
 def label_of(group: Group) -> str:
-    """Name a kind of row: its outcome, and the verdict or reason behind it."""
+    """Name a kind of row by its outcome and its reason."""
     return group.outcome if group.reason is None else f"{group.outcome} · {group.reason}"
 
 
@@ -79,7 +81,7 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
 
 
 def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
-    """Give the summary as one object: counts over all legs of the run, and this leg's own row under `this_leg`."""
+    """Give the summary as one object: counts over all legs, and the last leg's own row under `this_leg`."""
     last = run.legs[-1] if run.legs else None
     return {
         "run_id": run.plan.run_id,

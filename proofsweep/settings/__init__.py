@@ -1,4 +1,4 @@
-"""Every setting: the sections that there are, and how they are read from a profile and the environment."""
+"""Every setting: its section, and how it is read from a profile and the environment."""
 
 from proofsweep.settings.reading import Settings, environment, load_settings
 from proofsweep.settings.sections import ServiceSettings

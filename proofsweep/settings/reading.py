@@ -1,4 +1,4 @@
-"""Where settings come from: a profile and the environment; the only place that reads `os.environ`."""
+"""Read settings from a profile and the environment; no other module reads `os.environ`."""
 
 import os
 import tomllib
@@ -27,7 +27,7 @@ DEFAULT_PROFILE = "sandbox"
 
 
 class Settings(BaseSettings):
-    """All settings of one process: the profile's, with the environment's above them."""
+    """All settings of one process; the environment overrides the profile."""
 
     model_config = SettingsConfigDict(
         env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
@@ -52,7 +52,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let the environment win over the profile, which comes in as arguments."""
+        """Let the environment override the profile, which is passed as arguments."""
         return env_settings, init_settings
 
 
@@ -60,11 +60,11 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     """Read all settings.
 
     Args:
-        config: a profile's name or a file's path; by default `PROOFSWEEP_CONFIG`, else the sandbox's profile.
-        results_url: a results store that wins over the profile's and the environment's.
+        config: a profile's name or a file's path; by default `PROOFSWEEP_CONFIG`, else the profile `sandbox`.
+        results_url: a results store that overrides the profile and the environment.
 
     Raises:
-        ConfigError: it cannot be found or read, or a setting is not what it should be. Values are not shown.
+        ConfigError: the config cannot be found or read, or a setting is wrong. Its message shows no value.
     """
     name = config if config is not None else os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
     path = _path_of(name)
@@ -76,15 +76,15 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     except OSError as error:
         raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The config {path} is no TOML: {error}.") from error
+        raise ConfigError(f"The config {path} is not TOML: {error}.") from error
     except ValidationError as error:
-        raise ConfigError(f"Settings from {path} and the environment: {_first_complaint(error)}.") from None
+        raise ConfigError(f"Settings from {path} and the environment: {_first_mistake(error)}.") from None
     except ValueError as error:
         raise ConfigError(f"A PROOFSWEEP_ variable of the environment cannot be read: {error}.") from None
 
 
 def environment() -> Mapping[str, str]:
-    """Give the environment to whoever must look a variable up by a configured name."""
+    """Give the environment to code that must read a variable whose name is a setting."""
     return os.environ
 
 
@@ -93,12 +93,12 @@ def _path_of(name: str) -> Path:
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    there = ", ".join(sorted(path.stem for path in PROFILES.glob("*.toml")))
-    raise ConfigError(f"There is no profile {name!r} (there are {there}); for a file, give a path that ends in .toml.")
+    known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.toml")))
+    raise ConfigError(f"There is no profile {name!r} (there are {known}); for a file, give a path that ends in .toml.")
 
 
 def _refuse_unknown_sections() -> None:
-    """Name a variable whose section does not exist: nobody else would, and what it sets would be lost."""
+    """Refuse a variable whose section does not exist, because it would be ignored in silence."""
     for name in os.environ:
         section, is_nested, _ = name.upper().removeprefix("PROOFSWEEP_").lower().partition("__")
         if name.upper().startswith("PROOFSWEEP_") and is_nested and section not in Settings.model_fields:
@@ -106,7 +106,7 @@ def _refuse_unknown_sections() -> None:
 
 
 def _without_overridden_key(profile: dict[str, Any]) -> dict[str, Any]:
-    """Leave out where the profile keeps the key, if the environment names another place."""
+    """Drop the profile's place of the key if the environment names another."""
     prefix = "PROOFSWEEP_SERVICE__API_KEY_"
     if not any(name.upper().startswith(prefix) and value for name, value in os.environ.items()):
         return profile
@@ -116,12 +116,12 @@ def _without_overridden_key(profile: dict[str, Any]) -> dict[str, Any]:
     return profile | {"service": {name: value for name, value in service.items() if not name.startswith("api_key_")}}
 
 
-def _first_complaint(error: ValidationError) -> str:
-    """Say what is wrong; a misspelt name comes first, as it is often why another one is missing."""
-    complaints = error.errors(include_input=False, include_url=False)
-    complaint = min(complaints, key=lambda each: each["type"] != "extra_forbidden")
-    where = ".".join(str(part) for part in complaint["loc"]) or "service"
-    is_misspelt = complaint["type"] == "extra_forbidden"
-    what = "there is no such setting" if is_misspelt else complaint["msg"].removeprefix("Value error, ")
-    more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
+def _first_mistake(error: ValidationError) -> str:
+    """Say what is wrong. A misspelt name comes first, because it is often why another setting is missing."""
+    mistakes = error.errors(include_input=False, include_url=False)
+    first = min(mistakes, key=lambda each: each["type"] != "extra_forbidden")
+    where = ".".join(str(part) for part in first["loc"]) or "service"
+    is_misspelt = first["type"] == "extra_forbidden"
+    what = "there is no such setting" if is_misspelt else first["msg"].removeprefix("Value error, ")
+    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
     return f"{where}: {what}{more}"

@@ -1,4 +1,4 @@
-"""What may be set: one class for each section, with its defaults and what it refuses."""
+"""The settings: one class for each section, with defaults and checks. docs/command-line.md lists them all."""
 
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -27,7 +27,7 @@ Seconds = Annotated[float, Field(gt=0)]
 
 
 def _readable(text: str, info: ValidationInfo) -> str:
-    """Refuse a time or a span of time that cannot be read while somebody is there to be told."""
+    """Refuse an unreadable time or time span when the settings are read, not when a run begins."""
     try:
         duration_of(text) if info.field_name == "max_duration" else instant_of(text, datetime.now(UTC), UTC)
     except UsageError as error:
@@ -39,19 +39,19 @@ Readable = Annotated[str, AfterValidator(_readable)]
 
 
 class Section(BaseModel):
-    """Base of all sections: an unknown setting is an error, since it is likely a misspelt one."""
+    """Base of all sections: an unknown setting is an error, because it is probably misspelt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ServiceSettings(Section):
-    """Which service, and where its key is kept; the key itself is never a setting.
+    """Which service, and where its key is; the key itself is never a setting.
 
     Attributes:
         base_url: ends in `/v1` (contract, preamble).
         environment: label stored in every row.
-        key_expires_at: when the key ends, once it was rotated (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
-        sidecar_field: wire name of the sidecar; pairs are refused until it is set (contract, Naming note).
+        key_expires_at: when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
+        sidecar_field: wire name of the sidecar; pairs are ineligible until it is set (contract, Naming note).
     """
 
     base_url: str
@@ -70,7 +70,7 @@ class ServiceSettings(Section):
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or "?" in url or "#" in url:
             raise ValueError("must be an http(s) URL like https://host/v1")
         if parts.username is not None or parts.password is not None:
-            raise ValueError("must hold no user name or password")
+            raise ValueError("must not contain a user name or password")
         if not parts.path.rstrip("/").endswith("/v1"):
             raise ValueError("must end in the path segment /v1")
         return url.rstrip("/")
@@ -79,14 +79,14 @@ class ServiceSettings(Section):
     def _is_safe(self) -> "ServiceSettings":
         parts = urlsplit(self.base_url)
         if parts.scheme == "http" and not self.allow_plain_http and not _is_loopback(parts.hostname or ""):
-            raise ValueError("base_url is plain http: the key would travel readable (allow_plain_http permits it)")
+            raise ValueError("base_url is plain http, which sends the key unencrypted (allow_plain_http permits it)")
         if sum(source is not None for source in (self.api_key_file, self.api_key_env, self.api_key_block)) > 1:
             raise ValueError("give only one of api_key_file, api_key_env, api_key_block")
         return self
 
 
 class ResultsSettings(Section):
-    """Where the tables go."""
+    """Where the results store is."""
 
     url: str = "results"
 
@@ -94,16 +94,24 @@ class ResultsSettings(Section):
     @classmethod
     def _names_a_place_without_credentials(cls, url: str) -> str:
         if not url.strip():
-            raise ValueError("the results store's place is empty")
+            raise ValueError("must not be empty")
         try:
             refuse_credentials(url)
         except CatalogError:
-            raise ValueError("must hold no credentials") from None
+            raise ValueError("must not contain credentials") from None
         return url
 
 
 class PaceSettings(Section):
-    """How hard to work: most items in flight, and how the service's rate is learned (docs/rate-control.md)."""
+    """How many items are in flight, and how the service's rate is learned (docs/rate-control.md).
+
+    Attributes:
+        workers: most items in flight.
+        first_rate: calls per second at the start of a run without a learned rate.
+        remember_days: how long a learned rate is used for new runs.
+        detect_cap: whether a limit on concurrent calls is detected.
+        longest_pause_seconds: the leg ends if the service asks for a longer wait.
+    """
 
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
@@ -113,13 +121,13 @@ class PaceSettings(Section):
 
 
 class BoundsSettings(Section):
-    """How far one leg may go, unless the command says otherwise.
+    """The limits of one leg, unless the command gives others.
 
     Attributes:
         reserve: calls of the quota that are left to other users of the key.
-        until, max_duration: when its window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
-        ask_seconds: between two looks at the headroom; each costs a call (contract, Versioning 7: five minutes).
-        drain_seconds: that a leg which was asked to stop leaves to what is in flight.
+        until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
+        ask_seconds: time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).
+        drain_seconds: time that a leg gives its items in flight after a request to stop.
     """
 
     reserve: Annotated[int, Field(ge=0)] = 0
@@ -131,7 +139,7 @@ class BoundsSettings(Section):
 
 
 class LimitSettings(Section):
-    """Largest sizes that are sent. Only the slot's is the contract's; the pair's is not shown, so it is a setting."""
+    """Largest sizes that are sent. The contract states the size of one file, but not of a pair's audio and sidecar."""
 
     pair_bytes: Bytes = SLOT_BYTES
     sidecar_bytes: Bytes = 1024 * 1024
@@ -141,8 +149,8 @@ class CatalogSettings(Section):
     """How a catalog is read.
 
     Attributes:
-        sidecar_names: how a scanned folder's sidecars are found: the first name that exists counts.
-        dedupe: verify the same bytes with the same sidecar only once.
+        sidecar_names: names of a sidecar in a scanned folder, in order; the first one that exists is used.
+        dedupe: whether the same bytes with the same sidecar are verified only once.
     """
 
     sidecar_names: tuple[str, ...] = ("{name}.sidecar", "{stem}.sidecar")
@@ -150,12 +158,14 @@ class CatalogSettings(Section):
 
 
 class RetrySettings(Section):
-    """How patient a call is, and when the service is taken to fail for everyone.
+    """How often a call is retried, and when the service counts as failing for every item.
 
     Attributes:
-        storm_verdicts: so many rows in a row that are refused alike, though they were accepted the last time, end
-            the leg; 0 never does.
-        storm_failures: so many rows in a row that fail alike end the leg; 0 never does.
+        breaker_failures: so many failures of a call in a row make all calls wait.
+        breaker_seconds: the leg ends if such an outage lasts so long.
+        storm_verdicts: so many rows in a row that are refused alike, although they were accepted before, end the leg;
+            0 turns the check off.
+        storm_failures: so many rows in a row that fail alike end the leg; 0 turns the check off.
     """
 
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
@@ -168,10 +178,10 @@ class RetrySettings(Section):
 
 
 class CanarySettings(Section):
-    """Files whose answers are known, which go first in every leg.
+    """Files with known answers, which are verified first in every leg.
 
     Attributes:
-        manifest: its column `expect` says `accepted`, `rejected` or a verdict of each; None sends none ahead.
+        manifest: its column `expect` holds `accepted`, `rejected` or a verdict; None verifies no such file.
     """
 
     manifest: str | None = None

@@ -35,7 +35,7 @@ def audio_command(request: pytest.FixtureRequest, catalog: Path) -> list[str | P
         ({"SERVICE__BASE_URL": "https://me:secret@partner.example/v1"}, "no user name or password"),
         ({"PACE__WORKRES": "4"}, "pace.workres"),
         ({"PACE__WORKERS": "many"}, "pace.workers"),
-        ({"RESULTS__URL": "s3://me:secret@bucket/results"}, "must hold no credentials"),
+        ({"RESULTS__URL": "s3://me:secret@bucket/results"}, "must not contain credentials"),
         ({"CATALOG__SIDECAR_NAMES": "not json"}, "catalog"),
         ({"CONFIG": "prodution"}, "There is no profile 'prodution'"),
         ({"CONFIG": "nowhere.toml"}, "The config nowhere.toml cannot be read"),
@@ -60,9 +60,9 @@ def test_an_invalid_setting_is_named(
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.parametrize(("option", "words"), [("--results", "place is empty"), ("--config", "no profile ''")])
-def test_an_empty_option_does_not_mean_its_default(
-    proofsweep: Command, workdir: Path, catalog: Path, option: str, words: str
+@pytest.mark.parametrize(("option", "words"), [("--results", "must not be empty"), ("--config", "no profile ''")])
+def test_an_option_left_empty_is_not_taken_for_its_default(
+    proofsweep: Command, world: Path, catalog: Path, option: str, words: str
 ) -> None:
     """`--results "$PLACE"` with PLACE unset must not write to the default folder."""
     done = proofsweep("verify", catalog, option, "")
@@ -79,7 +79,7 @@ def test_a_config_that_is_not_toml_is_named(proofsweep: Command, workdir: Path, 
     done = proofsweep("verify", catalog, "--config", "mine.toml")
 
     assert done.returncode == 2
-    assert is_one_line_with(done, "The config mine.toml is no TOML")
+    assert said_in_one_line(done, "The config mine.toml is not TOML")
 
 
 def test_a_web_site_is_reported_as_a_wrong_base_url(

@@ -1,0 +1,161 @@
+"""Settings come from a profile and the environment, and a mistake in them is named in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from proofsweep.contract.limits import SLOT_BYTES
+from proofsweep.errors import ConfigError
+from proofsweep.settings import load_settings
+
+BASE_URL = "https://partner.example/v1"
+Environ = pytest.MonkeyPatch
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    """Write a profile that a person made."""
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        f'[service]\nbase_url = "{BASE_URL}"\nenvironment = "mine"\napi_key_env = "MY_KEY"\n[pace]\nworkers = 3\n'
+    )
+    return path
+
+
+def mistake_in(config: str | Path) -> str:
+    """Load wrong settings, and give the message."""
+    with pytest.raises(ConfigError) as refused:
+        load_settings(str(config))
+    assert "\n" not in refused.value.message
+    return refused.value.message
+
+
+def test_the_sandbox_s_profile_is_complete() -> None:
+    """It is the default, so that a newcomer need not set anything."""
+    settings = load_settings()
+
+    assert settings == load_settings("sandbox")
+    assert settings.service.base_url == "http://127.0.0.1:8725/v1"
+    assert settings.service.sidecar_field == "sidecar"
+    assert settings.limits.pair_bytes == SLOT_BYTES
+
+
+@pytest.mark.parametrize("name", ["beta", "production"])
+def test_the_partner_s_profiles_need_a_base_url(monkeypatch: Environ, name: str) -> None:
+    """The contract does not state it, nor the sidecar's wire name."""
+    without = mistake_in(name)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", BASE_URL)
+
+    service = load_settings(name).service
+
+    assert "service.base_url" in without
+    assert (service.base_url, service.environment, service.sidecar_field) == (BASE_URL, name, None)
+
+
+def test_the_environment_overrides_the_profile(monkeypatch: Environ, profile: Path) -> None:
+    """Each setting apart; two underscores lead into a section."""
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "7")
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", "/elsewhere")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "")
+
+    settings = load_settings(str(profile))
+
+    assert (settings.pace.workers, settings.results.url) == (7, "/elsewhere")
+    assert (settings.service.base_url, settings.service.environment) == (BASE_URL, "mine")
+
+
+def test_the_environment_can_name_the_config(monkeypatch: Environ, profile: Path) -> None:
+    """An argument overrides it."""
+    monkeypatch.setenv("PROOFSWEEP_CONFIG", str(profile))
+
+    assert load_settings().service.environment == "mine"
+    assert load_settings("sandbox").service.environment == "sandbox"
+
+
+@pytest.mark.parametrize("source", ["FILE", "ENV", "BLOCK"])
+def test_a_key_source_of_the_environment_replaces_the_profile_s(monkeypatch: Environ, source: str) -> None:
+    """Two sources at once are a mistake, so the environment's source removes the profile's."""
+    monkeypatch.setenv(f"PROOFSWEEP_SERVICE__API_KEY_{source}", "there")
+
+    service = load_settings("sandbox").service
+
+    sources = {"FILE": service.api_key_file, "ENV": service.api_key_env, "BLOCK": service.api_key_block}
+    assert {name for name, place in sources.items() if place is not None} == {source}
+    assert str(sources[source]) == "there"
+
+
+def test_two_key_sources_are_refused(monkeypatch: Environ) -> None:
+    """We do not guess which one is meant."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "a")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "b")
+
+    assert "give only one of api_key_file" in mistake_in("sandbox")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("PROOFSWEEP_SERVICE__BASE_URLL", "service.base_urll: there is no such setting"),
+        ("PROOFSWEEP_SERVICES__BASE_URL", "there is no section 'services'"),
+        ("PROOFSWEEP_PACE__WORKERS", "pace.workers"),
+        ("PROOFSWEEP_PACE", "pace"),
+        ("PROOFSWEEP_LIMITS__PAIR_BYTES", "limits.pair_bytes"),
+    ],
+)
+def test_a_wrong_setting_is_named_without_its_value(monkeypatch: Environ, name: str, words: str) -> None:
+    """The value may be a secret in the wrong variable."""
+    monkeypatch.setenv(name, "SECRET")
+
+    mistake = mistake_in("sandbox")
+
+    assert words in mistake
+    assert "SECRET" not in mistake
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[service", "is not TOML"),
+        (b"\xff", "is not TOML"),
+        (b"[servise]\n", "servise"),
+        (b"service = 3\n", "service"),
+        (b"", "service"),
+    ],
+)
+def test_a_broken_config_is_refused_in_one_line(
+    monkeypatch: Environ, tmp_path: Path, content: bytes, words: str
+) -> None:
+    """The environment may set a key at the same time."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "K")
+    (tmp_path / "broken.toml").write_bytes(content)
+
+    assert words in mistake_in(tmp_path / "broken.toml")
+
+
+def test_a_missing_config_is_named(tmp_path: Path) -> None:
+    """A path is shown as a path; for a name, the message lists the known names."""
+    assert "cannot be read (No such file" in mistake_in(tmp_path / "none.toml")
+    assert "beta, ingest, nightly, production, sandbox" in mistake_in("producton")
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "words"),
+    [
+        ("RESULTS__URL", "s3://key:SECRET@bucket/prefix", "results.url: must not contain credentials"),
+        (
+            "SERVICE__BASE_URL",
+            "https://user:SECRET@partner.example/v1",
+            "service.base_url: must not contain a user name",
+        ),
+    ],
+)
+def test_a_url_with_credentials_is_refused_without_showing_them(
+    monkeypatch: Environ, name: str, url: str, words: str
+) -> None:
+    """The message may end in a log."""
+    monkeypatch.setenv(f"PROOFSWEEP_{name}", url)
+
+    mistake = mistake_in("sandbox")
+
+    assert words in mistake
+    assert "SECRET" not in mistake

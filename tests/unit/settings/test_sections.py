@@ -1,0 +1,84 @@
+"""Each section refuses unsafe values, and its message does not show them."""
+
+import pytest
+from pydantic import ValidationError
+
+from proofsweep.settings.sections import BoundsSettings, ResultsSettings, ServiceSettings
+
+
+def service(base_url: str, *, allow_plain_http: bool = False) -> ServiceSettings:
+    """Make the settings of a service with this base URL."""
+    return ServiceSettings(base_url=base_url, environment="beta", allow_plain_http=allow_plain_http)
+
+
+def mistakes_in(refused: pytest.ExceptionInfo[ValidationError]) -> str:
+    """Give the messages of a refusal, without the values."""
+    return "; ".join(mistake["msg"] for mistake in refused.value.errors(include_input=False))
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://partner.example/v1", "plain http"),
+        ("http://127.evil.example/v1", "plain http"),
+        ("http://localhost.evil.example/v1", "plain http"),
+        ("http://10.0.0.1/v1", "plain http"),
+        ("https://partner.example", "must end in the path segment /v1"),
+        ("https://partner.example/v2", "must end in the path segment /v1"),
+        ("https://partner.example/xv1", "must end in the path segment /v1"),
+        ("https://partner.example/v1/verify", "must end in the path segment /v1"),
+        ("https://partner.example/v1?a=b", "must be an http(s) URL"),
+        ("https://partner.example/v1?", "must be an http(s) URL"),
+        ("https://partner.example/v1#x", "must be an http(s) URL"),
+        ("https://user:SECRET@partner.example/v1", "must not contain a user name or password"),
+        ("https://partner.example:port/v1", "Port could not be cast"),
+        ("https:///v1", "must be an http(s) URL"),
+        ("ftp://partner.example/v1", "must be an http(s) URL"),
+        ("partner.example/v1", "must be an http(s) URL"),
+    ],
+)
+def test_a_wrong_or_unsafe_base_url_is_refused(url: str, words: str) -> None:
+    """The key travels to this URL: nobody may read it, and no other host may receive it."""
+    with pytest.raises(ValidationError) as refused:
+        service(url)
+
+    assert words in mistakes_in(refused)
+    assert "SECRET" not in mistakes_in(refused)
+
+
+@pytest.mark.parametrize(
+    ("url", "base_url"),
+    [
+        ("https://partner.example/v1/", "https://partner.example/v1"),
+        ("https://partner.example/behind/gateway/v1", "https://partner.example/behind/gateway/v1"),
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("http://127.9.9.9/v1", "http://127.9.9.9/v1"),
+        ("http://[::1]/v1", "http://[::1]/v1"),
+        ("http://localhost:1/v1", "http://localhost:1/v1"),
+    ],
+)
+def test_a_base_url_over_tls_or_on_loopback_is_accepted(url: str, base_url: str) -> None:
+    """A slash at its end makes no difference."""
+    assert service(url).base_url == base_url
+
+
+def test_plain_http_to_another_host_must_be_allowed() -> None:
+    """In containers, the sandbox is another host."""
+    assert service("http://sandbox:8725/v1", allow_plain_http=True).base_url == "http://sandbox:8725/v1"
+
+
+@pytest.mark.parametrize("url", ["s3://key:SECRET@bucket/prefix", "https://SECRET@host/x"])
+def test_a_results_url_with_credentials_is_refused(url: str) -> None:
+    """It is printed, stored in plans and given to tasks."""
+    with pytest.raises(ValidationError) as refused:
+        ResultsSettings(url=url)
+
+    assert "must not contain credentials" in mistakes_in(refused)
+    assert "SECRET" not in mistakes_in(refused)
+
+
+@pytest.mark.parametrize(("name", "text"), [("until", "soon"), ("max_duration", "7")])
+def test_an_unreadable_window_is_refused_when_settings_are_read(name: str, text: str) -> None:
+    """The message says what to write instead."""
+    with pytest.raises(ValidationError, match="write it like"):
+        BoundsSettings.model_validate({name: text})
