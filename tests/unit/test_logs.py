@@ -1,4 +1,4 @@
-"""Log lines are events with facts, and HTTP libraries do not log URLs."""
+"""A log line is an event with facts, and HTTP libraries do not log URLs."""
 
 import logging
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ import structlog
 
 from proofsweep.logs import LOGGER, Event, log, set_up_logs
 
-CHATTY = ("httpx", "httpcore")
+HTTP_LIBRARIES = ("httpx", "httpcore")
 
 
 @pytest.fixture(autouse=True)
 def logs_as_before() -> Iterator[None]:
-    """Set logs up, and leave them to the next test as they were."""
-    levels = {name: logging.getLogger(name).level for name in (LOGGER, *CHATTY)}
+    """Set logs up, and restore them for the next test."""
+    levels = {name: logging.getLogger(name).level for name in (LOGGER, *HTTP_LIBRARIES)}
     set_up_logs()
     yield
     structlog.reset_defaults()
@@ -23,7 +23,7 @@ def logs_as_before() -> Iterator[None]:
 
 
 def test_an_event_is_a_line_of_names_and_values(caplog: pytest.LogCaptureFixture) -> None:
-    """On the standard logger, where the orchestrator picks it up."""
+    """It is written to the standard logger, which the orchestrator reads."""
     log(Event.SHARD_PUBLISHED, run_id="r1", rows=1000)
 
     (record,) = caplog.records
@@ -32,15 +32,15 @@ def test_an_event_is_a_line_of_names_and_values(caplog: pytest.LogCaptureFixture
     assert "rows=1000 run_id='r1'" in record.getMessage()
 
 
-def test_every_event_is_told_in_the_past_tense() -> None:
-    """A line says what was done, not what is going to be."""
+def test_every_event_is_in_the_past_tense() -> None:
+    """A line says what was done, not what will be done."""
     assert all(event == event.lower() for event in Event)
     assert {event.split("_")[1][-2:] for event in Event} <= {"ed", "en"}
 
 
-@pytest.mark.parametrize("name", CHATTY)
-def test_http_libraries_keep_urls_to_themselves(caplog: pytest.LogCaptureFixture, name: str) -> None:
-    """One of them writes whole URLs at level INFO, and proof IDs and slots are in them."""
+@pytest.mark.parametrize("name", HTTP_LIBRARIES)
+def test_http_libraries_do_not_log_urls(caplog: pytest.LogCaptureFixture, name: str) -> None:
+    """One of them writes whole URLs at level INFO, and they contain proof IDs and slots."""
     logging.getLogger(name).info("HTTP Request: POST https://bucket/?sig=SECRET")
 
     assert "SECRET" not in caplog.text

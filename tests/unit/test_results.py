@@ -1,3 +1,5 @@
+"""The tables of a results store are read from Python."""
+
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +17,7 @@ FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 
 
 def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> dict[str, object]:
-    """Make a verdicts row of which little matters here."""
+    """Make a verdicts row; most of its cells do not matter here."""
     texts = ("environment", "item_id", "audio", "outcome", "action")
     return {"run_id": run_id, "leg": 1, "manifest_row": number, "accepted": True, "verify_attempts": 1, "calls": 2} | {
         **dict.fromkeys(texts, "accepted"),
@@ -54,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_store_lists_its_runs_oldest_first(folder: Path) -> None:
-    """Run ids sort by time."""
+    """Run IDs sort by time."""
     store = results.open_results(str(folder))
 
     assert store.run_ids() == [FIRST, SECOND]
@@ -62,7 +64,7 @@ def test_a_store_lists_its_runs_oldest_first(folder: Path) -> None:
 
 
 def test_a_table_holds_all_runs_or_one(folder: Path) -> None:
-    """Without a run, all rows there are, oldest first."""
+    """Without a run it has all rows, the oldest first."""
     store = results.open_results(str(folder))
 
     assert store.verdicts(columns=["run_id"])["run_id"].to_pylist() == [FIRST, FIRST, SECOND, SECOND]
@@ -70,7 +72,7 @@ def test_a_table_holds_all_runs_or_one(folder: Path) -> None:
 
 
 def test_an_empty_table_has_its_whole_schema(folder: Path) -> None:
-    """A query written for full tables works on empty ones."""
+    """A query that works on full tables works on empty ones."""
     store = results.open_results(str(folder))
 
     assert store.exchanges().schema == schemas.EXCHANGES
@@ -79,7 +81,7 @@ def test_an_empty_table_has_its_whole_schema(folder: Path) -> None:
 
 
 def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:
-    """An absent `publiclyTrusted` must not read as false; numbers with gaps must not become floats."""
+    """An absent `publiclyTrusted` must not become false, and integers with nulls must not become floats."""
     frame = results.open_results(str(folder)).pandas("verdicts", run_id=FIRST)
 
     assert frame["publicly_trusted"].isna().tolist() == [True, False]
@@ -91,8 +93,10 @@ def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:
     ("run_id", "columns", "words"),
     [("nope", None, "no run 'nope'"), (None, ["verdct"], "no column verdct")],
 )
-def test_what_is_not_there_is_named(folder: Path, run_id: str | None, columns: list[str] | None, words: str) -> None:
-    """A misspelt name is no empty table."""
+def test_an_unknown_run_or_column_is_named(
+    folder: Path, run_id: str | None, columns: list[str] | None, words: str
+) -> None:
+    """A misspelt name does not give an empty table."""
     store = results.open_results(str(folder))
 
     with pytest.raises(ResultsError, match=words):
@@ -100,15 +104,15 @@ def test_what_is_not_there_is_named(folder: Path, run_id: str | None, columns: l
 
 
 def test_an_unknown_table_is_named(folder: Path) -> None:
-    """The message lists those there are."""
+    """The message lists the tables."""
     store = results.open_results(str(folder))
 
     with pytest.raises(ResultsError, match="there are verdicts, exchanges, runs"):
         store.pandas("verdict")  # type: ignore[arg-type]  # the mistake that is tested
 
 
-def test_a_misspelt_folder_is_no_empty_store(tmp_path: Path) -> None:
-    """Opening makes nothing."""
+def test_a_misspelt_folder_is_not_an_empty_store(tmp_path: Path) -> None:
+    """Opening it creates nothing."""
     with pytest.raises(ResultsError, match="There is no results store at"):
         results.open_results(str(tmp_path / "reslts"))
 

@@ -1,0 +1,108 @@
+"""The status of a run is read from its parts and receipts."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.layout import verdicts_name
+from proofsweep.domain.runs import Plan
+from proofsweep.errors import ResultsError
+from proofsweep.reporting.describe_run import describe_run, newest_unfinished
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.stores import open_store
+
+ACCEPTED = ("accepted", "valid", None)
+TAMPERED = ("rejected", "tampered", "tampered")
+EMPTY = ("ineligible", None, "empty")
+
+Kind = tuple[str, str | None, str | None]
+
+
+@pytest.fixture
+def results(tmp_path: Path, plan: Plan) -> Results:
+    """A store with one planned run of four rows."""
+    store = Results(open_store(str(tmp_path)))
+    store.write_plan(plan)
+    return store
+
+
+def publish(results: Results, plan: Plan, leg: int, *rows: tuple[int, Kind]) -> None:
+    """Write a leg's part."""
+    table = [
+        {"run_id": plan.run_id, "leg": leg, "environment": "sandbox", "manifest_row": row, "item_id": str(row)}
+        | {"audio": f"/music/{row}.wav", "outcome": outcome, "accepted": outcome == "accepted", "action": "accept"}
+        | {"verdict": verdict, "reason": reason, "verify_attempts": 1, "calls": 2}
+        for row, (outcome, verdict, reason) in rows
+    ]
+    results.create_part(verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", table)
+
+
+def legs_of(results: Results, plan: Plan) -> Legs:
+    """Give the legs of the run."""
+    return Legs(results, plan.run_id, lambda: datetime.now(UTC))
+
+
+def test_rows_come_from_all_parts_and_counts_from_all_receipts(results: Results, plan: Plan) -> None:
+    """Two legs have done three of the four rows."""
+    for leg, ended_by, rows in ((1, "cancelled", ((0, ACCEPTED), (1, TAMPERED))), (2, "breaker", ((2, ACCEPTED),))):
+        publish(results, plan, leg, *rows)
+        legs_of(results, plan).claim(leg)
+        legs_of(results, plan).write_receipt(
+            leg, {"ended_by": ended_by, "why": "It stopped.", "counts": {"calls": 2 * len(rows)}}
+        )
+
+    run = describe_run(results, plan.run_id)
+
+    assert (run.plan, run.finished, run.remaining) == (plan, 3, 1)
+    assert (run.total("calls"), run.ended_by, run.why) == (6, "breaker", "It stopped.")
+
+
+def test_rows_are_grouped_by_outcome_verdict_and_reason(results: Results, plan: Plan) -> None:
+    """Each group has an example; accepted rows come first, ineligible rows last."""
+    publish(results, plan, 1, (0, TAMPERED), (1, ACCEPTED), (2, TAMPERED), (3, EMPTY))
+
+    run = describe_run(results, plan.run_id)
+
+    assert [(group.outcome, group.reason, group.rows, group.example) for group in run.groups] == [
+        ("accepted", None, 1, "/music/1.wav"),
+        ("rejected", "tampered", 2, "/music/0.wav"),
+        ("ineligible", "empty", 1, "/music/3.wav"),
+    ]
+
+
+def test_a_claimed_leg_without_receipt_is_running(results: Results, plan: Plan) -> None:
+    """What it spent is not known yet."""
+    before = describe_run(results, plan.run_id).calls_unrecorded
+    legs_of(results, plan).claim(1)
+
+    run = describe_run(results, plan.run_id)
+
+    assert [(leg.leg, leg.ended_by) for leg in run.legs] == [(1, None)]
+    assert (before, run.calls_unrecorded) == (0, None)
+
+
+def test_the_quota_reset_is_read_as_an_instant(results: Results, plan: Plan) -> None:
+    """A receipt holds it as ISO text."""
+    legs_of(results, plan).claim(1)
+    legs_of(results, plan).write_receipt(1, {"ended_by": "quota", "quota_reset": "2026-12-01T00:00:00+00:00"})
+
+    (leg,) = describe_run(results, plan.run_id).legs
+
+    assert leg.quota_reset == datetime(2026, 12, 1, tzinfo=UTC)
+
+
+def test_the_newest_unfinished_run_is_found(results: Results, plan: Plan) -> None:
+    """A run with all its rows is finished."""
+    before = newest_unfinished(results)
+    publish(results, plan, 1, (0, ACCEPTED), (1, ACCEPTED), (2, ACCEPTED), (3, ACCEPTED))
+
+    assert before == plan.run_id
+    assert newest_unfinished(results) is None
+
+
+def test_an_unknown_run_is_an_error(results: Results) -> None:
+    """It is not a run without rows."""
+    with pytest.raises(ResultsError, match="no run 'other'"):
+        describe_run(results, "other")

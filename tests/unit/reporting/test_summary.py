@@ -1,0 +1,104 @@
+"""The summary of a run says how it ended and what to do about its rows."""
+
+import pytest
+
+from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.reporting.run_status import Group, LegStatus, RunStatus
+from proofsweep.reporting.summary import (
+    ENDINGS,
+    advice_for,
+    calls_of,
+    ending_of,
+    json_of,
+    label_of,
+    markdown_of,
+    notes_of,
+)
+
+ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")
+TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/1.wav")
+
+
+def status_of(plan: Plan, *legs: LegStatus, groups: tuple[Group, ...] = (ACCEPTED, TAMPERED)) -> RunStatus:
+    """Make the status of a run with these legs."""
+    return RunStatus(plan=plan, groups=groups, legs=legs)
+
+
+def test_each_way_to_end_has_a_clause() -> None:
+    """The headline of a run never shows the bare word of the table."""
+    assert set(ENDINGS) == set(EndedBy)
+
+
+def test_a_run_without_an_ending_is_planned_or_running(plan: Plan) -> None:
+    """A leg without a receipt still runs."""
+    running = LegStatus(leg=1, ended_by=None)
+
+    assert (ending_of(status_of(plan)), ending_of(status_of(plan, running))) == (
+        "planned, not started",
+        "a leg is running",
+    )
+
+
+def test_a_closed_window_is_explained_once(plan: Plan) -> None:
+    """A window closes by the clock or by calls: the headline has the leg's own sentence, and the notes do not."""
+    run = status_of(plan, LegStatus(leg=1, ended_by="window", why="Of the 50 calls that it was given, none are left."))
+
+    assert ending_of(run) == "stopped: of the 50 calls that it was given, none are left; resume for the rest"
+    assert notes_of(run) == []
+
+
+def test_the_notes_say_why_a_run_stopped_and_what_the_service_announces(plan: Plan) -> None:
+    """The Sunset header announces a breaking change (contract, Versioning 3)."""
+    why = "The service refused the key."
+
+    notes = notes_of(status_of(plan, LegStatus(leg=1, ended_by="key_refused", why=why, counts={"sunset": "soon"})))
+
+    assert notes[0] == why
+    assert "Sunset: soon" in notes[1]
+
+
+@pytest.mark.parametrize(
+    ("unrecorded", "words"),
+    [
+        (88, "10 keyed calls, 2 of them made again, and 88 that a killed leg could not write down"),
+        (0, "10 keyed calls, 2 of them made again"),
+        (None, "10 keyed calls, 2 of them made again, and some that a killed leg could not write down: "),
+    ],
+)
+def test_calls_of_a_killed_leg_are_counted_as_far_as_known(plan: Plan, unrecorded: int | None, words: str) -> None:
+    """Unknown is null in the object, and not zero."""
+    killed = LegStatus(leg=1, ended_by="killed", counts={"calls": 4, "calls_again": 0, "calls_unrecorded": unrecorded})
+    cancelled = LegStatus(leg=2, ended_by="cancelled", counts={"calls": 6, "calls_again": 2})
+
+    run = status_of(plan, killed, cancelled)
+
+    assert json_of(run, "results")["calls_unrecorded"] == unrecorded
+    assert calls_of(run).startswith(words)
+
+
+def test_the_object_adds_up(plan: Plan) -> None:
+    """Outcomes and remaining rows are all rows; the last leg's own counts are beside them."""
+    counts: dict[str, object] = {"calls": 4, "bytes_sent": 10}
+
+    summary = json_of(status_of(plan, LegStatus(leg=1, ended_by="quota", counts=counts)), "results")
+
+    outcomes = [summary[name] for name in ("accepted", "rejected", "failed", "ineligible", "remaining")]
+    assert outcomes == [1, 1, 0, 0, 2]
+    assert (summary["items"], summary["calls"], summary["bytes_sent"], summary["ended_by"]) == (4, 4, 10, "quota")
+    assert summary["this_leg"] == counts
+
+
+def test_each_kind_of_row_has_a_label_and_advice() -> None:
+    """An accepted row is accepted; for any other, its reason says what to do."""
+    assert (label_of(ACCEPTED), advice_for(ACCEPTED)) == ("accepted", "accept the credential")
+    assert label_of(TAMPERED) == "rejected · tampered"
+    assert advice_for(TAMPERED).startswith("reject, and ask the supplier")
+
+
+def test_the_markdown_says_what_to_do(plan: Plan) -> None:
+    """It has a line for each kind of row, and says what a valid verdict means."""
+    text = markdown_of(status_of(plan), "results")
+
+    assert "| 1 | rejected · tampered | reject, and ask the supplier" in text
+    assert "2 of 4 rows finished, 2 remain." in text
+    assert "not a statement about how the music was made" in text
