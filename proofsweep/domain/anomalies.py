@@ -25,8 +25,7 @@ class AnomalyGuard:
     """Quarantine anomalous rows; expects all outcomes of a leg in the order in which they come.
 
     Attributes:
-        verdicts: so many rows in a row that are refused alike, although they were accepted before, are too many; 0
-            turns the check off.
+        verdicts: how many rows in a row, refused alike although accepted before, are too many; 0 allows any number.
         failures: the same for rows that fail alike.
         detected: the anomaly that came too often in a row; None if there was none.
     """

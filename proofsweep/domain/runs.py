@@ -13,7 +13,7 @@ MIN_SHARD_ITEMS = 1_000
 # at half, each shard of a large run is twice as long.
 MAX_SHARDS = 256
 
-# Most items of a run that shows each item as its own Prefect task. Chosen: a person can read so many lines. A task
+# Most items of a run that shows each item as its own Prefect task. Chosen: a person can read 200 lines. A task
 # takes 11.5 ms of CPU (docs/performance.md): 2.3 s for 200 items and 4.6 s at twice; half shows fewer files.
 SMALL_RUN_ITEMS = 200
 

@@ -161,11 +161,10 @@ class RetrySettings(Section):
     """How often a call is retried, and when the service counts as failing for every item.
 
     Attributes:
-        breaker_failures: so many failures of a call in a row make all calls wait.
-        breaker_seconds: the leg ends if such an outage lasts so long.
-        storm_verdicts: so many rows in a row that are refused alike, although they were accepted before, end the leg;
-            0 turns the check off.
-        storm_failures: so many rows in a row that fail alike end the leg; 0 turns the check off.
+        breaker_failures: after how many failures of a call in a row all calls wait.
+        breaker_seconds: after how long such an outage ends the leg.
+        storm_verdicts: how many rows in a row, refused alike although accepted before, end the leg; 0 for never.
+        storm_failures: how many rows in a row that fail alike end the leg; 0 for never.
     """
 
     attempts: Annotated[int, Field(ge=1, le=20)] = 5

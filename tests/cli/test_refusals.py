@@ -32,7 +32,7 @@ def audio_command(request: pytest.FixtureRequest, catalog: Path) -> list[str | P
         ({"SERVICE__API_KEY_FILE": "", "SERVICE__API_KEY_ENV": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE holds no key"),
         ({"SERVICE__BASE_URL": "https://partner.example"}, "service.base_url: must end in the path segment /v1"),
         ({"SERVICE__BASE_URL": "http://partner.example/v1"}, "plain http"),
-        ({"SERVICE__BASE_URL": "https://me:secret@partner.example/v1"}, "no user name or password"),
+        ({"SERVICE__BASE_URL": "https://me:secret@partner.example/v1"}, "must not contain a user name or password"),
         ({"PACE__WORKRES": "4"}, "pace.workres"),
         ({"PACE__WORKERS": "many"}, "pace.workers"),
         ({"RESULTS__URL": "s3://me:secret@bucket/results"}, "must not contain credentials"),

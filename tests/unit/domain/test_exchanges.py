@@ -23,7 +23,7 @@ def exchange(call: Call, status: int | None, failure: Failure | None = None, *, 
 
 
 def test_all_calls_but_three_carry_the_key() -> None:
-    """Health is public; slot and download lead to other origins (contract, Authentication 2)."""
+    """Health is public; slot and download go to other hosts (contract, Authentication 2)."""
     assert {call for call in Call if not call.is_keyed} == {Call.HEALTH, Call.SLOT, Call.DOWNLOAD}
 
 
@@ -40,8 +40,8 @@ def test_all_calls_but_three_carry_the_key() -> None:
         (None, Failure.CONNECTION, False),
     ],
 )
-def test_success_is_a_2xx_that_could_be_read(status: int | None, failure: Failure | None, is_success: bool) -> None:
-    """Either alone is none."""
+def test_success_is_a_2xx_that_was_read(status: int | None, failure: Failure | None, is_success: bool) -> None:
+    """Neither is enough alone."""
     assert exchange(Call.VERIFY, status, failure).is_success is is_success
 
 
@@ -49,8 +49,8 @@ def test_success_is_a_2xx_that_could_be_read(status: int | None, failure: Failur
     ("call", "bytes_sent", "is_charged"),
     [(Call.VERIFY, 40, True), (Call.USAGE, 0, True), (Call.VERIFY, None, False), (Call.SLOT, 40, False)],
 )
-def test_what_went_out_with_the_key_is_charged(call: Call, bytes_sent: int | None, is_charged: bool) -> None:
-    """Whatever the answer; a connection that never was costs nothing (contract, Limits: all keyed operations)."""
+def test_a_request_that_was_sent_with_the_key_is_charged(call: Call, bytes_sent: int | None, is_charged: bool) -> None:
+    """The answer does not matter; without a connection it costs nothing (contract, Limits: all keyed operations)."""
     assert exchange(call, 500, bytes_sent=bytes_sent).is_charged is is_charged
 
 
@@ -59,5 +59,5 @@ def test_what_went_out_with_the_key_is_charged(call: Call, bytes_sent: int | Non
     [(Call.VERIFY, 429, True), (Call.SLOT, 429, False), (Call.HEALTH, 429, False), (Call.VERIFY, 503, False)],
 )
 def test_only_the_service_throttles(call: Call, status: int, is_throttled: bool) -> None:
-    """A busy storage target knows nothing of the key's lane."""
+    """A busy storage target does not know the limit of the key."""
     assert exchange(call, status).is_throttled is is_throttled

@@ -1,4 +1,4 @@
-"""Formats are told by the first bytes alone."""
+"""A format is recognised by the first bytes alone."""
 
 import pytest
 from hypothesis import example, given
@@ -11,7 +11,7 @@ MPEG_2_FRAME = b"\xff\xf3\x40\x00" + bytes(204)  # MPEG 2 layer III, 32 kbit/s a
 
 
 def id3_tag(body_bytes: int) -> bytes:
-    """Make an ID3v2.3 tag of so many bytes behind its header of ten."""
+    """Make an ID3v2.3 tag with this many bytes after its header of ten."""
     size = bytes(body_bytes >> shift & 0x7F for shift in (21, 14, 7, 0))
     return b"ID3\x03\x00\x00" + size + bytes(body_bytes)
 
@@ -33,17 +33,17 @@ FORMATS = {
     "mp3 with a tag": (id3_tag(40) + MP3_FRAME * 2, AudioFormat.MP3),
     "mp3 with two tags": (id3_tag(40) + id3_tag(10) + MP3_FRAME, AudioFormat.MP3),
     "mp3 with a tag longer than the head": (id3_tag(200_000)[:HEAD_BYTES], AudioFormat.MP3),
-    "mp3 with padding behind its tag": (id3_tag(40) + bytes(30) + MP3_FRAME * 2, AudioFormat.MP3),
+    "mp3 with padding after its tag": (id3_tag(40) + bytes(30) + MP3_FRAME * 2, AudioFormat.MP3),
     "flac with a tag": (id3_tag(40) + b"fLaC\x00\x00\x00\x22", AudioFormat.FLAC),
     "aac with a tag": (id3_tag(40) + b"\xff\xf1\x50\x80" + bytes(60), AudioFormat.UNKNOWN),
     "nothing": (b"", AudioFormat.UNKNOWN),
     "text": (b"audio,sidecar\n", AudioFormat.UNKNOWN),
-    "a RIFF that is no audio": (b"RIFF\x24\x00\x00\x00AVI LIST", AudioFormat.UNKNOWN),
+    "a RIFF without audio": (b"RIFF\x24\x00\x00\x00AVI LIST", AudioFormat.UNKNOWN),
     "an IFF picture": (b"FORM\x00\x00\x00\x2eILBMBMHD", AudioFormat.UNKNOWN),
     "a photograph in an MP4 box": (b"\x00\x00\x00\x20ftypheic\x00\x00\x00\x00", AudioFormat.UNKNOWN),
     "aac without a tag": (b"\xff\xf1\x50\x80" + bytes(60), AudioFormat.UNKNOWN),
     "mpeg layer II": (b"\xff\xfd\x84\x04" + bytes(60), AudioFormat.UNKNOWN),
-    "a frame's look that is followed by none": (MP3_FRAME + b"<html>", AudioFormat.UNKNOWN),
+    "a frame without a second one": (MP3_FRAME + b"<html>", AudioFormat.UNKNOWN),
     "a frame without bitrate": (b"\xff\xfb\xf0\x00" + bytes(600), AudioFormat.UNKNOWN),
     "a frame without sample rate": (b"\xff\xfb\x9c\x00" + bytes(600), AudioFormat.UNKNOWN),
     "a reserved version": (b"\xff\xeb\x90\x00" + bytes(600), AudioFormat.UNKNOWN),
@@ -53,13 +53,13 @@ FORMATS = {
 
 
 @pytest.mark.parametrize(("head", "expected"), FORMATS.values(), ids=FORMATS)
-def test_first_bytes_tell_the_format(head: bytes, expected: AudioFormat) -> None:
-    """Each container has its mark, MP3 a frame whose parts make sense; what has neither is unknown."""
+def test_the_first_bytes_show_the_format(head: bytes, expected: AudioFormat) -> None:
+    """A container has magic bytes and MP3 has a valid frame; anything else is unknown."""
     assert format_of(head) is expected
 
 
 def test_frames_of_mpeg_2_are_measured_by_their_own_table() -> None:
-    """MPEG 2 has other bitrates and half the samples: its second frame stands elsewhere."""
+    """MPEG 2 has other bitrates and half the samples, so its second frame has another place."""
     frame = MPEG_2_FRAME[:104]
 
     assert format_of(frame + frame) is AudioFormat.MP3
@@ -68,27 +68,27 @@ def test_frames_of_mpeg_2_are_measured_by_their_own_table() -> None:
 
 @given(st.binary(max_size=5000), st.booleans())
 def test_any_bytes_have_a_format(head: bytes, tagged: bool) -> None:
-    """Nothing that a file may begin with makes the look fail."""
+    """No content raises an error."""
     assert format_of(head, tagged=tagged) in AudioFormat
 
 
 @example(b"RIFF", b"ftyp", b"")
 @given(st.sampled_from([b"RIFF", b"RIFX"]), st.binary(min_size=4, max_size=4), st.binary(max_size=100))
-def test_wave_stays_wave_whatever_its_size_field_says(mark: bytes, size: bytes, rest: bytes) -> None:
-    """A wrong size, as recorders leave it when they crash, makes a WAV no other format."""
+def test_a_wav_is_recognised_whatever_its_size_field_says(mark: bytes, size: bytes, rest: bytes) -> None:
+    """A recorder that crashes leaves a wrong size, and the file is still a WAV."""
     assert format_of(mark + size + b"WAVE" + rest) is AudioFormat.WAV
 
 
 @given(st.lists(st.integers(0, 300), max_size=200))
 def test_tags_in_a_row_are_all_counted(sizes: list[int]) -> None:
-    """Where the audio begins is the sum of the tags before it."""
+    """The audio begins after all tags."""
     tags = b"".join(id3_tag(size) for size in sizes)
 
     assert tag_bytes(tags + b"fLaC") == len(tags)
 
 
 def test_a_tags_footer_is_part_of_it() -> None:
-    """ID3v2.4 may repeat its header behind the tag; the audio begins behind that."""
+    """ID3v2.4 may repeat its header after the tag; the audio begins after that."""
     tag = b"ID3\x04\x00\x10\x00\x00\x00\x05" + bytes(5) + b"3DI\x04\x00\x10\x00\x00\x00\x05"
 
     assert tag_bytes(tag) == len(tag)
@@ -97,5 +97,5 @@ def test_a_tags_footer_is_part_of_it() -> None:
 
 @given(st.binary(max_size=200))
 def test_a_tag_never_ends_before_it_begins(head: bytes) -> None:
-    """The offset to look at again is not negative, also for tags cut short."""
+    """The offset of the audio is not negative, also if a tag is cut off."""
     assert tag_bytes(head) >= 0

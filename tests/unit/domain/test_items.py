@@ -1,4 +1,4 @@
-"""An item's identity comes from what the catalog says of it."""
+"""The catalog determines the identity of an item."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,22 +7,22 @@ from proofsweep.domain.items import ManifestRow, Mode, WorkItem, item_id_of, pri
 
 
 def test_the_manifests_own_id_names_the_item() -> None:
-    """Where the catalog has ids, runs are joined by them."""
+    """If the catalog has ids, runs are joined by them."""
     row = ManifestRow(number=0, audio="/d/a.wav", named_audio="a.wav", item_id="ISRC-1")
 
     assert item_id_of(row, "d") == "ISRC-1"
 
 
 def test_the_same_row_has_the_same_id_on_another_machine() -> None:
-    """The folder that holds the catalog, and the row's number, leave the id alone."""
+    """The folder of the catalog and the number of the row do not change the id."""
     here = ManifestRow(number=0, audio="/mnt/a.wav", named_audio="a.wav")
     there = ManifestRow(number=9, audio="/srv/drop/a.wav", named_audio="a.wav")
 
     assert item_id_of(here, "drop") == item_id_of(there, "drop")
 
 
-def test_catalog_audio_and_sidecar_all_tell_items_apart() -> None:
-    """Another catalog, another file or another sidecar is another item."""
+def test_catalog_audio_and_sidecar_identify_an_item() -> None:
+    """Another catalog, another file or another sidecar makes another item."""
     rows = [
         ("x", ManifestRow(number=0, audio="/a", named_audio="a")),
         ("y", ManifestRow(number=0, audio="/a", named_audio="a")),
@@ -34,15 +34,15 @@ def test_catalog_audio_and_sidecar_all_tell_items_apart() -> None:
 
 
 def test_the_presence_of_a_sidecar_chooses_the_mode() -> None:
-    """A WAV may be either: only the sidecar decides what is verified."""
+    """A WAV may have either mode: only the sidecar decides."""
     alone = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
     paired = WorkItem(manifest_row=0, item_id="i", audio="/a.wav", sidecar="/a.sidecar")
 
     assert (alone.mode, paired.mode) == (Mode.ONE_FILE, Mode.LEGACY_PAIR)
 
 
-def test_bytes_that_are_no_text_are_shown_and_kept() -> None:
-    """A name that is not UTF-8 can be printed, and its own bytes come back."""
+def test_a_name_that_is_not_utf8_is_shown_and_kept() -> None:
+    """It can be printed, and its exact bytes are not lost."""
     name = b"caf\xe9.wav".decode("utf-8", "surrogateescape")
 
     assert printable(name) == r"caf\xe9.wav"
@@ -51,7 +51,7 @@ def test_bytes_that_are_no_text_are_shown_and_kept() -> None:
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_can_be_shown_and_named(text: str) -> None:
-    """Also lone surrogates, as JSON may hold them, end as UTF-8 and as an item id."""
+    """Lone surrogates, which JSON may hold, become UTF-8 and an item id too."""
     row = ManifestRow(number=0, audio=text, named_audio=text)
 
     assert printable(text).encode().decode() == printable(text)

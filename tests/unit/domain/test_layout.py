@@ -11,7 +11,7 @@ RUN = "20261120T120000Z_ab12"
 
 
 def test_each_object_has_its_place() -> None:
-    """The tree as the docs draw it; whatever begins with `_` is passed over by the usual readers."""
+    """The tree is that of the docs; the usual readers ignore names that begin with `_`."""
     names = [
         layout.plan_name(RUN),
         layout.shard_name(RUN, 7),
@@ -33,8 +33,8 @@ def test_each_object_has_its_place() -> None:
     ]
 
 
-def test_a_part_s_name_tells_shard_and_leg() -> None:
-    """Also where they have outgrown their digits."""
+def test_a_part_s_name_holds_shard_and_leg() -> None:
+    """They may have more digits than the name is padded to."""
     assert layout.shard_and_leg_of(layout.verdicts_name(RUN, DAY, 255, 3)) == (255, 3)
     assert layout.shard_and_leg_of(layout.exchanges_name(RUN, DAY, 123_456, 1_000)) == (123_456, 1_000)
 
@@ -42,6 +42,6 @@ def test_a_part_s_name_tells_shard_and_leg() -> None:
 @pytest.mark.parametrize(
     ("text", "is_one"), [(RUN, True), ("", False), ("a-b", False), ("../x", False), ("a" * 65, False), ("a\n", False)]
 )
-def test_a_run_s_name_leads_nowhere_else(text: str, is_one: bool) -> None:
-    """It comes from the command line, and becomes part of a path."""
+def test_a_run_id_cannot_lead_out_of_the_store(text: str, is_one: bool) -> None:
+    """It comes from the command line and becomes part of a path."""
     assert layout.is_run_id(text) is is_one

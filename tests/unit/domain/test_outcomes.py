@@ -1,4 +1,4 @@
-"""The service's answer becomes an acceptance or a rejection, never anything in between."""
+"""The service's answer becomes an acceptance or a rejection, and nothing else."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 
 
 def answer(*, good: bool, verdict: str) -> Answer:
-    """Make an answer of POST /verify."""
+    """Make an answer to POST /verify."""
     return Answer(VerifyResponse.model_validate({"good": good, "verdict": verdict}), "00")
 
 
@@ -38,7 +38,7 @@ def test_only_true_and_valid_is_an_acceptance() -> None:
     ],
 )
 def test_every_other_answer_is_a_rejection_with_its_reason(good: bool, verdict: str, reason: str, action: str) -> None:
-    """Known verdicts are their own reason; what is unknown or contradictory has one of ours."""
+    """A known verdict is its own reason; an unknown or contradictory answer has one of ours."""
     outcome = outcome_of(answer(good=good, verdict=verdict))
 
     assert isinstance(outcome, Rejected)
@@ -47,13 +47,13 @@ def test_every_other_answer_is_a_rejection_with_its_reason(good: bool, verdict: 
     assert outcome.detail.endswith(".")
 
 
-def test_every_verdict_that_is_no_acceptance_has_a_meaning() -> None:
-    """A person reads it in the table's `detail`."""
+def test_every_verdict_but_valid_has_a_meaning() -> None:
+    """A person reads it in the column `detail`."""
     assert set(MEANINGS) == set(Verdict) - {Verdict.VALID}
 
 
 def test_each_kind_of_outcome_has_its_word() -> None:
-    """Four words, and every row has one."""
+    """There are four words, and every row has one."""
     outcomes = [
         outcome_of(answer(good=True, verdict="valid")),
         outcome_of(answer(good=False, verdict="tampered")),

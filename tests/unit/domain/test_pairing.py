@@ -1,4 +1,4 @@
-"""Sidecars are found by name."""
+"""A sidecar is found by its name."""
 
 from collections.abc import Sequence
 from unicodedata import normalize
@@ -11,7 +11,7 @@ DEFAULT = ("{name}.sidecar", "{stem}.sidecar")
 
 
 def sidecars(*found: str, patterns: Sequence[str] = DEFAULT) -> Sidecars:
-    """Lay out a folder with these sidecars."""
+    """Make a folder with these sidecars."""
     return Sidecars(SidecarNames(patterns), found)
 
 
@@ -29,20 +29,20 @@ def sidecars(*found: str, patterns: Sequence[str] = DEFAULT) -> Sidecars:
     ],
 )
 def test_the_first_pattern_that_matches_names_the_sidecar(audio: str, found: list[str], expected: str | None) -> None:
-    """The patterns are tried in order, letter by letter, and the case counts."""
+    """The patterns are tried in order, and upper and lower case differ."""
     assert sidecars(*found).claim(audio) == expected
 
 
 @pytest.mark.parametrize(("of_audio", "of_sidecar"), [("NFC", "NFD"), ("NFD", "NFC")])
-def test_unicode_forms_do_not_part_a_pair(of_audio: str, of_sidecar: str) -> None:
-    """A file system or an archive may change the form of a name; the pair is still one."""
+def test_another_unicode_form_does_not_separate_a_pair(of_audio: str, of_sidecar: str) -> None:
+    """A file system or an archive may change the form of a name."""
     sidecar = normalize(of_sidecar, "Für Élise.wav.sidecar")
 
     assert sidecars(sidecar).claim(normalize(of_audio, "Für Élise.wav")) == sidecar
 
 
 def test_an_exact_name_comes_before_one_in_another_unicode_form() -> None:
-    """Where both forms exist as two files, each audio gets its own."""
+    """If both forms exist as two files, each audio gets its own."""
     composed, decomposed = (normalize(form, "é.wav.sidecar") for form in ("NFC", "NFD"))
 
     both = sidecars(composed, decomposed)
@@ -51,8 +51,8 @@ def test_an_exact_name_comes_before_one_in_another_unicode_form() -> None:
     assert both.claim(normalize("NFC", "é.wav")) == composed
 
 
-def test_sidecars_that_nobody_claims_are_orphans() -> None:
-    """A sidecar without audio beside it is told, once and in order."""
+def test_sidecars_without_audio_are_orphans() -> None:
+    """Each is listed once, in order."""
     folder = sidecars("c.sidecar", "a.wav.sidecar", "b.sidecar")
 
     folder.claim("a.wav")
@@ -63,6 +63,6 @@ def test_sidecars_that_nobody_claims_are_orphans() -> None:
 @pytest.mark.parametrize(
     ("name", "is_one"), [("a.wav.proof", True), ("proof-of-a", True), (".proof", False), ("a.wav", False)]
 )
-def test_a_pattern_may_stand_before_or_behind_the_name(name: str, is_one: bool) -> None:
-    """Whatever surrounds the placeholder marks a sidecar; the placeholder itself must stand for something."""
+def test_a_pattern_may_add_text_before_or_after_the_name(name: str, is_one: bool) -> None:
+    """The text around the placeholder marks a sidecar; the placeholder must not be empty."""
     assert SidecarNames(["{name}.proof", "proof-of-{stem}"]).covers(name) is is_one

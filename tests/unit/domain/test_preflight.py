@@ -1,4 +1,4 @@
-"""Rows that cannot be sent are told apart before any call."""
+"""Rows that cannot be sent are recognised before any call."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def a_row(
     paired: bool = False,
     unreadable: str | None = None,
 ) -> ManifestRow:
-    """Make a row whose files have these sizes; None where there is no such file."""
+    """Make a row whose files have these sizes; None if there is no such file."""
     return ManifestRow(
         number=0,
         audio="/a.wav",
@@ -52,11 +52,11 @@ def a_row(
         (a_row(None, paired=True), Reason.MISSING_AUDIO),
     ],
 )
-def test_the_listing_shows_what_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
-    """Missing, empty and too large are known without opening a file; 65 MiB exactly still fits."""
-    verdict = judge_listing(row, LIMITS)
+def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
+    """Missing, empty and too large files are known without opening them; exactly 65 MiB fits."""
+    ineligible = judge_listing(row, LIMITS)
 
-    assert (verdict.reason if verdict else None) == expected
+    assert (ineligible.reason if ineligible else None) == expected
 
 
 def test_the_slot_takes_mebibytes() -> None:
@@ -69,8 +69,8 @@ BY_PAIR_ONLY = {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.
 
 
 @pytest.mark.parametrize("audio_format", AudioFormat)
-def test_content_decides_what_each_mode_may_carry(audio_format: AudioFormat) -> None:
-    """One-file delivery is WAV/BWF, the pair carries four more and what is in doubt; the service lists no others."""
+def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
+    """One-file delivery is WAV/BWF; a pair may have four more formats, or content that may be one of them."""
     alone = judge_content(audio_format, Mode.ONE_FILE)
     paired = judge_content(audio_format, Mode.LEGACY_PAIR)
     other = judge_content(AudioFormat.UNKNOWN, Mode.LEGACY_PAIR, ContentGuess("a PDF document", is_other=True))
@@ -84,8 +84,8 @@ def test_content_decides_what_each_mode_may_carry(audio_format: AudioFormat) -> 
     assert "a PDF document" in other.detail
 
 
-def test_every_row_becomes_an_item_also_one_that_names_nothing() -> None:
-    """Rows in are items out: the reason travels with the item."""
+def test_a_row_without_audio_becomes_an_item_too() -> None:
+    """There are as many items as rows, and the item holds the reason."""
     item = work_item_of(ManifestRow(number=7, audio=None), "drop", LIMITS)
 
     assert item.manifest_row == 7
@@ -93,8 +93,8 @@ def test_every_row_becomes_an_item_also_one_that_names_nothing() -> None:
     assert item.ineligible.reason in REMEDIES
 
 
-def test_further_columns_travel_as_json() -> None:
-    """Tags keep their names and their letters, also those that are not ASCII."""
+def test_further_columns_are_kept_as_json() -> None:
+    """Tags keep their names and letters, also those that are not ASCII."""
     row = ManifestRow(number=0, audio="/a.wav", tags={"Künstler": "Åse", "upc": "0123"})
 
     item = work_item_of(row, "drop", LIMITS)
@@ -118,8 +118,8 @@ INELIGIBLE = [
 
 
 @pytest.mark.parametrize("reason", INELIGIBLE)
-def test_the_page_on_catalogs_gives_each_remedy(reason: Reason) -> None:
-    """What a person reads there is what the summary of a run says."""
+def test_the_catalog_docs_have_each_remedy(reason: Reason) -> None:
+    """The docs and the summary of a run say the same."""
     page = Path(__file__).parents[3] / "docs" / "catalogs.md"
 
     rows = [line for line in page.read_text().splitlines() if line.startswith(f"| `{reason}` |")]

@@ -1,4 +1,4 @@
-"""Every reason comes with what a person does about it."""
+"""Every reason has a remedy, which says what a person does."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from proofsweep.domain.reasons import REMEDIES, Reason, remedy_for
 
 
 def test_every_reason_and_every_bad_verdict_has_a_remedy() -> None:
-    """The summary at a run's end has a clause for each kind."""
+    """The summary of a run has a clause for each kind of row."""
     assert set(REMEDIES) == {*Reason, *Verdict} - {Verdict.VALID}
 
 
 @pytest.mark.parametrize("reason", ["http_422", "a_future_slug", ""])
-def test_a_reason_that_we_have_no_word_for_gets_the_general_one(reason: str) -> None:
-    """Statuses are reasons too, and there are many."""
+def test_a_reason_without_a_remedy_gets_the_general_one(reason: str) -> None:
+    """HTTP statuses are reasons too, and there are many."""
     assert remedy_for(reason).startswith("verify again")
 
 
