@@ -1,5 +1,6 @@
 """What the service says about one credential, and what the caller does next (contract, Verdicts)."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -26,7 +27,7 @@ class Action(StrEnum):
     TRY_AGAIN = "try_again"
 
 
-VERDICT_ACTIONS = MappingProxyType(
+VERDICT_ACTIONS: Mapping[str, Action] = MappingProxyType(
     {
         Verdict.VALID: Action.ACCEPT,
         Verdict.AUDIO_CHANGED: Action.REQUEST_MATCHING_PAIR,
@@ -56,7 +57,4 @@ def is_contradictory(good: bool, verdict: str) -> bool:
 
 def action_for(good: bool, verdict: str) -> Action:
     """Give the caller's action; an unknown or contradictory answer is rejected."""
-    if is_contradictory(good, verdict):
-        return Action.REJECT
-    known = Verdict(verdict) if verdict in VERDICT_ACTIONS else None
-    return Action.REJECT if known is None else VERDICT_ACTIONS[known]
+    return Action.REJECT if is_contradictory(good, verdict) else VERDICT_ACTIONS.get(verdict, Action.REJECT)

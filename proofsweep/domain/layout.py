@@ -3,7 +3,6 @@
 import re
 from datetime import date
 
-PLAN = "plan.json"
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 
 
@@ -19,7 +18,7 @@ def run_folder(run_id: str) -> str:
 
 def plan_name(run_id: str) -> str:
     """The plan; a run exists once its plan exists."""
-    return f"{run_folder(run_id)}/{PLAN}"
+    return f"{run_folder(run_id)}/plan.json"
 
 
 def shard_name(run_id: str, shard: int) -> str:

@@ -13,6 +13,10 @@ from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, WorkItem, item_id_of, printable
 from proofsweep.domain.reasons import Ineligible, Reason
 
+# Largest sidecar that is sent by default. Chosen: the contract states no size, so this only finds a wrong file in the
+# sidecar's place before a call; at half it finds smaller ones, at twice it lets larger ones through.
+SIDECAR_BYTES = 1024 * 1024
+
 _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})
 _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
 
@@ -23,7 +27,7 @@ class SizeLimits:
 
     one_file: int = SLOT_BYTES
     pair: int = SLOT_BYTES
-    sidecar: int = 1024 * 1024
+    sidecar: int = SIDECAR_BYTES
 
     def audio(self, mode: Mode) -> int:
         """Give the largest audio size for a mode."""

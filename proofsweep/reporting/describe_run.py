@@ -32,16 +32,7 @@ def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
     kinds = ["outcome", "verdict", "reason"]
     table = results.table("verdicts", results.parts_of("verdicts", plan), [*kinds, "audio"])
     counted = table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]).to_pylist()
-    groups = (
-        Group(
-            outcome=row["outcome"],
-            verdict=row["verdict"],
-            reason=row["reason"],
-            rows=row["audio_count"],
-            example=row["audio_min"],
-        )
-        for row in counted
-    )
+    groups = (Group(rows=row.pop("audio_count"), example=row.pop("audio_min"), **row) for row in counted)
     return tuple(sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or "")))
 
 

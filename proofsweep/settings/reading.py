@@ -10,17 +10,7 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from proofsweep.errors import ConfigError
-from proofsweep.settings.sections import (
-    BoundsSettings,
-    CanarySettings,
-    CatalogSettings,
-    LimitSettings,
-    PaceSettings,
-    ResultsSettings,
-    RetrySettings,
-    ServiceSettings,
-    TimeoutSettings,
-)
+from proofsweep.settings import sections
 
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
@@ -33,15 +23,15 @@ class Settings(BaseSettings):
         env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    service: ServiceSettings
-    results: ResultsSettings = ResultsSettings()
-    pace: PaceSettings = PaceSettings()
-    bounds: BoundsSettings = BoundsSettings()
-    limits: LimitSettings = LimitSettings()
-    catalog: CatalogSettings = CatalogSettings()
-    retry: RetrySettings = RetrySettings()
-    canary: CanarySettings = CanarySettings()
-    timeouts: TimeoutSettings = TimeoutSettings()
+    service: sections.ServiceSettings
+    results: sections.ResultsSettings = sections.ResultsSettings()
+    pace: sections.PaceSettings = sections.PaceSettings()
+    bounds: sections.BoundsSettings = sections.BoundsSettings()
+    limits: sections.LimitSettings = sections.LimitSettings()
+    catalog: sections.CatalogSettings = sections.CatalogSettings()
+    retry: sections.RetrySettings = sections.RetrySettings()
+    canary: sections.CanarySettings = sections.CanarySettings()
+    timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
 
     @classmethod
     def settings_customise_sources(
@@ -71,7 +61,7 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     _refuse_unknown_sections()
     try:
         settings = Settings(**_without_overridden_key(tomllib.loads(path.read_text(encoding="utf-8"))))
-        results = settings.results if results_url is None else ResultsSettings(url=results_url)
+        results = settings.results if results_url is None else sections.ResultsSettings(url=results_url)
         return settings.model_copy(update={"results": results})
     except OSError as error:
         raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error

@@ -19,6 +19,7 @@ from pydantic import (
 
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.domain.budget.bounds import duration_of, instant_of
+from proofsweep.domain.preflight import SIDECAR_BYTES
 from proofsweep.errors import CatalogError, UsageError
 from proofsweep.storage.locations import refuse_credentials
 
@@ -103,15 +104,7 @@ class ResultsSettings(Section):
 
 
 class PaceSettings(Section):
-    """How many items are in flight, and how the service's rate is learned (docs/rate-control.md).
-
-    Attributes:
-        workers: most items in flight.
-        first_rate: calls per second at the start of a run without a learned rate.
-        remember_days: how long a learned rate is used for new runs.
-        detect_cap: whether a limit on concurrent calls is detected.
-        longest_pause_seconds: the leg ends if the service asks for a longer wait.
-    """
+    """How many items are in flight at most, and how the service's rate is learned (docs/rate-control.md)."""
 
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
@@ -142,7 +135,7 @@ class LimitSettings(Section):
     """Largest sizes that are sent. The contract states the size of one file, but not of a pair's audio and sidecar."""
 
     pair_bytes: Bytes = SLOT_BYTES
-    sidecar_bytes: Bytes = 1024 * 1024
+    sidecar_bytes: Bytes = SIDECAR_BYTES
 
 
 class CatalogSettings(Section):
@@ -161,8 +154,6 @@ class RetrySettings(Section):
     """How often a call is retried, and when the service counts as failing for every item.
 
     Attributes:
-        breaker_failures: after how many failures of a call in a row all calls wait.
-        breaker_seconds: after how long such an outage ends the leg.
         storm_verdicts: how many rows in a row, refused alike although accepted before, end the leg; 0 for never.
         storm_failures: how many rows in a row that fail alike end the leg; 0 for never.
     """

@@ -45,13 +45,14 @@ class Budget:
 
     Attributes:
         spent: keyed calls of this leg.
+        reset: when the quota resets, by the last snapshot.
     """
 
     bounds: Bounds = field(default_factory=Bounds)
     spent: int = 0
+    reset: datetime | None = None
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
-    _reset: datetime | None = None
     _spent_at_snapshot: int = 0
     _cost: float = 1.0
 
@@ -71,11 +72,6 @@ class Budget:
         return None if self._headroom is None else max(0, self._headroom - round(self._cost * self._since_snapshot))
 
     @property
-    def reset(self) -> datetime | None:
-        """When the quota resets, by the last snapshot."""
-        return self._reset
-
-    @property
     def is_probe_due(self) -> bool:
         """Say whether enough was spent since the last snapshot to make the estimate uncertain."""
         return self._headroom is not None and self._since_snapshot >= _MIN_CALLS_BETWEEN_SNAPSHOTS
@@ -93,7 +89,7 @@ class Budget:
         calls = spent_before - self._spent_at_snapshot
         if self._headroom is not None and headroom < self._headroom and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
             self._cost = max(_MIN_CALL_COST, (self._headroom - headroom) / calls)
-        self._headroom, self._reset, self._spent_at_snapshot = headroom, reset, spent_before
+        self._headroom, self.reset, self._spent_at_snapshot = headroom, reset, spent_before
 
     def shortage(self) -> Shortage | None:
         """Say why no other item may begin; None if one may."""
