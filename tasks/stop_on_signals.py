@@ -32,7 +32,7 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
     if first == OVER:
         return
     engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
-    log(Event.STOP_ASKED, signal=signal.Signals(first).name)
+    log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
     try:
         second = next_signal(reader, engine.settings.bounds.drain_seconds)
     except TimeoutError:

@@ -4,7 +4,7 @@ from proofsweep.bootstrap.engines import Engine, limits_for, utc_now
 from proofsweep.bootstrap.runs import catalog_for, results_for
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.forecast import Forecast, Measured, Need, Quota, forecast
+from proofsweep.domain.budget.forecast import Forecast, Measurement, Need, Quota, forecast
 from proofsweep.settings import Settings
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.plan.examine_service import ServiceStatus
@@ -14,7 +14,7 @@ from proofsweep.usecases.plan.survey import items_of
 
 
 def forecast_for(
-    settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds, sample: Measured | None = None
+    settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds, sample: Measurement | None = None
 ) -> Forecast:
     """Forecast a run that begins now; a sample that was just measured counts before all history."""
     history = measured_legs(results_for(settings), settings.service.environment)
@@ -25,7 +25,7 @@ def forecast_for(
     return forecast(need, quota, history, utc_now(), settings.bounds.ask_seconds)
 
 
-def sample_of(engine: Engine, location: str, need: Need, *, count: int, reserve: int) -> Measured | None:
+def sample_of(engine: Engine, location: str, need: Need, *, count: int, reserve: int) -> Measurement | None:
     """Send so many items of a catalog, spread over it, and measure; None if the service answered for none of them.
 
     Raises:

@@ -49,7 +49,7 @@ class Plan:
         pairs: eligible items with a sidecar.
         audio_bytes: of the eligible items.
         reasons: ineligible items by reason.
-        passed_over: ignored entries of a scanned folder, by kind.
+        ignored: entries of a scanned folder that gave no item, by kind.
     """
 
     run_id: str

@@ -61,8 +61,8 @@ def test_an_invalid_setting_is_named(
 
 
 @pytest.mark.parametrize(("option", "words"), [("--results", "must not be empty"), ("--config", "no profile ''")])
-def test_an_option_left_empty_is_not_taken_for_its_default(
-    proofsweep: Command, world: Path, catalog: Path, option: str, words: str
+def test_an_empty_option_does_not_mean_its_default(
+    proofsweep: Command, workdir: Path, catalog: Path, option: str, words: str
 ) -> None:
     """`--results "$PLACE"` with PLACE unset must not write to the default folder."""
     done = proofsweep("verify", catalog, option, "")
@@ -79,7 +79,7 @@ def test_a_config_that_is_not_toml_is_named(proofsweep: Command, workdir: Path, 
     done = proofsweep("verify", catalog, "--config", "mine.toml")
 
     assert done.returncode == 2
-    assert said_in_one_line(done, "The config mine.toml is not TOML")
+    assert is_one_line_with(done, "The config mine.toml is not TOML")
 
 
 def test_a_web_site_is_reported_as_a_wrong_base_url(

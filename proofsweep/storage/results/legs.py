@@ -117,11 +117,9 @@ class Legs:
         return content
 
     def _last_sign(self, leg: int, holder: Claim) -> ClockReading:
-        beats = self._beats(leg)
-        content = self.results.store.read(beats[-1]) if beats else None
         try:
-            beat = json.loads(content) if content else {}
-            return ClockReading(datetime.fromisoformat(beat["at"]), beat.get("uptime_seconds"))
+            heartbeat = json.loads(self._heartbeat(leg) or "{}")
+            return ClockReading(datetime.fromisoformat(heartbeat["at"]), heartbeat.get("uptime_seconds"))
         except (ValueError, KeyError, TypeError):
             return ClockReading(datetime.fromisoformat(holder.claimed_at), holder.uptime_seconds)
 

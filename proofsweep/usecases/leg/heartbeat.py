@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.runs import BEAT_SECONDS
+from proofsweep.domain.runs import HEARTBEAT_SECONDS
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.storage.results.journal import FLUSH_SECONDS, Journal
 from proofsweep.storage.results.legs import Legs
@@ -70,7 +70,7 @@ class Heartbeat:
         """
         self._writing_since = time.monotonic()
         try:
-            if self.legs.uptime() - self._beaten_at >= BEAT_SECONDS:
+            if self.legs.uptime() - self._beaten_at >= HEARTBEAT_SECONDS:
                 self._beat()
             self.trail.write_unattributed()
             self.journal.flush()

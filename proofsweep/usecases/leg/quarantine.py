@@ -1,9 +1,9 @@
-"""Keep back rows that may say more about the service than about the audio, and end the leg if they are many."""
+"""Quarantine rows that may say more about the service than about the audio, and end the leg if they are many."""
 
 import threading
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.anomalies import AnomalyGuard, suspicion
+from proofsweep.domain.anomalies import AnomalyGuard, explain
 from proofsweep.domain.outcomes import Finished
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import RunMustStop
@@ -19,19 +19,19 @@ class Quarantine:
         self._stop = stop
         self._lock = threading.Lock()
 
-    def pass_on(self, done: Finished, row: Row) -> list[Row]:
-        """Give the rows that may be written down now: this one, those kept back before, or none.
+    def admit(self, done: Finished, row: Row) -> list[Row]:
+        """Give the rows that may be written now: this one and the quarantined ones, or none.
 
         An anomaly ends the leg; the rows that belong to it remain for a later one.
         """
         with self._lock:
-            passed = self._guard.pass_on(done.outcome, row, lambda: self._past.was_accepted(done.item.item_id))
-            anomaly = self._guard.storm
+            passed = self._guard.admit(done.outcome, row, lambda: self._past.was_accepted(done.item.item_id))
+            anomaly = self._guard.detected
         if anomaly is not None:
-            self._stop.pull(RunMustStop(suspicion(anomaly, self._guard.threshold(anomaly)), ended_by="breaker"))
+            self._stop.pull(RunMustStop(explain(anomaly, self._guard.threshold(anomaly)), ended_by="breaker"))
         return passed
 
     def release(self) -> list[Row]:
-        """Give the rows that are still kept back when the leg ends: they were too few for an anomaly."""
+        """Give the rows that are in quarantine when the leg ends: they were too few to be an anomaly."""
         with self._lock:
             return self._guard.release()

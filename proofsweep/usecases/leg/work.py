@@ -52,10 +52,10 @@ def work_item(leg: LegContext, item: WorkItem) -> Row | None:
     if isinstance(done, Deferred):
         return None
     row = row_of(done, leg.row_context)
-    passed = leg.quarantine.pass_on(done, row)
-    for each in passed:
+    admitted = leg.quarantine.admit(done, row)
+    for each in admitted:
         leg.journal.add(each, [])
-    return row if row in passed else None
+    return row if row in admitted else None
 
 
 def _wait_for_store(leg: LegContext) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 
 from proofsweep.client.partner import Partner
-from proofsweep.domain.budget.forecast import Measured
+from proofsweep.domain.budget.forecast import Measurement
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Finished
@@ -27,7 +27,7 @@ def spread(items: Iterable[WorkItem], eligible: int, count: int) -> Iterator[Wor
 
 def measure_sample(
     items: Sequence[WorkItem], context: VerifyContext, workers: Executor, headroom_before: int | None
-) -> Measured | None:
+) -> Measurement | None:
     """Verify items as a run would, and measure it; None if none of them got an answer.
 
     Args:
@@ -44,7 +44,7 @@ def measure_sample(
     if not rows:
         return None
     exchanges = [exchange for end in ends for exchange in end.exchanges]
-    return Measured(
+    return Measurement(
         rows=rows,
         seconds=seconds,
         calls=sum(exchange.is_charged for exchange in exchanges) + _QUOTA_PROBES,

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from proofsweep.storage.results.stores import open_store
 
 from proofsweep.domain.layout import verdicts_name
 from proofsweep.domain.runs import Plan
@@ -11,7 +12,6 @@ from proofsweep.errors import ResultsError
 from proofsweep.reporting.describe_run import describe_run, newest_unfinished
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
-from proofsweep.storage.results.stores import open_store
 
 ACCEPTED = ("accepted", "valid", None)
 TAMPERED = ("rejected", "tampered", "tampered")
