@@ -12,7 +12,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.screen import console
 from proofsweep.errors import ConfigError
-from sandbox import Issued, Operator, OperatorError, Order, Running, launch, write_catalog
+from sandbox import Issued, IssueOptions, Operator, OperatorError, Running, launch, write_catalog
 from sandbox import Options as SandboxOptions
 
 _HOME = Path(".proofsweep-sandbox")
@@ -87,7 +87,7 @@ def issue(
     A WAV gets a credentialed copy. With --legacy, the audio does not change and gets a sidecar. No file is
     overwritten.
     """
-    order = Order(legacy=legacy, sealed_by=sealed_by, registered=not unregistered and sealed_by == "service")
+    order = IssueOptions(legacy=legacy, sealed_by=sealed_by, registered=not unregistered and sealed_by == "service")
     if song is not None:
         order["song"] = song
     with Operator(operator_url) as operator:
@@ -160,8 +160,8 @@ def _print_choices(running: Running, seed: int) -> None:
     if choices["evolve"]:
         console().print("It is a later release of the contract.")
     if seed:
-        drawn = " ".join(f"{name}={choice}" for name, choice in choices["choices"].items())
-        console().print(f"Choices of seed {seed}: {drawn}", soft_wrap=True, markup=False)
+        choices = " ".join(f"{name}={choice}" for name, choice in told["choices"].items())
+        console().print(f"Unspecified of seed {seed}: {choices}", soft_wrap=True, markup=False)
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
@@ -181,8 +181,8 @@ def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
     return target
 
 
-def _issue(operator: Operator, file: Path, target: Path, order: Order, url: str) -> Issued:
-    with _errors_explained(file, url):
+def _issued(operator: Operator, file: Path, target: Path, order: IssueOptions, url: str) -> Issued:
+    with _said_in_one_line(file, url):
         return operator.issue(file, target, **order)
 
 

@@ -4,9 +4,9 @@ It reads the wire by itself. It shares no code with the core, whose tolerance wo
 the sandbox, which it examines like any other service.
 """
 
-from conformance.check import Check, Risk
+from conformance.definition import Check, Risk
 from conformance.inputs import Inputs
-from conformance.replies import Complaint, NoAnswer
+from conformance.replies import NoAnswer, Violation
 from conformance.subject import Subject
 from conformance.suite import CHECKS, FAILED, NOT_TRIED, PASSED, Result, chosen, most_calls, run
 from conformance.wire import Wire
@@ -17,12 +17,12 @@ __all__ = [
     "NOT_TRIED",
     "PASSED",
     "Check",
-    "Complaint",
     "Inputs",
     "NoAnswer",
     "Result",
     "Risk",
     "Subject",
+    "Violation",
     "Wire",
     "chosen",
     "most_calls",

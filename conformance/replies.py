@@ -28,7 +28,7 @@ class Reply:
         """The body as a JSON object; complain where it is none."""
         decoded = self._decoded
         if not isinstance(decoded, dict):
-            raise Complaint(f"{self.operation} answered {self.status} with a body that is no JSON object", (self,))
+            raise Violation(f"{self.operation} answered {self.status} with a body that is no JSON object", (self,))
         return decoded
 
     @property
@@ -64,7 +64,7 @@ class _EndsEarlyError(Exception):
         self.request_ids = tuple(dict.fromkeys(reply.request_id for reply in replies if reply.request_id))
 
 
-class Complaint(_EndsEarlyError):
+class Violation(_EndsEarlyError):
     """The service does not do what the contract says: what was seen, and in which replies."""
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from conformance import sounds
+from conformance.assertions import expect, object_of, objects_of, success_members, text_of
 from conformance.inputs import Inputs
-from conformance.judging import expect, object_of, objects_of, succeeded, text_of
-from conformance.new_keys import NewKeys
+from conformance.new_key_file import NewKeyFile
 from conformance.operations import HEALTH, KEYS, PROOF, PROOFS, UPLOADS, USAGE, VERIFY, Operation
-from conformance.replies import Complaint, NotTried, Reply
+from conformance.replies import NotTried, Reply, Violation
 from conformance.wire import Wire
 
 MADE_UP = "made-up-by-the-conformance-suite"
@@ -49,7 +49,7 @@ class Subject:
         self.inputs = inputs
         self.rotation: Rotation | None = None
         self.erasure: Reply | None = None
-        self.new_keys = None if inputs.new_key_file is None else NewKeys(inputs.new_key_file)
+        self.new_key_file = None if inputs.new_key_file is None else NewKeyFile(inputs.new_key_file)
 
     @cached_property
     def health(self) -> Reply:
@@ -79,12 +79,12 @@ class Subject:
     @property
     def keys(self) -> list[Mapping[str, object]]:
         """The records of all keys."""
-        return objects_of(succeeded(self.inventory), "keys", self.inventory)
+        return objects_of(success_members(self.inventory), "keys", self.inventory)
 
     @property
     def items(self) -> list[Mapping[str, object]]:
         """The listed items of the newest proofs."""
-        return objects_of(succeeded(self.listing), "items", self.listing)
+        return objects_of(success_members(self.listing), "items", self.listing)
 
     @cached_property
     def a_proof(self) -> str:
@@ -153,7 +153,7 @@ class Subject:
     def new_slot(self) -> Slot:
         """Ask for a slot for verification."""
         reply = self.wire.ask(UPLOADS, query={"purpose": "verify"})
-        members = succeeded(reply)
+        members = success_members(reply)
         fields = object_of(members, "fields", reply)
         expect(all(isinstance(value, str) for value in fields.values()), "a form field is no string", reply)
         return Slot(
@@ -190,12 +190,12 @@ class Subject:
         query = {"limit": str(limit)}
         while len(replies) < _MOST_PAGES:
             replies.append(self.wire.ask(operation, query=query))
-            members = succeeded(replies[-1])
+            members = success_members(replies[-1])
             if "nextCursor" not in members:
                 return replies
             cursor = members["nextCursor"]
             if not isinstance(cursor, str) or not cursor:
-                raise Complaint("nextCursor is there and is no cursor: on the last page it is absent", replies[-1:])
+                raise Violation("nextCursor is there and is no cursor: on the last page it is absent", replies[-1:])
             expect(query.get("cursor") != cursor, "a page's nextCursor is the cursor that led to it", replies[-1])
             query = {"limit": str(limit), "cursor": cursor}
         raise NotTried(f"the listing has more than {_MOST_PAGES} pages")

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-from conformance.check import Check, Risk
 from conformance.checks import (
     authentication,
     erasure,
@@ -12,7 +11,7 @@ from conformance.checks import (
     every_reply,
     health,
     keys,
-    listing,
+    proof_list,
     proofs,
     rotation,
     uploads,
@@ -20,7 +19,8 @@ from conformance.checks import (
     verdicts,
     verify,
 )
-from conformance.replies import Complaint, NoAnswer, NotTried
+from conformance.definition import Check, Risk
+from conformance.replies import NoAnswer, NotTried, Violation
 from conformance.subject import Subject
 
 _MODULES: tuple[ModuleType, ...] = (
@@ -28,7 +28,7 @@ _MODULES: tuple[ModuleType, ...] = (
     authentication,
     keys,
     usage,
-    listing,
+    proof_list,
     proofs,
     uploads,
     verify,
@@ -81,10 +81,10 @@ def _made(each: Check, subject: Subject) -> Result:
         return Result(check=each, result=NOT_TRIED, said=f"needs {options}")
     try:
         each.make(subject)
-    except (Complaint, NotTried) as end:
+    except (Violation, NotTried) as end:
         return Result(
             check=each,
-            result=FAILED if isinstance(end, Complaint) else NOT_TRIED,
+            result=FAILED if isinstance(end, Violation) else NOT_TRIED,
             said=end.said,
             request_ids=end.request_ids,
             is_unanswered=isinstance(end, NoAnswer),

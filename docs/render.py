@@ -15,7 +15,7 @@ from conformance.untestable import UNTESTABLE
 from proofsweep.domain.tables import exchanges, runs, verdicts
 from proofsweep.domain.tables.columns import markdown_of
 from sandbox.mutants import MUTANTS
-from sandbox.silences import markdown_of_silences
+from sandbox.unspecified import markdown_of_unspecified
 
 DOCS = Path(__file__).parent
 WIDTH = 100
@@ -27,7 +27,7 @@ def rendered(text: str) -> str:
         "verdicts": markdown_of(verdicts.COLUMNS),
         "exchanges": markdown_of(exchanges.COLUMNS),
         "runs": markdown_of(runs.COLUMNS),
-        "silences": markdown_of_silences(),
+        "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_and_mutants()),
         "untestable": "\n".join(not_testable()),
         "help": "\n".join(command_pages()),

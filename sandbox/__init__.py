@@ -5,17 +5,17 @@ one in this very process there is `sandbox.server.serve`, not imported here: the
 """
 
 from sandbox.launch import Running, launch
-from sandbox.operator import Issued, NewKey, Operator, OperatorError, Order
+from sandbox.operator_client import Issued, IssueOptions, NewKey, Operator, OperatorError
 from sandbox.options import Options
 from sandbox.samples import Sample, write_catalog
 
 __all__ = [
+    "IssueOptions",
     "Issued",
     "NewKey",
     "Operator",
     "OperatorError",
     "Options",
-    "Order",
     "Running",
     "Sample",
     "launch",

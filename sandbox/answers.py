@@ -26,7 +26,7 @@ def json_answer(members: Mapping[str, object], status: int = 200) -> Answer:
     return Answer(status=status, body=body, headers={"content-type": "application/json"})
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """A request that is not served: the status, the stable code and a sentence for a person."""
 
     def __init__(self, status: int, code: str, error: str, *, retry_after: int | None = None) -> None:
@@ -42,11 +42,11 @@ class Refused(Exception):
         return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
 
 
-def malformed(error: str) -> Refused:
+def malformed(error: str) -> Refusal:
     """Return the refusal of a request that cannot be understood."""
-    return Refused(400, "invalid_request", error)
+    return Refusal(400, "invalid_request", error)
 
 
-def not_found(error: str) -> Refused:
+def not_found(error: str) -> Refusal:
     """Return the refusal of a request for something that is not there."""
-    return Refused(404, "not_found", error)
+    return Refusal(404, "not_found", error)

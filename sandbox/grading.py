@@ -3,7 +3,7 @@
 import hashlib
 
 from sandbox.registry.proofs import Proof
-from sandbox.silences import Silences
+from sandbox.unspecified import Unspecified
 
 _RUBRIC = "2026-03"
 _POLICY = "2026-01"
@@ -22,7 +22,7 @@ def classification_of(proof_id: str) -> str:
     return CLASSIFICATIONS[min(3, int((1 - share_of_human(proof_id)) * 4))]
 
 
-def grade_of(proof: Proof, silences: Silences) -> dict[str, object]:
+def grade_of(proof: Proof, silences: Unspecified) -> dict[str, object]:
     """Return the grade's five members; the shares add up to one, in whatever type they are told."""
     human = share_of_human(proof.proof_id)
     machine = round((1 - human) * 0.75, 2)

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sandbox.operator import Operator
+from sandbox.operator_client import Operator
 from sandbox.options import Options
 
 _STOP_SECONDS = 10

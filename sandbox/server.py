@@ -10,12 +10,12 @@ from contextlib import suppress
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sandbox.api.desk import ApiDesk
-from sandbox.backstage.app import operator_app
-from sandbox.mutants.understudy import Understudy
+from sandbox.api.gateway import ApiGateway
+from sandbox.mutants.switch import MutantSwitch
+from sandbox.operator_api.app import operator_app
 from sandbox.options import Options
 from sandbox.service import open_service
-from sandbox.storage.desk import StorageDesk
+from sandbox.storage.target import StorageTarget
 from sandbox.wire import WireProtocol
 
 _GRACE_SECONDS = 3
@@ -30,10 +30,10 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
     sockets = [_listening(options.host, port) for port in options.ports]
     ports = tuple(listener.getsockname()[1] for listener in sockets)
     service = open_service(options, (ports[0], ports[1], ports[2]))
-    origins = Origins(
+    origins = PortRouter(
         {
-            ports[0]: Understudy(service, ApiDesk),
-            ports[1]: Understudy(service, StorageDesk),
+            ports[0]: MutantSwitch(service, ApiGateway),
+            ports[1]: MutantSwitch(service, StorageTarget),
             ports[2]: operator_app(service),
         }
     )
@@ -45,7 +45,7 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
         server.run(sockets)
 
 
-class Origins:
+class PortRouter:
     """Sends each request to the application of the port that it came in by."""
 
     def __init__(self, by_port: dict[int, ASGIApp]) -> None:

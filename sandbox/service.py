@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.clock import Clock
-from sandbox.faults import Faults
+from sandbox.faults.rules import Faults
 from sandbox.options import Options
 from sandbox.registry.database import open_database
-from sandbox.registry.exchanges import Exchanges, Secrets
 from sandbox.registry.keys import Keys
+from sandbox.registry.logs import ExchangeLog, SecretLog
 from sandbox.registry.meters import Meters
 from sandbox.registry.proofs import Proofs
 from sandbox.registry.replays import Replays
@@ -19,8 +19,8 @@ from sandbox.seals.identity import Signer
 from sandbox.seals.one_file import OneFileSeals
 from sandbox.seals.sidecars import SidecarSeals
 from sandbox.signatures import Signatures
-from sandbox.silences import Silences
 from sandbox.throttle import Lane, Throttle
+from sandbox.unspecified import Unspecified
 
 # Contract, Authentication: rotation has a low lane of its own. Ours: five at once, then one in twelve seconds.
 _ROTATION_LANE = Lane(rate=1 / 12, burst=5)
@@ -43,14 +43,14 @@ class Service:
     meters: Meters
     proofs: Proofs
     slots: Slots
-    exchanges: Exchanges
-    secrets: Secrets
+    exchanges: ExchangeLog
+    secrets: SecretLog
     one_file: OneFileSeals
     sidecars: SidecarSeals
     signatures: Signatures
     throttle: Throttle
     faults: Faults
-    silences: Silences
+    unspecified: Unspecified
     is_later_release: bool
     mutant: str = ""
 
@@ -76,14 +76,14 @@ def open_service(options: Options, ports: tuple[int, int, int]) -> Service:
         meters=Meters(database),
         proofs=Proofs(database),
         slots=Slots(database),
-        exchanges=Exchanges(database),
-        secrets=Secrets(database),
+        exchanges=ExchangeLog(database),
+        secrets=SecretLog(database),
         one_file=OneFileSeals(chains),
         sidecars=SidecarSeals(chains),
         signatures=Signatures.kept(options.home / "seals" / "secret"),
         throttle=Throttle({"calls": Lane(rate=options.rate, burst=options.burst), "rotate": _ROTATION_LANE}),
         faults=Faults(options.seed),
-        silences=Silences.drawn(options.silences),
+        unspecified=Unspecified.drawn(options.silences),
         is_later_release=options.evolve,
     )
     _ensure_first_key(service)

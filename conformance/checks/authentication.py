@@ -1,7 +1,7 @@
 """Authentication: who may call, with which key."""
 
-from conformance.check import check
-from conformance.judging import expect, objects_of, refused, succeeded, text_of
+from conformance.assertions import expect, expect_status, objects_of, success_members, text_of
+from conformance.definition import check
 from conformance.operations import OPERATIONS, PROOFS, USAGE
 from conformance.replies import NotTried
 from conformance.subject import MADE_UP, Subject, a_made_up_key
@@ -12,26 +12,26 @@ def authentication_2_every_operation_needs_a_key(service: Subject) -> None:
     """Without a key every operation but health is refused with 403."""
     for operation in OPERATIONS:
         if not operation.is_public:
-            refused(service.wire.ask(operation, key=None, proof_id=MADE_UP), 403, "without a key")
+            expect_status(service.wire.ask(operation, key=None, proof_id=MADE_UP), 403, "without a key")
 
 
 @check(calls=1)
 def authentication_3_invalid_key_is_403(service: Subject) -> None:
     """A key that was never issued is refused with 403; there is no 401."""
-    refused(service.wire.ask(USAGE, key=a_made_up_key()), 403, "with a made-up key")
+    expect_status(service.wire.ask(USAGE, key=a_made_up_key()), 403, "with a made-up key")
 
 
 @check(calls=1)
 def authentication_1_key_is_taken(service: Subject) -> None:
     """The key is taken in the header `x-api-key`."""
-    succeeded(service.usage)
+    success_members(service.usage)
 
 
 @check(calls=2, needs=("other_key",))
 def authentication_4_listing_is_the_tenants_own(service: Subject) -> None:
     """A listing holds the caller's own proofs only: no proof is in the listings of two tenants."""
     reply = service.wire.ask(PROOFS, key=service.inputs.other_key, query={"limit": "100"})
-    theirs = {text_of(item, "proofId", reply) for item in objects_of(succeeded(reply), "items", reply)}
+    theirs = {text_of(item, "proofId", reply) for item in objects_of(success_members(reply), "items", reply)}
     ours = {text_of(item, "proofId", service.listing) for item in service.items}
     if not ours and not theirs:
         raise NotTried("neither tenant holds a proof")
@@ -42,4 +42,4 @@ def authentication_4_listing_is_the_tenants_own(service: Subject) -> None:
 def authentication_6_other_environments_key_is_403(service: Subject) -> None:
     """A key of another environment is refused with 403: such keys are never interchangeable."""
     reply = service.wire.ask(USAGE, key=service.inputs.other_environment_key)
-    refused(reply, 403, "with the other environment's key")
+    expect_status(reply, 403, "with the other environment's key")

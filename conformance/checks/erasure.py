@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from conformance.check import Check, Risk, check
-from conformance.judging import expect, refused, seconds_of, succeeded, text_of
+from conformance.assertions import expect, expect_status, seconds_of, success_members, text_of
+from conformance.definition import Check, Risk, check
 from conformance.operations import ERASE, PROOF
 from conformance.replies import Reply
 from conformance.subject import MADE_UP, Subject
@@ -25,7 +25,7 @@ def erase_unknown_proof_is_already_erased(service: Subject) -> None:
 def erase_answer_fields(service: Subject) -> None:
     """A receipt tells the `proofId`, the `outcome`, and `erasedAt` in whole unix seconds."""
     reply = service.wire.ask(ERASE, proof_id=MADE_UP)
-    members = succeeded(reply)
+    members = success_members(reply)
     expect(members.get("proofId") == MADE_UP, "the receipt is for another proof", reply)
     expect(members.get("outcome") in _OUTCOMES, "outcome is neither erased nor already_erased", reply)
     seconds_of(members, "erasedAt", reply)
@@ -35,7 +35,7 @@ def erase_answer_fields(service: Subject) -> None:
 def erase_spares_other_tenants_proof(service: Subject) -> None:
     """A caller erases only what is held under its own key: another tenant's proof stays."""
     proof_id = service.inputs.erase_proof or ""
-    succeeded(service.wire.ask(PROOF, proof_id=proof_id))
+    success_members(service.wire.ask(PROOF, proof_id=proof_id))
     theirs = service.wire.ask(ERASE, key=service.inputs.other_key, proof_id=proof_id)
     _expect_outcome(theirs, "already_erased")
     after = service.wire.ask(PROOF, proof_id=proof_id)
@@ -52,7 +52,7 @@ def erase_erases(service: Subject) -> None:
 def erase_removes_the_record(service: Subject) -> None:
     """What was erased is gone: the proof's record is not found any more."""
     _erased(service)
-    refused(service.wire.ask(PROOF, proof_id=service.inputs.erase_proof or ""), 404, "of an erased proof")
+    expect_status(service.wire.ask(PROOF, proof_id=service.inputs.erase_proof or ""), 404, "of an erased proof")
 
 
 @_erasing(2, "erase_proof")
@@ -70,6 +70,6 @@ def _erased(service: Subject) -> Reply:
 
 
 def _expect_outcome(reply: Reply, outcome: str) -> None:
-    members = succeeded(reply)
+    members = success_members(reply)
     told = text_of(members, "outcome", reply)
     expect(told == outcome, f"the outcome is {told[:40]!r}, not {outcome!r}", reply)

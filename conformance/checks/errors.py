@@ -1,7 +1,7 @@
 """Errors: one body for all of them, and what a 429 carries."""
 
-from conformance.check import Risk, check
-from conformance.judging import carries_trio, expect, header_number, is_api_error, refused
+from conformance.assertions import expect, expect_api_error, expect_quota_headers, expect_status, header_number
+from conformance.definition import Risk, check
 from conformance.operations import KEYS, USAGE
 from conformance.replies import NotTried, Reply
 from conformance.subject import Subject
@@ -15,14 +15,14 @@ def errors_1_api_error_of_the_service(service: Subject) -> None:
     """What the service itself refuses is told as `error` and `code`, both strings."""
     for reply in (service.bad_limit, service.unknown_proof):
         expect(reply.status >= 400, f"{reply.operation} was not refused", reply)  # noqa: PLR2004 - HTTP's refusals
-        is_api_error(reply)
+        expect_api_error(reply)
 
 
 @check(calls=0)
 def errors_1_api_error_of_the_gateway(service: Subject) -> None:
     """What the gateway refuses, such as a call without a key, is told with the very same body."""
-    refused(service.keyless, 403, "without a key")
-    is_api_error(service.keyless)
+    expect_status(service.keyless, 403, "without a key")
+    expect_api_error(service.keyless)
 
 
 @check(calls=2)
@@ -38,7 +38,7 @@ def resources_api_error_code_is_stable(service: Subject) -> None:
 def errors_5_code_on_429(service: Subject) -> None:
     """A throttled call is told with the code `rate_limited`."""
     reply = _throttled(service)
-    is_api_error(reply)
+    expect_api_error(reply)
     expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
 
 
@@ -51,7 +51,7 @@ def errors_5_retry_after_on_429(service: Subject) -> None:
 @check(calls=_MOST_BURST, risk=Risk.SPENDS)
 def errors_5_quota_headers_on_429(service: Subject) -> None:
     """A throttled call carries the rate-limit headers."""
-    carries_trio(_throttled(service))
+    expect_quota_headers(_throttled(service))
 
 
 def _throttled(service: Subject) -> Reply:

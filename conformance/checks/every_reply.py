@@ -1,7 +1,7 @@
 """What holds for every reply: looked at last, over all that came."""
 
-from conformance.check import check
-from conformance.judging import carries_trio, expect, header_number
+from conformance.assertions import expect, expect_quota_headers, header_number
+from conformance.definition import check
 from conformance.replies import NotTried, Reply
 from conformance.subject import Subject
 
@@ -60,7 +60,7 @@ def errors_5_429s_that_were_met(service: Subject) -> None:
     for reply in met:
         expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
         header_number(reply, "Retry-After")
-        carries_trio(reply)
+        expect_quota_headers(reply)
 
 
 def _all(service: Subject) -> list[Reply]:

@@ -1,20 +1,20 @@
 """GET /health: the one call that is public."""
 
-from conformance.check import check
-from conformance.judging import flag_of, seconds_of, succeeded, text_of
+from conformance.assertions import flag_of, seconds_of, success_members, text_of
+from conformance.definition import check
 from conformance.subject import Subject
 
 
 @check(calls=0)
 def endpoints_1_health_needs_no_key(service: Subject) -> None:
     """The service's health is told to anyone, without a key."""
-    succeeded(service.health)
+    success_members(service.health)
 
 
 @check(calls=0)
 def resources_health_fields(service: Subject) -> None:
     """Health is told as `ok` (a boolean), `version` and `commit` (strings)."""
-    members = succeeded(service.health)
+    members = success_members(service.health)
     flag_of(members, "ok", service.health)
     text_of(members, "version", service.health)
     text_of(members, "commit", service.health)
@@ -23,4 +23,4 @@ def resources_health_fields(service: Subject) -> None:
 @check(calls=0)
 def resources_health_deployed_at_in_seconds(service: Subject) -> None:
     """`deployedAt` is unix time in whole seconds, and no longer an ISO string."""
-    seconds_of(succeeded(service.health), "deployedAt", service.health)
+    seconds_of(success_members(service.health), "deployedAt", service.health)

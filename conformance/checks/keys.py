@@ -2,8 +2,16 @@
 
 from math import ceil
 
-from conformance.check import check
-from conformance.judging import carries_trio, expect, is_once, objects_of, refused, succeeded, text_of
+from conformance.assertions import (
+    expect,
+    expect_quota_headers,
+    expect_status,
+    is_unique,
+    objects_of,
+    success_members,
+    text_of,
+)
+from conformance.definition import check
 from conformance.operations import KEYS
 from conformance.replies import Reply
 from conformance.subject import MADE_UP, Subject
@@ -24,14 +32,14 @@ def resources_keys_record_fields(service: Subject) -> None:
 @check(calls=1)
 def resources_keys_list_no_secret(service: Subject) -> None:
     """Listing returns metadata only: the calling key's secret is nowhere in it."""
-    succeeded(service.inventory)
+    success_members(service.inventory)
     expect(service.wire.key.encode() not in service.inventory.body, "the secret is in the listing", service.inventory)
 
 
 @check(calls=1 + _WALK_PAGES)
 def endpoints_2_full_inventory_without_paging(service: Subject) -> None:
     """Without `limit` and `cursor` the complete inventory is returned, in one piece."""
-    members = succeeded(service.inventory)
+    members = success_members(service.inventory)
     expect(members.get("nextCursor") is None, "the full inventory has a nextCursor", service.inventory)
     left_out = set(_ids(_walk(service))) - set(service.key_ids)
     expect(not left_out, f"{len(left_out)} keys are on the pages and not in the full inventory", service.inventory)
@@ -42,7 +50,7 @@ def endpoints_2_cursor_goes_on(service: Subject) -> None:
     """`cursor` takes up where the response before it ended: page by page comes every key, once."""
     pages = _walk(service)
     ids = _ids(pages)
-    expect(is_once(ids), "a key is on two pages", *pages)
+    expect(is_unique(ids), "a key is on two pages", *pages)
     expect(set(ids) == set(service.key_ids), "the pages together do not hold the inventory", *pages)
 
 
@@ -65,15 +73,15 @@ def endpoints_2_limit_bounds_the_page(service: Subject) -> None:
 def limits_page_of_1_and_100_keys(service: Subject) -> None:
     """Pages of 1 and of 100 keys can be asked for."""
     for limit in ("1", "100"):
-        succeeded(service.wire.ask(KEYS, query={"limit": limit}))
+        success_members(service.wire.ask(KEYS, query={"limit": limit}))
 
 
 @check(calls=4)
 def limits_page_of_keys_out_of_bounds_is_400(service: Subject) -> None:
     """A page of keys of 0 or 101, or of what is no whole number, is a malformed request: 400."""
-    refused(service.bad_limit, 400, "with limit=0")
+    expect_status(service.bad_limit, 400, "with limit=0")
     for limit in ("101", "-1", "many"):
-        refused(service.wire.ask(KEYS, query={"limit": limit}), 400, f"with limit={limit}")
+        expect_status(service.wire.ask(KEYS, query={"limit": limit}), 400, f"with limit={limit}")
 
 
 @check(calls=1)
@@ -86,8 +94,8 @@ def endpoints_2_made_up_cursor(service: Subject) -> None:
 @check(calls=1)
 def endpoints_2_keys_tell_the_quota(service: Subject) -> None:
     """A listing of keys carries `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`."""
-    succeeded(service.inventory)
-    carries_trio(service.inventory)
+    success_members(service.inventory)
+    expect_quota_headers(service.inventory)
 
 
 def _walk(service: Subject) -> list[Reply]:
@@ -96,7 +104,7 @@ def _walk(service: Subject) -> list[Reply]:
 
 
 def _records(page: Reply) -> list[str]:
-    return [text_of(record, "keyId", page) for record in objects_of(succeeded(page), "keys", page)]
+    return [text_of(record, "keyId", page) for record in objects_of(success_members(page), "keys", page)]
 
 
 def _ids(pages: list[Reply]) -> list[str]:

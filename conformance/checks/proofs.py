@@ -4,10 +4,10 @@ import base64
 import binascii
 from collections.abc import Iterator
 
-from conformance.check import check
-from conformance.judging import expect, refused, succeeded, text_of
+from conformance.assertions import expect, expect_status, success_members, text_of
+from conformance.definition import check
 from conformance.operations import ASSET, INTERPRETATION, PROOF
-from conformance.replies import Complaint, NotTried, Reply
+from conformance.replies import NotTried, Reply, Violation
 from conformance.subject import MADE_UP, Subject
 
 _AUDIO = (b"RIFF", b"RF64", b"BW64", b"FORM", b"caff", b"ID3", b"fLaC", b"OggS")
@@ -17,7 +17,7 @@ _NOTE_STATUSES = ("pending", "ready", "unavailable")
 @check(calls=2)
 def resources_proof_display_fields(service: Subject) -> None:
     """A proof's record carries its display fields: `song`, and `classification` where it has one."""
-    members = succeeded(service.record)
+    members = success_members(service.record)
     expect(isinstance(members.get("song"), str), "song of a proof is no string", service.record)
     if "classification" in members:
         text_of(members, "classification", service.record)
@@ -32,7 +32,7 @@ def resources_proof_sidecar_is_base64(service: Subject) -> None:
 @check(calls=4, needs=("pair", "sidecar_field"))
 def resources_proof_sidecar_is_as_issued(service: Subject) -> None:
     """The sidecar in a proof's record is, byte for byte, the one that issuance produced."""
-    members = succeeded(service.accepted_pair)
+    members = success_members(service.accepted_pair)
     record = service.wire.ask(PROOF, proof_id=text_of(members, "proofId", service.accepted_pair))
     if record.status == 404:  # noqa: PLR2004 - another tenant's
         raise NotTried("the pair's proof is not held under this key")
@@ -42,7 +42,7 @@ def resources_proof_sidecar_is_as_issued(service: Subject) -> None:
 @check(calls=2)
 def resources_proof_holds_no_audio(service: Subject) -> None:
     """A proof's record never contains the retained audio."""
-    for text in _texts(succeeded(service.record)):
+    for text in _texts(success_members(service.record)):
         head = text[:64] if len(text) > 1000 else ""  # noqa: PLR2004 - no audio is that short
         expect(not _opened(head).startswith(_AUDIO), "a member of the record is audio in base64", service.record)
 
@@ -50,20 +50,20 @@ def resources_proof_holds_no_audio(service: Subject) -> None:
 @check(calls=1)
 def endpoints_6_unknown_proof_is_404(service: Subject) -> None:
     """A proof that never was is not found: 404."""
-    refused(service.unknown_proof, 404, "of a made-up id")
+    expect_status(service.unknown_proof, 404, "of a made-up id")
 
 
 @check(calls=2, needs=("other_key",))
 def endpoints_6_other_tenants_proof_is_404(service: Subject) -> None:
     """Another tenant's proof reads as one that never was: 404."""
     reply = service.wire.ask(PROOF, key=service.inputs.other_key, proof_id=service.a_proof)
-    refused(reply, 404, "of another tenant's proof")
+    expect_status(reply, 404, "of another tenant's proof")
 
 
 @check(calls=1)
 def endpoints_8_unknown_asset_is_404(service: Subject) -> None:
     """The artifact of a proof that never was is not found: 404."""
-    refused(service.wire.ask(ASSET, proof_id=MADE_UP), 404, "of a made-up id")
+    expect_status(service.wire.ask(ASSET, proof_id=MADE_UP), 404, "of a made-up id")
 
 
 @check(calls=3, needs=("other_key",))
@@ -78,11 +78,11 @@ def endpoints_8_other_tenants_asset_is_not_given(service: Subject) -> None:
 @check(calls=4, needs=("one_file",))
 def resources_asset_downloads_without_a_key(service: Subject) -> None:
     """The asset's answer holds a URL from which the one-file audio is had, without a key."""
-    proof_id = text_of(succeeded(service.accepted), "proofId", service.accepted)
+    proof_id = text_of(success_members(service.accepted), "proofId", service.accepted)
     reply = service.wire.ask(ASSET, proof_id=proof_id)
     if reply.status == 404 and service.wire.ask(PROOF, proof_id=proof_id).status == 404:  # noqa: PLR2004 - another tenant's
         raise NotTried("the one file's proof is not held under this key")
-    links = [text for text in _texts(succeeded(reply)) if text.startswith(("http://", "https://"))]
+    links = [text for text in _texts(success_members(reply)) if text.startswith(("http://", "https://"))]
     expect(links, "no member of the answer is a URL", reply)
     status, head = service.wire.download(links[0])
     expect(status == 200, f"the link answered {status}", reply)  # noqa: PLR2004 - had, whole
@@ -92,20 +92,20 @@ def resources_asset_downloads_without_a_key(service: Subject) -> None:
 @check(calls=1)
 def endpoints_9_unknown_interpretation_is_404(service: Subject) -> None:
     """The interpretation of a proof that never was is not found: 404."""
-    refused(service.wire.ask(INTERPRETATION, proof_id=MADE_UP), 404, "of a made-up id")
+    expect_status(service.wire.ask(INTERPRETATION, proof_id=MADE_UP), 404, "of a made-up id")
 
 
 @check(calls=2)
 def endpoints_9_a_known_proof_has_an_interpretation(service: Subject) -> None:
     """Of a proof that exists an interpretation is always told, be it pending or unavailable; never 404."""
-    succeeded(_note(service))
+    success_members(_note(service))
 
 
 @check(calls=2)
 def resources_interpretation_fields(service: Subject) -> None:
     """An interpretation is `pending`, `ready` or `unavailable`, has a `text` when ready, and whole seconds to wait."""
     reply = _note(service)
-    members = succeeded(reply)
+    members = success_members(reply)
     status = text_of(members, "status", reply)
     expect(status in _NOTE_STATUSES, f"status is {status[:40]!r}", reply)
     if status == "ready":
@@ -119,7 +119,9 @@ def resources_interpretation_fields(service: Subject) -> None:
 @check(calls=1)
 def endpoints_9_the_id_alone_is_not_enough(service: Subject) -> None:
     """Whoever knows a proof's id and has no key is refused: 403."""
-    refused(service.wire.ask(INTERPRETATION, key=None, proof_id=service.a_proof), 403, "with an id and without a key")
+    expect_status(
+        service.wire.ask(INTERPRETATION, key=None, proof_id=service.a_proof), 403, "with an id and without a key"
+    )
 
 
 @check(calls=2, needs=("other_key",))
@@ -134,11 +136,11 @@ def _note(service: Subject) -> Reply:
 
 
 def _sidecar(service: Subject, record: Reply) -> bytes:
-    encoded = text_of(succeeded(record), service.inputs.sidecar_field or "", record)
+    encoded = text_of(success_members(record), service.inputs.sidecar_field or "", record)
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise Complaint("the sidecar is not in standard base64", (record,)) from None
+        raise Violation("the sidecar is not in standard base64", (record,)) from None
 
 
 def _texts(value: object) -> Iterator[str]:

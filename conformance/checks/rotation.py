@@ -3,19 +3,19 @@
 import time
 from collections.abc import Callable
 
-from conformance.check import Check, Risk, check
-from conformance.judging import (
+from conformance.assertions import (
     expect,
+    expect_status,
     header_number,
     number_of,
     object_of,
     objects_of,
-    refused,
     seconds_of,
-    succeeded,
+    success_members,
     text_of,
 )
-from conformance.new_keys import NewKeys
+from conformance.definition import Check, Risk, check
+from conformance.new_key_file import NewKeyFile
 from conformance.operations import KEYS, ROTATE, USAGE
 from conformance.replies import NotTried, Reply
 from conformance.subject import Rotation, Subject
@@ -32,14 +32,14 @@ def _rotating(calls: int) -> Callable[[Callable[[Subject], None]], Check]:
 @_rotating(calls=1)
 def rotate_needs_an_idempotency_key(service: Subject) -> None:
     """`Idempotency-Key` is required: without one a rotation is refused with 400."""
-    refused(_asked(service, None), 400, "without Idempotency-Key")
+    expect_status(_asked(service, None), 400, "without Idempotency-Key")
 
 
 @_rotating(calls=2)
 def rotate_bounds_the_idempotency_key(service: Subject) -> None:
     """An `Idempotency-Key` of 15 or of 129 characters is refused with 400."""
     for length in (15, 129):
-        refused(_asked(service, "x" * length), 400, f"with an Idempotency-Key of {length} characters")
+        expect_status(_asked(service, "x" * length), 400, f"with an Idempotency-Key of {length} characters")
 
 
 @_rotating(calls=1)
@@ -57,7 +57,7 @@ def rotate_new_key_is_listed(service: Subject) -> None:
     rotation = _rotation(service)
     key_id = text_of(rotation.members, "keyId", rotation.reply)
     inventory = service.wire.ask(KEYS)
-    listed = [text_of(key, "keyId", inventory) for key in objects_of(succeeded(inventory), "keys", inventory)]
+    listed = [text_of(key, "keyId", inventory) for key in objects_of(success_members(inventory), "keys", inventory)]
     expect(key_id in listed, "the new key is not in the inventory", rotation.reply, inventory)
 
 
@@ -80,7 +80,7 @@ def rotate_tells_the_quota(service: Subject) -> None:
 def rotate_replays_the_same_answer(service: Subject) -> None:
     """The same `Idempotency-Key` within 24 hours replays the answer: 201, the same key id, the same secret."""
     first, again = _rotation(service), _replay(service)
-    members = succeeded(again)
+    members = success_members(again)
     for name in ("apiKey", "keyId"):
         expect(members.get(name) == first.members.get(name), f"the replay has another {name}", first.reply, again)
 
@@ -89,7 +89,7 @@ def rotate_replays_the_same_answer(service: Subject) -> None:
 def rotate_marks_the_replay(service: Subject) -> None:
     """A replay carries the header `idempotency-replayed: true`."""
     again = _replay(service)
-    succeeded(again)
+    success_members(again)
     expect(again.headers.get("idempotency-replayed") == "true", "the replay is not marked as one", again)
 
 
@@ -97,14 +97,14 @@ def rotate_marks_the_replay(service: Subject) -> None:
 def rotate_again_is_409(service: Subject) -> None:
     """A key is rotated once: another `Idempotency-Key`, here of 128 characters, is refused with 409."""
     _rotation(service)
-    refused(_asked(service, "y" * 128), 409, "after a rotation, with another Idempotency-Key,")
+    expect_status(_asked(service, "y" * 128), 409, "after a rotation, with another Idempotency-Key,")
 
 
 @_rotating(calls=2)
 def rotate_old_key_keeps_working(service: Subject) -> None:
     """The old key keeps working in its grace window."""
     _rotation(service)
-    succeeded(service.wire.ask(USAGE, query={"days": "1"}))
+    success_members(service.wire.ask(USAGE, query={"days": "1"}))
 
 
 @_rotating(calls=3)
@@ -113,7 +113,7 @@ def rotate_new_key_works_on_the_same_plan(service: Subject) -> None:
     rotation = _rotation(service)
     new = service.wire.ask(USAGE, key=str(rotation.members["apiKey"]), query={"days": "1"})
     old = service.wire.ask(USAGE, query={"days": "1"})
-    quotas = [number_of(object_of(succeeded(each), "plan", each), "quotaLimit", each) for each in (new, old)]
+    quotas = [number_of(object_of(success_members(each), "plan", each), "quotaLimit", each) for each in (new, old)]
     expect(quotas[0] == quotas[1], "the new key has another quota", new, old)
 
 
@@ -134,7 +134,7 @@ def _rotation(service: Subject) -> Rotation:
     """Rotate the key, once for all checks."""
     if service.rotation is None:
         reply = _asked(service, _new_keys(service).idempotency_key)
-        members = succeeded(reply)
+        members = success_members(reply)
         text_of(members, "apiKey", reply)
         service.rotation = Rotation(reply=reply, members=members, completed_at=time.time())
     return service.rotation
@@ -147,16 +147,16 @@ def _replay(service: Subject, *, waits: bool = True) -> Reply:
 
 def _asked(service: Subject, idempotency_key: str | None, *, waits: bool = True) -> Reply:
     """Ask for a rotation; whatever secret comes, wanted or not, is written down first of all."""
-    new_keys = _new_keys(service)
-    new_keys.begin()
+    new_key_file = _new_keys(service)
+    new_key_file.begin()
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     reply = service.wire.ask(ROTATE, headers=headers, waits=waits)
     if isinstance(secret := reply.members.get("apiKey"), str) and secret:
-        new_keys.keep(secret)
+        new_key_file.keep(secret)
     return reply
 
 
-def _new_keys(service: Subject) -> NewKeys:
-    if service.new_keys is None:
+def _new_keys(service: Subject) -> NewKeyFile:
+    if service.new_key_file is None:
         raise NotTried("needs --new-key-file")
-    return service.new_keys
+    return service.new_key_file

@@ -1,9 +1,9 @@
 """POST /uploads and the slots that it hands out."""
 
 from conformance import sounds
-from conformance.check import Risk, check
-from conformance.judging import expect
-from conformance.replies import Complaint, NotTried
+from conformance.assertions import expect
+from conformance.definition import Risk, check
+from conformance.replies import NotTried, Violation
 from conformance.subject import Slot, Subject, is_success
 
 _SLOT_BYTES = 65 * 1024 * 1024
@@ -89,4 +89,4 @@ def limits_65_mib_and_a_byte_is_refused(service: Subject) -> None:
 def _expect_refusal(service: Subject, slot: Slot, form: list[tuple[str, bytes | str]], occasion: str) -> None:
     status = service.wire.post_form(slot.url, form)
     if is_success(status):
-        raise Complaint(f"the slot answered {status} to a form {occasion}", (slot.reply,))
+        raise Violation(f"the slot answered {status} to a form {occasion}", (slot.reply,))

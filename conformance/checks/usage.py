@@ -2,19 +2,19 @@
 
 import time
 
-from conformance.check import check
-from conformance.judging import (
-    carries_trio,
+from conformance.assertions import (
     expect,
+    expect_quota_headers,
+    expect_status,
     header_number,
-    is_once,
+    is_unique,
     number_of,
     object_of,
     objects_of,
-    refused,
-    succeeded,
+    success_members,
     text_of,
 )
+from conformance.definition import check
 from conformance.operations import KEYS, PROOFS, UPLOADS, USAGE, Operation
 from conformance.replies import NotTried, Reply
 from conformance.subject import Subject
@@ -31,14 +31,14 @@ _COUNTED: tuple[tuple[Operation, dict[str, str]], ...] = (
 @check(calls=1)
 def endpoints_4_usage_tells_the_quota(service: Subject) -> None:
     """Usage carries the full trio of rate-limit headers."""
-    succeeded(service.usage)
-    carries_trio(service.usage)
+    success_members(service.usage)
+    expect_quota_headers(service.usage)
 
 
 @check(calls=1)
 def resources_usage_plan(service: Subject) -> None:
     """`plan` tells the quota as a number and its period as a string."""
-    plan = object_of(succeeded(service.usage), "plan", service.usage)
+    plan = object_of(success_members(service.usage), "plan", service.usage)
     number_of(plan, "quotaLimit", service.usage)
     text_of(plan, "quotaPeriod", service.usage)
 
@@ -46,7 +46,7 @@ def resources_usage_plan(service: Subject) -> None:
 @check(calls=1)
 def limits_limit_header_is_the_quota(service: Subject) -> None:
     """`X-RateLimit-Limit` is the monthly quota of the caller's plan."""
-    quota = number_of(object_of(succeeded(service.usage), "plan", service.usage), "quotaLimit", service.usage)
+    quota = number_of(object_of(success_members(service.usage), "plan", service.usage), "quotaLimit", service.usage)
     told = header_number(service.usage, "X-RateLimit-Limit")
     expect(told == quota, f"X-RateLimit-Limit is {told}, plan.quotaLimit {quota:g}", service.usage)
 
@@ -54,7 +54,7 @@ def limits_limit_header_is_the_quota(service: Subject) -> None:
 @check(calls=1)
 def limits_reset_is_when_the_month_ends(service: Subject) -> None:
     """`X-RateLimit-Reset` is the unix time, in seconds, at which the monthly window resets."""
-    succeeded(service.usage)
+    success_members(service.usage)
     ahead = header_number(service.usage, "X-RateLimit-Reset") - time.time()
     expect(-_DAY < ahead < _LONGEST_MONTH + _DAY, "X-RateLimit-Reset is no time within a month from now", service.usage)
 
@@ -66,7 +66,7 @@ def resources_usage_days(service: Subject) -> None:
     expect(days, "there is no day in days", service.usage)
     for name in ("date", "used", "remaining"):
         expect(all(day.get(name) is not None for day in days), f"a day lacks {name}", service.usage)
-    expect(is_once(str(day["date"]) for day in days), "a day is there twice", service.usage)
+    expect(is_unique(str(day["date"]) for day in days), "a day is there twice", service.usage)
 
 
 @check(calls=1)
@@ -98,7 +98,7 @@ def limits_usage_window_of_1_to_90_days(service: Subject) -> None:
 def limits_usage_window_out_of_bounds_is_400(service: Subject) -> None:
     """A window of 0 or 91 days, or of what is no whole number, is a malformed request: 400."""
     for days in ("0", "91", "-1", "many"):
-        refused(service.wire.ask(USAGE, query={"days": days}), 400, f"with days={days}")
+        expect_status(service.wire.ask(USAGE, query={"days": days}), 400, f"with days={days}")
 
 
 @check(calls=2)
@@ -112,13 +112,13 @@ def limits_quota_counts_keyed_operations(service: Subject) -> None:
     """The quota applies to all keyed operations: a listing of keys or proofs and a slot each take from it."""
     before = _headroom(service)
     for operation, query in _COUNTED:
-        succeeded(service.wire.ask(operation, query=query))
+        success_members(service.wire.ask(operation, query=query))
         before = _expect_decline(service, before, 2, str(operation))
 
 
 def _headroom(service: Subject) -> Reply:
     reply = service.wire.ask(USAGE, query={"days": "1"})
-    succeeded(reply)
+    success_members(reply)
     return reply
 
 
@@ -133,7 +133,7 @@ def _expect_decline(service: Subject, before: Reply, calls: int, spent_on: str) 
 
 
 def _days(reply: Reply) -> list[dict[str, object]]:
-    return [dict(day) for day in objects_of(succeeded(reply), "days", reply)]
+    return [dict(day) for day in objects_of(success_members(reply), "days", reply)]
 
 
 def _is_count(value: object) -> bool:

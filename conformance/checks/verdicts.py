@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from conformance import sounds
-from conformance.check import check
-from conformance.judging import expect, succeeded
+from conformance.assertions import expect, success_members
+from conformance.definition import check
 from conformance.operations import VERIFY
 from conformance.replies import Reply
 from conformance.subject import Subject
@@ -80,7 +80,7 @@ def _of_file(service: Subject, file: Path | None) -> Reply:
 
 def _expect_verdict(reply: Reply, *verdicts: str) -> None:
     """Complain unless the answer is one of these verdicts, and good with `valid` only."""
-    members = succeeded(reply)
+    members = success_members(reply)
     verdict = members.get("verdict")
     told = repr(verdict[:40]) if isinstance(verdict, str) else "no string"
     expect(verdict in verdicts, f"the verdict is {told}, not {' or '.join(verdicts)}", reply)

@@ -1,7 +1,7 @@
 """POST /verify: what is asked, and what an answer holds."""
 
-from conformance.check import check
-from conformance.judging import expect, flag_of, object_of, refused, seconds_of, succeeded, text_of
+from conformance.assertions import expect, expect_status, flag_of, object_of, seconds_of, success_members, text_of
+from conformance.definition import check
 from conformance.operations import VERIFY
 from conformance.replies import NotTried, Reply
 from conformance.subject import Subject
@@ -14,8 +14,8 @@ _GRADE = ("human", "ai", "unknown", "riskCategory", "rubricVersion")
 def resources_verify_fields(service: Subject) -> None:
     """An answer has `good` (a boolean) and `verdict` (a string)."""
     reply, _ = service.unreadable
-    flag_of(succeeded(reply), "good", reply)
-    text_of(succeeded(reply), "verdict", reply)
+    flag_of(success_members(reply), "good", reply)
+    text_of(success_members(reply), "verdict", reply)
 
 
 @check(calls=5)
@@ -33,14 +33,14 @@ def endpoints_11_verify_repeats_identically(service: Subject) -> None:
 def endpoints_11_body_that_is_no_json_is_400(service: Subject) -> None:
     """A body that is no JSON is a malformed request: 400."""
     reply = service.wire.ask(VERIFY, body=b'{"uploadId": ', headers={"content-type": "application/json"})
-    refused(reply, 400, "with half a JSON object")
+    expect_status(reply, 400, "with half a JSON object")
 
 
 @check(calls=2)
 def endpoints_11_upload_id_is_required(service: Subject) -> None:
     """`uploadId` is a string and required: a body without one is a malformed request: 400."""
-    refused(service.wire.ask(VERIFY, body={}), 400, "without uploadId")
-    refused(service.wire.ask(VERIFY, body={"uploadId": 7}), 400, "with a number as uploadId")
+    expect_status(service.wire.ask(VERIFY, body={}), 400, "without uploadId")
+    expect_status(service.wire.ask(VERIFY, body={"uploadId": 7}), 400, "with a number as uploadId")
 
 
 @check(calls=2, needs=("one_file",))
@@ -91,7 +91,7 @@ def service_publicly_trusted_stays_false(service: Subject) -> None:
 
 def _accepted(service: Subject) -> dict[str, object]:
     """Give the answer to the one file that the user knows to be accepted."""
-    members = dict(succeeded(service.accepted))
+    members = dict(success_members(service.accepted))
     if members.get("good") is not True:
         raise NotTried("the one file is not accepted; see verdicts-accepted-one-file-is-valid")
     return members
@@ -99,4 +99,4 @@ def _accepted(service: Subject) -> dict[str, object]:
 
 def _what_stays(reply: Reply) -> dict[str, object]:
     """Give what is the credential's own: notes and grades are for reports, and may come later."""
-    return {name: succeeded(reply).get(name) for name in _SAME}
+    return {name: success_members(reply).get(name) for name in _SAME}

@@ -2,12 +2,12 @@
 
 import hashlib
 
-from sandbox.answers import Answer, Refused, json_answer, malformed
+from sandbox.answers import Answer, Refusal, json_answer, malformed
 from sandbox.api.queries import cursor_to, page_limit, place_of
-from sandbox.calls import Exchange
-from sandbox.evolution import NEW_STATUSES
+from sandbox.later_release import NEW_STATUSES
 from sandbox.registry.keys import GRACE_SECONDS, Key
 from sandbox.registry.replays import Replay
+from sandbox.routing import Exchange
 from sandbox.service import Service
 
 
@@ -19,7 +19,7 @@ async def show(service: Service, exchange: Exchange) -> Answer:
     if "limit" not in query and "cursor" not in query:
         inventory = [_record(service, key, now) for key in keys]
         return json_answer(
-            {"keys": inventory, **({} if service.silences.last_cursor == "absent" else {"nextCursor": None})}
+            {"keys": inventory, **({} if service.unspecified.last_cursor == "absent" else {"nextCursor": None})}
         )
     limit = page_limit(service, query)
     listing = f"keys of {exchange.caller.tenant}"
@@ -46,7 +46,7 @@ async def rotate(service: Service, exchange: Exchange) -> Answer:
     if replay is not None:
         return _replayed(replay, caller, body_sha256)
     if caller.is_in_grace:
-        raise Refused(409, "conflict", "this key has been rotated already")
+        raise Refusal(409, "conflict", "this key has been rotated already")
     answer = _rotated(service, caller, now)
     service.replays.add(
         caller.tenant, idempotency_key, Replay(key_id=caller.key_id, body_sha256=body_sha256, answer=answer), now
@@ -62,11 +62,11 @@ def _rotated(service: Service, caller: Key, now: int) -> dict[str, object]:
 
 def _replayed(replay: Replay, caller: Key, body_sha256: str) -> Answer:
     if (replay.key_id, replay.body_sha256) != (caller.key_id, body_sha256):
-        raise Refused(409, "conflict", "this Idempotency-Key was used with another request")
+        raise Refusal(409, "conflict", "this Idempotency-Key was used with another request")
     return json_answer(replay.answer, 201).with_headers({"idempotency-replayed": "true"})
 
 
 def _record(service: Service, key: Key, now: float) -> dict[str, object]:
-    words = NEW_STATUSES if service.is_later_release else service.silences.key_status
+    words = NEW_STATUSES if service.is_later_release else service.unspecified.key_status
     status = dict(zip(("active", "grace", "expired"), words, strict=True))[key.status(now)]
     return {"keyId": key.key_id, "name": key.name, "status": status}

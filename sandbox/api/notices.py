@@ -1,8 +1,8 @@
 """GET /partner/notices: an endpoint of a later release, which says what changes when."""
 
 from sandbox.answers import Answer, json_answer
-from sandbox.calls import Exchange
-from sandbox.evolution import sunset_of
+from sandbox.later_release import sunset_of
+from sandbox.routing import Exchange
 from sandbox.service import Service
 
 

@@ -5,9 +5,9 @@ import base64
 from sandbox.answers import Answer, json_answer, not_found
 from sandbox.api.queries import cursor_to, page_limit, place_of
 from sandbox.api.reports import classification_in, note_of
-from sandbox.calls import Exchange
 from sandbox.grading import grade_of
 from sandbox.registry.proofs import Proof
+from sandbox.routing import Exchange
 from sandbox.service import Service
 from sandbox.storage.links import link_to
 
@@ -40,7 +40,7 @@ async def erase(service: Service, exchange: Exchange) -> Answer:
     if proof is not None:
         remove(service, proof, now)
         return json_answer({"proofId": proof_id, "outcome": "erased", "erasedAt": now})
-    first = service.proofs.erased_at(proof_id, tenant) if service.silences.repeat_erased_at == "erasure" else None
+    first = service.proofs.erased_at(proof_id, tenant) if service.unspecified.repeat_erased_at == "erasure" else None
     erased_at = first or now
     return json_answer({"proofId": proof_id, "outcome": "already_erased", "erasedAt": erased_at})
 
@@ -51,7 +51,7 @@ async def show_asset(service: Service, exchange: Exchange) -> Answer:
     if proof.asset is None:
         raise not_found("this proof has no one-file artifact")
     url, expires_at = link_to(service, exchange.request, proof.asset)
-    return json_answer({service.silences.asset_field: url, "expiresAt": expires_at})
+    return json_answer({service.unspecified.asset_field: url, "expiresAt": expires_at})
 
 
 async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
@@ -79,11 +79,11 @@ def _issued(service: Service, exchange: Exchange) -> Proof:
 
 def _record(service: Service, proof: Proof) -> dict[str, object]:
     """Return a proof's display fields, as many of them as the silences have it."""
-    match service.silences.proof_fields:
+    match service.unspecified.proof_fields:
         case "none":
             return {"song": proof.song, **classification_in(service, proof)}
         case "grade":
-            return {**_item(service, proof), "grade": grade_of(proof, service.silences)}
+            return {**_item(service, proof), "grade": grade_of(proof, service.unspecified)}
         case _:
             return {**_item(service, proof), "grade": None, "artist": "", "tracks": [], "pending": proof.pending}
 

@@ -18,13 +18,13 @@ def whole_number(query: Mapping[str, str], name: str, highest: int, default: int
 
 def page_limit(service: Service, query: Mapping[str, str]) -> int:
     """Return how many items the next page holds at most: `limit`, or fewer where the silences have it."""
-    limit = whole_number(query, "limit", highest=100, default=service.silences.page_size)
-    return max(1, limit - service.silences.page_shortfall)
+    limit = whole_number(query, "limit", highest=100, default=service.unspecified.page_size)
+    return max(1, limit - service.unspecified.page_shortfall)
 
 
 def cursor_to(service: Service, listing: str, place: list[int]) -> str:
     """Return the cursor that points to a place in a listing."""
-    return f"{service.silences.cursor_prefix}{service.signatures.cursor(listing, place)}"
+    return f"{service.unspecified.cursor_prefix}{service.signatures.cursor(listing, place)}"
 
 
 def place_of(service: Service, query: Mapping[str, str], listing: str) -> list[int] | None:
@@ -32,7 +32,7 @@ def place_of(service: Service, query: Mapping[str, str], listing: str) -> list[i
     cursor = query.get("cursor")
     if cursor is None:
         return None
-    place = service.signatures.place(listing, cursor.removeprefix(service.silences.cursor_prefix))
+    place = service.signatures.place(listing, cursor.removeprefix(service.unspecified.cursor_prefix))
     if place is None:
         raise malformed("the cursor is not one that this listing gave")
     return place

@@ -1,7 +1,7 @@
 """The report-only members of an answer: what a proof's record says beside its validity."""
 
-from sandbox.evolution import NEW_CLASSIFICATION
 from sandbox.grading import CLASSIFICATIONS, grade_of, interpretation_of
+from sandbox.later_release import NEW_CLASSIFICATION
 from sandbox.registry.proofs import Proof
 from sandbox.service import Service
 
@@ -19,12 +19,12 @@ def classification_in(service: Service, proof: Proof) -> dict[str, object]:
         "title": proof.classification.replace("_", " ").title(),
         "letter": "ABCD"[CLASSIFICATIONS.index(proof.classification)],
     }
-    return {"classification": words[service.silences.classification_words]}
+    return {"classification": words[service.unspecified.classification_words]}
 
 
 def note_of(service: Service, proof: Proof) -> dict[str, object]:
     """Return the process note as far as it has come."""
-    silences = service.silences
+    silences = service.unspecified
     note = interpretation_of(proof, service.clock.now(), service.options.note_seconds)
     optional = {"retryAfterSeconds": silences.note_wait or None, "policyVersion": note.get("policyVersion")}
     if not silences.note_policy:
@@ -35,7 +35,7 @@ def note_of(service: Service, proof: Proof) -> dict[str, object]:
 
 def report_of(service: Service, proof: Proof) -> dict[str, object]:
     """Return what an answer of `valid` reports: classification, grade and interpretation, each where it is told."""
-    silences = service.silences
+    silences = service.unspecified
     report: dict[str, object] = {}
     if silences.reports_classification:
         report |= classification_in(service, proof)
@@ -47,7 +47,7 @@ def report_of(service: Service, proof: Proof) -> dict[str, object]:
 
 
 def _inside_verify(service: Service, proof: Proof) -> dict[str, object]:
-    match service.silences.interpretation_shape:
+    match service.unspecified.interpretation_shape:
         case "note":
             return note_of(service, proof)
         case "summary":

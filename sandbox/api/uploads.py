@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from sandbox.answers import Answer, json_answer, malformed
-from sandbox.calls import Exchange
 from sandbox.options import SLOT_BYTES
 from sandbox.registry.slots import Slot
+from sandbox.routing import Exchange
 from sandbox.service import Service
 from sandbox.storage.links import storage_url
 
@@ -21,7 +21,7 @@ _ODD_FIELDS = {"none": {}, "empty": {"x-amz-meta-note": ""}, "unicode": {"x-amz-
 
 async def mint(service: Service, exchange: Exchange) -> Answer:
     """Hand out a slot: the one for verification, and without a purpose what the silences have it be."""
-    purpose, omitted = exchange.request.query_params.get("purpose"), service.silences.purpose_omitted
+    purpose, omitted = exchange.request.query_params.get("purpose"), service.unspecified.purpose_omitted
     if purpose not in {None, "verify"} or (purpose is None and omitted == "refused"):
         raise malformed("the only purpose here is verify")
     _sweep(service)
@@ -31,7 +31,7 @@ async def mint(service: Service, exchange: Exchange) -> Answer:
 
 
 def _slot(service: Service, exchange: Exchange, most_bytes: int) -> Slot:
-    silences, now = service.silences, service.clock.second()
+    silences, now = service.unspecified, service.clock.second()
     token = secrets.token_urlsafe(18)
     expires_at = now + round(service.options.slot_seconds * silences.slot_lifetime)
     query = f"?{silences.slot_query}" if silences.slot_query else ""
@@ -63,7 +63,7 @@ def _fields(service: Service, token: str, expires_at: int, most_bytes: int) -> d
         "x-amz-algorithm": "AWS4-HMAC-SHA256",
         "x-amz-credential": f"SANDBOX/{date:%Y%m%d}/local/s3/aws4_request",
         "x-amz-date": f"{date:%Y%m%dT%H%M%SZ}",
-        **_ODD_FIELDS[service.silences.odd_field],
+        **_ODD_FIELDS[service.unspecified.odd_field],
     }
     conditions = [{name: value} for name, value in bound.items()]
     policy = {
@@ -72,7 +72,7 @@ def _fields(service: Service, token: str, expires_at: int, most_bytes: int) -> d
     }
     encoded = base64.b64encode(json.dumps(policy).encode()).decode()
     signed = {"policy": encoded, "x-amz-signature": service.signatures.sign("slot", encoded)}
-    return {**bound, **signed} if service.silences.policy_place == "last" else {**signed, **bound}
+    return {**bound, **signed} if service.unspecified.policy_place == "last" else {**signed, **bound}
 
 
 def _sweep(service: Service) -> None:

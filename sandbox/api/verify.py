@@ -4,12 +4,12 @@ import asyncio
 import base64
 import binascii
 
-from sandbox.answers import Answer, Refused, json_answer, malformed
+from sandbox.answers import Answer, Refusal, json_answer, malformed
 from sandbox.api.reports import report_of
-from sandbox.calls import Exchange
 from sandbox.decoding import decoded
-from sandbox.evolution import newer_verdict
+from sandbox.later_release import newer_verdict
 from sandbox.registry.slots import Slot
+from sandbox.routing import Exchange
 from sandbox.seals.identity import Condition, Finding
 from sandbox.service import Service
 from sandbox.verdicts import verdict_of
@@ -19,7 +19,7 @@ _BODY_BYTES = 10 * 1024 * 1024
 
 
 async def verify(service: Service, exchange: Exchange) -> Answer:
-    """Say how the uploaded audio stands; asking again gives the same answer and changes nothing."""
+    """Say how the uploaded audio stands; change_query again gives the same answer and changes nothing."""
     body = await _json_body(exchange)
     upload_id, sidecar = _upload_id(body), _sidecar(service, body)
     slot = _filled_slot(service, exchange, upload_id)
@@ -36,7 +36,7 @@ async def _json_body(exchange: Exchange) -> dict[str, object]:
     async for chunk in exchange.request.stream():
         size_bytes += len(chunk)
         if size_bytes > _BODY_BYTES:
-            raise Refused(413, "invalid_request", f"a body has at most {_BODY_BYTES} bytes")
+            raise Refusal(413, "invalid_request", f"a body has at most {_BODY_BYTES} bytes")
         chunks.append(chunk)
     try:
         body = decoded(b"".join(chunks))
@@ -65,20 +65,20 @@ def _sidecar(service: Service, body: dict[str, object]) -> bytes | None:
             try:
                 return base64.b64decode(encoded, validate=True)
             except (binascii.Error, ValueError) as error:
-                raise Refused(*service.silences.bad_sidecar, f"{field} is not standard base64") from error
+                raise Refusal(*service.unspecified.bad_sidecar, f"{field} is not standard base64") from error
         case _:
-            raise Refused(*service.silences.bad_sidecar, f"{field} is a base64 string")
+            raise Refusal(*service.unspecified.bad_sidecar, f"{field} is a base64 string")
 
 
 def _filled_slot(service: Service, exchange: Exchange, upload_id: str) -> Slot:
     slot = service.slots.by_upload(exchange.caller.tenant, upload_id)
     if slot is None:
-        raise Refused(*service.silences.unknown_upload, "there is no such upload")
+        raise Refusal(*service.unspecified.unknown_upload, "there is no such upload")
     if slot.sha256 is not None:
         return slot
     if service.clock.now() >= slot.expires_at:
-        raise Refused(*service.silences.unknown_upload, "this upload is gone")
-    raise Refused(*service.silences.unfilled_upload, "no audio has been uploaded to this slot")
+        raise Refusal(*service.unspecified.unknown_upload, "this upload is gone")
+    raise Refusal(*service.unspecified.unfilled_upload, "no audio has been uploaded to this slot")
 
 
 def _members(service: Service, finding: Finding, *, is_one_file: bool) -> dict[str, object]:
@@ -104,7 +104,7 @@ def _members(service: Service, finding: Finding, *, is_one_file: bool) -> dict[s
 
 def _quoted(service: Service, finding: Finding | None) -> dict[str, object]:
     """Say what an intact seal says of itself, which helps to find the matching pair; an altered one is not quoted."""
-    match service.silences.rejected_quotes:
+    match service.unspecified.rejected_quotes:
         case "seal" if finding is not None and finding.identity is not None:
             return {"proofId": finding.identity.proof_id, "song": finding.identity.song}
         case "empty":
@@ -120,5 +120,5 @@ def _embedded(service: Service) -> dict[str, object]:
         "bare": {"publiclyTrusted": False},
         "nested": {"publiclyTrusted": False, "chain": [{"subject": None}], "validation": {"codes": []}},
     }
-    shape = shapes.get(service.silences.embedded_credential)
+    shape = shapes.get(service.unspecified.embedded_credential)
     return {} if shape is None else {"embeddedCredential": shape}

@@ -1,15 +1,16 @@
-"""Mutants: the sandbox with one rule of the contract broken at a time, to try whoever claims to find that.
+"""Mutants: the sandbox with one broken rule of the contract at a time. Each conformance check must find its mutants.
 
-The service knows nothing of them: each is a change from outside, to a request, an answer, or a part of the service.
+The service does not know them: each one changes a request, an answer or a part of the service from outside.
+To add one, put it into the module of the same subject, with the check's name as its `rule`.
 """
 
-from sandbox.mutants import errors, keys, listings, proofs, rotation, uploads, usage, verdicts
-from sandbox.mutants.mutant import Mutant
+from sandbox.mutants import errors, keys, proof_list, proofs, rotation, uploads, usage, verdicts
+from sandbox.mutants.definition import Mutant
 
 _ALL = (
     *keys.MUTANTS,
     *usage.MUTANTS,
-    *listings.MUTANTS,
+    *proof_list.MUTANTS,
     *proofs.MUTANTS,
     *uploads.MUTANTS,
     *verdicts.MUTANTS,
@@ -18,8 +19,8 @@ _ALL = (
 )
 
 
-def _named() -> dict[str, Mutant]:
-    """Name each mutant by its rule; a second one of the same rule has a number."""
+def _by_name() -> dict[str, Mutant]:
+    """Name each mutant after its rule; the second one of a rule ends in `~2`."""
     named: dict[str, Mutant] = {}
     for mutant in _ALL:
         count = sum(each.rule == mutant.rule for each in named.values())
@@ -27,4 +28,4 @@ def _named() -> dict[str, Mutant]:
     return named
 
 
-MUTANTS = _named()
+MUTANTS = _by_name()

@@ -2,8 +2,8 @@
 
 from secrets import token_hex
 
-from sandbox.mutants.edits import Members, restatus, retold_error, with_header
-from sandbox.mutants.mutant import Mutant
+from sandbox.mutants.changes import Members, change_error, change_status, set_header
+from sandbox.mutants.definition import Mutant
 
 _THROTTLED = 429
 
@@ -18,68 +18,68 @@ MUTANTS = (
         rule="errors-1-api-error-of-the-service",
         breaks="a proof that is not found has no `code`",
         on=("proof",),
-        edit=retold_error(lambda members: members.pop("code")),
+        change_answer=change_error(lambda members: members.pop("code")),
     ),
     Mutant(
         rule="errors-1-api-error-of-the-gateway",
         breaks="a 403 is told in the gateway's own words",
-        edit=retold_error(_as_a_gateway_does, 403),
+        change_answer=change_error(_as_a_gateway_does, 403),
     ),
     Mutant(
         rule="errors-1-every-error-is-an-api-error",
         breaks="`error` is an object",
-        edit=retold_error(lambda members: members.update(error={"text": members["error"]})),
+        change_answer=change_error(lambda members: members.update(error={"text": members["error"]})),
     ),
     Mutant(
         rule="resources-api-error-code-is-stable",
         breaks="`code` is another one each time",
-        edit=retold_error(lambda members: members.update(code=f"e_{token_hex(4)}")),
+        change_answer=change_error(lambda members: members.update(code=f"e_{token_hex(4)}")),
     ),
     Mutant(
         rule="errors-5-429s-that-were-met",
         breaks="a 429 has no `Retry-After`",
-        edit=with_header("retry-after", None, status=_THROTTLED),
+        change_answer=set_header("retry-after", None, status=_THROTTLED),
     ),
     Mutant(
         rule="errors-5-code-on-429",
         breaks="the code of a 429 is `throttled`",
-        edit=retold_error(lambda members: members.update(code="throttled"), _THROTTLED),
+        change_answer=change_error(lambda members: members.update(code="throttled"), _THROTTLED),
     ),
     Mutant(
         rule="errors-5-retry-after-on-429",
         breaks="a 429 has no `Retry-After`",
-        edit=with_header("retry-after", None, status=_THROTTLED),
+        change_answer=set_header("retry-after", None, status=_THROTTLED),
     ),
     Mutant(
         rule="errors-5-retry-after-on-429",
         breaks="`Retry-After` is a date",
-        edit=with_header("retry-after", "Sat, 01 May 2027 00:00:00 GMT", status=_THROTTLED),
+        change_answer=set_header("retry-after", "Sat, 01 May 2027 00:00:00 GMT", status=_THROTTLED),
     ),
     Mutant(
         rule="errors-5-quota-headers-on-429",
         breaks="a 429 has no `X-RateLimit-Limit`",
-        edit=with_header("x-ratelimit-limit", None, status=_THROTTLED),
+        change_answer=set_header("x-ratelimit-limit", None, status=_THROTTLED),
     ),
     Mutant(
         rule="errors-7-request-id-on-every-response",
         breaks="an error has no `X-Request-Id`",
-        edit=with_header("x-request-id", None, status=403),
+        change_answer=set_header("x-request-id", None, status=403),
     ),
     Mutant(
         rule="errors-7-amzn-request-id-is-the-same",
         breaks="`x-amzn-requestid` is another id",
-        edit=with_header("x-amzn-requestid", "00000000-0000-4000-8000-000000000000"),
+        change_answer=set_header("x-amzn-requestid", "00000000-0000-4000-8000-000000000000"),
     ),
     Mutant(
         rule="endpoints-all-return-json",
         breaks="health is told as text",
         on=("health",),
-        edit=with_header("content-type", "text/plain"),
+        change_answer=set_header("content-type", "text/plain"),
     ),
     Mutant(
         rule="endpoints-answer-with-documented-statuses",
         breaks="a slot is handed out with 201",
         on=("uploads",),
-        edit=restatus(200, 201),
+        change_answer=change_status(200, 201),
     ),
 )

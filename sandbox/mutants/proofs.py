@@ -5,21 +5,31 @@ import json
 from collections.abc import Callable
 
 from sandbox.answers import Answer
-from sandbox.calls import Exchange
-from sandbox.mutants.edits import Members, refused, restatus, retold, told, untold, with_request_header
-from sandbox.mutants.mutant import Edit, Mutant
-from sandbox.mutants.parts import nothing_forgotten, one_tenant, open_door
+from sandbox.mutants.broken_parts import accept_any_key, ignore_tenants, keep_erased_proofs
+from sandbox.mutants.changes import (
+    Members,
+    answer_error,
+    change_request_header,
+    change_status,
+    change_success,
+    set_members,
+    without_members,
+)
+from sandbox.mutants.definition import AnswerChange, Mutant
+from sandbox.routing import Exchange
 from sandbox.service import Service
 
 _RETAINED = base64.b64encode(b"RIFF" + bytes(2_000)).decode()
 
 
-def _with_sidecar(change: Callable[[str], str]) -> Edit:
-    def edit(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+def _with_sidecar(change: Callable[[str], str]) -> AnswerChange:
+    def change_answer(service: Service, exchange: Exchange, answer: Answer) -> Answer:
         field = service.options.sidecar_field
-        return retold(lambda members: members.update({field: change(members[field])}))(service, exchange, answer)
+        return change_success(lambda members: members.update({field: change(members[field])}))(
+            service, exchange, answer
+        )
 
-    return edit
+    return change_answer
 
 
 def _in_lines(sidecar: str) -> str:
@@ -36,122 +46,130 @@ def _in_milliseconds(members: Members) -> None:
 
 MUTANTS = (
     Mutant(
-        rule="resources-proof-display-fields", breaks="the record has no `song`", on=("proof",), edit=untold("song")
+        rule="resources-proof-display-fields",
+        breaks="the record has no `song`",
+        on=("proof",),
+        change_answer=without_members("song"),
     ),
     Mutant(
         rule="resources-proof-sidecar-is-base64",
         breaks="the base64 of a sidecar has line breaks",
         on=("proof",),
-        edit=_with_sidecar(_in_lines),
+        change_answer=_with_sidecar(_in_lines),
     ),
     Mutant(
         rule="resources-proof-sidecar-is-as-issued",
         breaks="a sidecar is written anew",
         on=("proof",),
-        edit=_with_sidecar(_rewritten),
+        change_answer=_with_sidecar(_rewritten),
     ),
     Mutant(
         rule="resources-proof-holds-no-audio",
         breaks="the retained audio is given away",
         on=("proof",),
-        edit=told(retained={"audio": _RETAINED}),
+        change_answer=set_members(retained={"audio": _RETAINED}),
     ),
     Mutant(
         rule="endpoints-6-unknown-proof-is-404",
         breaks="an unknown proof is 403",
         on=("proof",),
-        edit=restatus(404, 403),
+        change_answer=change_status(404, 403),
     ),
     Mutant(
         rule="endpoints-6-other-tenants-proof-is-404",
         breaks="anybody reads anybody's proof",
         on=("proof",),
-        swap=one_tenant,
+        replace_part=ignore_tenants,
     ),
     Mutant(
         rule="endpoints-8-unknown-asset-is-404",
         breaks="the asset of an unknown proof is 400",
         on=("asset",),
-        edit=restatus(404, 400),
+        change_answer=change_status(404, 400),
     ),
     Mutant(
         rule="endpoints-8-other-tenants-asset-is-not-given",
         breaks="anybody gets anybody's audio",
         on=("asset",),
-        swap=one_tenant,
+        replace_part=ignore_tenants,
     ),
     Mutant(
         rule="resources-asset-downloads-without-a-key",
         breaks="the asset's answer has no URL",
         on=("asset",),
-        edit=untold("url"),
+        change_answer=without_members("url"),
     ),
     Mutant(
         rule="resources-asset-downloads-without-a-key",
         breaks="the link is refused",
         on=("asset_download",),
-        edit=refused(403),
+        change_answer=answer_error(403),
     ),
     Mutant(
         rule="endpoints-9-unknown-interpretation-is-404",
         breaks="an unknown proof's note is `unavailable`",
         on=("interpretation",),
-        edit=restatus(404, 200),
+        change_answer=change_status(404, 200),
     ),
     Mutant(
         rule="endpoints-9-a-known-proof-has-an-interpretation",
         breaks="a note is 404",
         on=("interpretation",),
-        edit=refused(404),
+        change_answer=answer_error(404),
     ),
     Mutant(
         rule="resources-interpretation-fields",
         breaks="a note is `done`",
         on=("interpretation",),
-        edit=told(status="done"),
+        change_answer=set_members(status="done"),
     ),
     Mutant(
         rule="endpoints-9-the-id-alone-is-not-enough",
         breaks="a note needs no key",
         on=("interpretation",),
-        ask=with_request_header("x-api-key", lambda key: key or "nobody"),
-        swap=open_door,
+        change_request=change_request_header("x-api-key", lambda key: key or "nobody"),
+        replace_part=accept_any_key,
     ),
     Mutant(
         rule="authentication-4-other-tenants-interpretation-is-not-given",
         breaks="anybody reads anybody's note",
         on=("interpretation",),
-        swap=one_tenant,
+        replace_part=ignore_tenants,
     ),
     Mutant(
         rule="erase-unknown-proof-is-already-erased",
         breaks="erasing an unknown proof is 404",
         on=("erase",),
-        edit=restatus(200, 404),
+        change_answer=change_status(200, 404),
     ),
     Mutant(
         rule="erase-answer-fields",
         breaks="`erasedAt` is in milliseconds",
         on=("erase",),
-        edit=retold(_in_milliseconds),
+        change_answer=change_success(_in_milliseconds),
     ),
     Mutant(
         rule="erase-spares-other-tenants-proof",
         breaks="anybody erases anybody's proof",
         on=("erase",),
-        swap=one_tenant,
+        replace_part=ignore_tenants,
     ),
-    Mutant(rule="erase-erases", breaks="the outcome is `deleted`", on=("erase",), edit=told(outcome="deleted")),
+    Mutant(
+        rule="erase-erases",
+        breaks="the outcome is `deleted`",
+        on=("erase",),
+        change_answer=set_members(outcome="deleted"),
+    ),
     Mutant(
         rule="erase-removes-the-record",
         breaks="the record of an erased proof stays",
         on=("erase",),
-        swap=nothing_forgotten,
+        replace_part=keep_erased_proofs,
     ),
     Mutant(
         rule="erase-again-is-already-erased",
         breaks="a repeat is told as the first erasure",
         on=("erase",),
-        edit=told(outcome="erased"),
+        change_answer=set_members(outcome="erased"),
     ),
 )

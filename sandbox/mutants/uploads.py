@@ -4,18 +4,18 @@ import base64
 import hashlib
 import json
 
-from sandbox.answers import Answer, Refused
-from sandbox.calls import Exchange, Serve
-from sandbox.mutants.edits import Members, refused, restatus, retold, told
-from sandbox.mutants.mutant import Edit, Mutant
-from sandbox.mutants.parts import stopped_clock
+from sandbox.answers import Answer, Refusal
+from sandbox.mutants.broken_parts import stop_clock
+from sandbox.mutants.changes import Members, answer_error, change_status, change_success, set_members
+from sandbox.mutants.definition import AnswerChange, Mutant
+from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
 
 
-def _with_most_bytes(most_bytes: int) -> Edit:
+def _with_most_bytes(most_bytes: int) -> AnswerChange:
     """Bind a slot's policy to another size."""
 
-    def edit(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    def change_answer(service: Service, exchange: Exchange, answer: Answer) -> Answer:
         def rebind(members: Members) -> None:
             policy = json.loads(base64.b64decode(members["fields"]["policy"]))
             policy["conditions"][-1] = ["content-length-range", 1, most_bytes]
@@ -23,9 +23,9 @@ def _with_most_bytes(most_bytes: int) -> Edit:
             signature = service.signatures.sign("slot", encoded)
             members["fields"] |= {"policy": encoded, "x-amz-signature": signature}
 
-        return retold(rebind)(service, exchange, answer)
+        return change_success(rebind)(service, exchange, answer)
 
-    return edit
+    return change_answer
 
 
 def _storing_what_is_refused(serve: Serve) -> Serve:
@@ -33,7 +33,7 @@ def _storing_what_is_refused(serve: Serve) -> Serve:
         body = await exchange.request.body()
         try:
             return await serve(service, exchange)
-        except Refused:
+        except Refusal:
             audio = body.split(b"\r\n\r\n", 1)[1].rsplit(b"\r\n--", 1)[0]
             slot = service.slots.by_token(exchange.path["token"])
             if slot is not None:
@@ -49,60 +49,60 @@ MUTANTS = (
         rule="resources-upload-fields",
         breaks="`fields` is a list",
         on=("uploads",),
-        edit=retold(lambda members: members.update(fields=list(members["fields"].items()))),
+        change_answer=change_success(lambda members: members.update(fields=list(members["fields"].items()))),
     ),
     Mutant(
         rule="endpoints-10-fresh-slot-on-every-call",
         breaks="two slots share an uploadId",
         on=("uploads",),
-        edit=told(uploadId="upl_1"),
+        change_answer=set_members(uploadId="upl_1"),
     ),
     Mutant(
         rule="endpoints-slot-takes-fields-then-file",
         breaks="the storage refuses a form that is in order",
         on=("slot",),
-        edit=refused(403),
+        change_answer=answer_error(403),
     ),
     Mutant(
         rule="endpoints-slot-needs-its-fields",
         breaks="a form without fields is taken",
         on=("slot",),
-        edit=restatus(403, 204),
+        change_answer=change_status(403, 204),
     ),
     Mutant(
         rule="endpoints-slot-wants-fields-before-file",
         breaks="a form with the file first is taken",
         on=("slot",),
-        edit=restatus(403, 204),
+        change_answer=change_status(403, 204),
     ),
     Mutant(
         rule="endpoints-slot-wants-the-name-file",
         breaks="a form without a field named file is taken",
         on=("slot",),
-        edit=restatus(400, 204),
+        change_answer=change_status(400, 204),
     ),
     Mutant(
         rule="endpoints-slot-refusal-means-not-stored",
         breaks="what is refused is stored all the same",
         on=("slot",),
-        around=_storing_what_is_refused,
+        wrap_serve=_storing_what_is_refused,
     ),
     Mutant(
         rule="endpoints-10-unused-slot-expires",
         breaks="a slot never expires",
         on=("slot",),
-        swap=stopped_clock,
+        replace_part=stop_clock,
     ),
     Mutant(
         rule="limits-65-mib-is-stored",
         breaks="a slot takes 65,000,000 bytes",
         on=("uploads",),
-        edit=_with_most_bytes(65_000_000),
+        change_answer=_with_most_bytes(65_000_000),
     ),
     Mutant(
         rule="limits-65-mib-and-a-byte-is-refused",
         breaks="a slot takes 66 MiB",
         on=("uploads",),
-        edit=_with_most_bytes(66 * 1024 * 1024),
+        change_answer=_with_most_bytes(66 * 1024 * 1024),
     ),
 )

@@ -1,92 +1,92 @@
 """Mutants of usage and of the quota's headers."""
 
-from sandbox.mutants.edits import instead, retold, told, with_header
-from sandbox.mutants.mutant import Mutant
-from sandbox.mutants.parts import free_of_charge
+from sandbox.mutants.broken_parts import count_nothing
+from sandbox.mutants.changes import change_success, replace_query_value, set_header, set_members
+from sandbox.mutants.definition import Mutant
 
 MUTANTS = (
     Mutant(
         rule="endpoints-4-usage-tells-the-quota",
         breaks="usage has no `X-RateLimit-Remaining`",
         on=("usage",),
-        edit=with_header("x-ratelimit-remaining", None),
+        change_answer=set_header("x-ratelimit-remaining", None),
     ),
     Mutant(
         rule="resources-usage-plan",
         breaks="`quotaLimit` is a word",
         on=("usage",),
-        edit=told(plan={"quotaLimit": "many", "quotaPeriod": "MONTH"}),
+        change_answer=set_members(plan={"quotaLimit": "many", "quotaPeriod": "MONTH"}),
     ),
     Mutant(
         rule="limits-limit-header-is-the-quota",
         breaks="`X-RateLimit-Limit` is the lane's rate",
         on=("usage",),
-        edit=with_header("x-ratelimit-limit", "2000"),
+        change_answer=set_header("x-ratelimit-limit", "2000"),
     ),
     Mutant(
         rule="limits-reset-is-when-the-month-ends",
         breaks="`X-RateLimit-Reset` is a duration",
         on=("usage",),
-        edit=with_header("x-ratelimit-reset", "86400"),
+        change_answer=set_header("x-ratelimit-reset", "86400"),
     ),
     Mutant(
         rule="limits-reset-is-when-the-month-ends",
         breaks="`X-RateLimit-Reset` is in milliseconds",
         on=("usage",),
-        edit=with_header("x-ratelimit-reset", "1790000000000"),
+        change_answer=set_header("x-ratelimit-reset", "1790000000000"),
     ),
     Mutant(
         rule="resources-usage-days",
         breaks="a day is there twice",
         on=("usage",),
-        edit=retold(lambda members: members["days"].append(members["days"][0])),
+        change_answer=change_success(lambda members: members["days"].append(members["days"][0])),
     ),
     Mutant(
         rule="resources-usage-counts",
         breaks="`used` is below zero",
         on=("usage",),
-        edit=retold(lambda members: members["days"][0].update(used=-1)),
+        change_answer=change_success(lambda members: members["days"][0].update(used=-1)),
     ),
     Mutant(
         rule="limits-usage-window-is-30-days-by-default",
         breaks="the default window is a week",
         on=("usage",),
-        ask=instead("days", None, "7"),
+        change_request=replace_query_value("days", None, "7"),
     ),
     Mutant(
         rule="limits-usage-window-of-1-to-90-days",
         breaks="a window of 90 days is refused",
         on=("usage",),
-        ask=instead("days", "90", "91"),
+        change_request=replace_query_value("days", "90", "91"),
     ),
     Mutant(
         rule="limits-usage-window-of-1-to-90-days",
         breaks="a window of 1 day has two",
         on=("usage",),
-        ask=instead("days", "1", "2"),
+        change_request=replace_query_value("days", "1", "2"),
     ),
     Mutant(
         rule="limits-usage-window-out-of-bounds-is-400",
         breaks="a window of 91 days is taken for 90",
         on=("usage",),
-        ask=instead("days", "91", "90"),
+        change_request=replace_query_value("days", "91", "90"),
     ),
     Mutant(
         rule="limits-usage-window-out-of-bounds-is-400",
         breaks="a window of 0 days is taken for 1",
         on=("usage",),
-        ask=instead("days", "0", "1"),
+        change_request=replace_query_value("days", "0", "1"),
     ),
     Mutant(
         rule="endpoints-4-remaining-is-live",
         breaks="`X-RateLimit-Remaining` stands still",
         on=("usage",),
-        edit=with_header("x-ratelimit-remaining", "1000"),
+        change_answer=set_header("x-ratelimit-remaining", "1000"),
     ),
     Mutant(
         rule="limits-quota-counts-keyed-operations",
         breaks="slots are not counted",
         on=("uploads",),
-        swap=free_of_charge,
+        replace_part=count_nothing,
     ),
 )

@@ -8,7 +8,7 @@ from sandbox.clock import day_of, next_month
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class MeterReading:
     """A meter at one moment: the monthly quota, what is left of it, and when it starts anew (unix seconds)."""
 
     limit: int
@@ -26,7 +26,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
+class UsageDay:
     """The calls of one UTC day, and the headroom of its month as it ended."""
 
     date: date
@@ -40,32 +40,32 @@ class Meters:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def count(self, meter: str, now: float) -> Reading:
+    def count(self, meter: str, now: float) -> MeterReading:
         """Draw one call from the meter and return how it stands after that."""
         self._database.execute(
             "INSERT INTO usage VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1", (meter, day_of(now))
         )
         return self.read(meter, now)
 
-    def read(self, meter: str, now: float) -> Reading:
+    def read(self, meter: str, now: float) -> MeterReading:
         """Return how the meter stands."""
         limit = self._limit(meter)
         used = self._used(meter, day_of(now)[:8] + "01", day_of(now))
-        return Reading(limit=limit, remaining=max(0, limit - used), reset=next_month(now))
+        return MeterReading(limit=limit, remaining=max(0, limit - used), reset=next_month(now))
 
     def set_quota(self, meter: str, limit: int) -> None:
         """Change the monthly quota."""
         self._database.execute("UPDATE meters SET quota = ? WHERE meter = ?", (limit, meter))
 
-    def days(self, meter: str, now: float, count: int) -> list[Day]:
+    def days(self, meter: str, now: float, count: int) -> list[UsageDay]:
         """Return the last `count` UTC days, oldest first."""
         today = datetime.fromtimestamp(now, UTC).date()
         return [self._day(meter, today - timedelta(days=back)) for back in reversed(range(count))]
 
-    def _day(self, meter: str, day: date) -> Day:
+    def _day(self, meter: str, day: date) -> UsageDay:
         label = day.isoformat()
         left = self._limit(meter) - self._used(meter, label[:8] + "01", label)
-        return Day(date=day, used=self._used(meter, label, label), remaining=max(0, left))
+        return UsageDay(date=day, used=self._used(meter, label, label), remaining=max(0, left))
 
     def _limit(self, meter: str) -> int:
         row = self._database.execute("SELECT quota FROM meters WHERE meter = ?", (meter,)).fetchone()

@@ -7,13 +7,13 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from sandbox.operator import Operator
-from sandbox.samples.kinds import KINDS, Kind
-from sandbox.samples.studio import Master, Studio
+from sandbox.operator_client import Operator
+from sandbox.samples.factory import SampleContent, SampleFactory
+from sandbox.samples.kinds import KINDS, SampleKind
 from sandbox.samples.titles import folder_of, stem_of
 
 # Sealing takes some milliseconds. Beyond so many of a kind the bytes recur under other names: large catalogs are quick.
-_MASTERS_PER_KIND = 24
+_CONTENTS_PER_KIND = 24
 _STEM_EVERY = 7
 
 
@@ -41,7 +41,7 @@ def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1
     chance = Random(seed)  # noqa: S311 - repeatable on purpose
     kinds = _drawn(files, chance)
     with TemporaryDirectory() as desk:
-        masters = _masters(Studio(operator, Path(desk), chance, seconds), kinds)
+        masters = _masters(SampleFactory(operator, Path(desk), chance, seconds), kinds)
         samples = [_written(folder, at, kind, next(masters[kind.name])) for at, kind in enumerate(kinds)]
     for release in dict.fromkeys(sample.audio.parent for sample in samples):
         (release / "cover.jpg").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")
@@ -51,7 +51,7 @@ def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1
     return samples
 
 
-def _drawn(files: int, chance: Random) -> list[Kind]:
+def _drawn(files: int, chance: Random) -> list[SampleKind]:
     """Return one of each kind and then a weighted choice, shuffled."""
     rest = chance.choices(KINDS, [kind.weight for kind in KINDS], k=max(0, files - len(KINDS)))
     drawn = [*KINDS[:files], *rest]
@@ -59,21 +59,21 @@ def _drawn(files: int, chance: Random) -> list[Kind]:
     return drawn
 
 
-def _masters(studio: Studio, kinds: list[Kind]) -> dict[str, Iterator[Master]]:
-    return {kind.name: _recurring(studio, kind) for kind in kinds}
+def _masters(factory: SampleFactory, kinds: list[SampleKind]) -> dict[str, Iterator[SampleContent]]:
+    return {kind.name: _recurring(factory, kind) for kind in kinds}
 
 
-def _recurring(studio: Studio, kind: Kind) -> Iterator[Master]:
+def _recurring(factory: SampleFactory, kind: SampleKind) -> Iterator[SampleContent]:
     """Yield new masters as long as they may be new, then the same ones over again."""
-    made: list[Master] = []
-    for master in (kind.make(studio) for _ in range(_MASTERS_PER_KIND)):
+    made: list[SampleContent] = []
+    for master in (kind.make(factory) for _ in range(_CONTENTS_PER_KIND)):
         made.append(master)
         yield master
     while True:
         yield from made
 
 
-def _written(folder: Path, at: int, kind: Kind, master: Master) -> Sample:
+def _written(folder: Path, at: int, kind: SampleKind, master: SampleContent) -> Sample:
     release = folder / folder_of(at)
     release.mkdir(parents=True, exist_ok=True)
     stem = stem_of(at)

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Unpack
 
-from sandbox.operator import Order
+from sandbox.operator_client import IssueOptions
 from sandbox.options import SLOT_BYTES
 from sandbox.samples import sounds
-from sandbox.samples.studio import Master, Sound, Studio
+from sandbox.samples.factory import SampleContent, SampleFactory, Sound
 
-Make = Callable[[Studio], Master]
+Make = Callable[[SampleFactory], SampleContent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class SampleKind:
     """How to make one kind of sample.
 
     `verdict` is what the service answers, None where no call may be spent on it. A catalog has one of each kind; among
@@ -28,101 +28,111 @@ class Kind:
     weight: int = 1
 
 
-def _one_file(**order: Unpack[Order]) -> Make:
-    return lambda studio: Master(audio=studio.issue(studio.sound(sounds.wav), **order)[0])
+def _one_file(**options: Unpack[IssueOptions]) -> Make:
+    return lambda factory: SampleContent(audio=factory.issue(factory.sound(sounds.wav), **options)[0])
 
 
-def _pair(of: Sound, **order: Unpack[Order]) -> Make:
-    return lambda studio: studio.pair(of, **order)
+def _pair(of: Sound, **options: Unpack[IssueOptions]) -> Make:
+    return lambda factory: factory.pair(of, **options)
 
 
 def _bare(of: Sound) -> Make:
-    return lambda studio: Master(audio=studio.sound(of))
+    return lambda factory: SampleContent(audio=factory.sound(of))
 
 
-def _one_file_with_altered_audio(studio: Studio) -> Master:
-    sealed, _ = studio.issue(studio.sound(sounds.wav))
+def _one_file_with_altered_audio(factory: SampleFactory) -> SampleContent:
+    sealed, _ = factory.issue(factory.sound(sounds.wav))
     at = sealed.index(b"data") + 8
-    return Master(audio=sealed[:at] + bytes([sealed[at] ^ 0xFF]) + sealed[at + 1 :])
+    return SampleContent(audio=sealed[:at] + bytes([sealed[at] ^ 0xFF]) + sealed[at + 1 :])
 
 
-def _one_file_with_edited_identity(studio: Studio) -> Master:
+def _one_file_with_edited_identity(factory: SampleFactory) -> SampleContent:
     """Let the manifest speak of another proof; the id is as long as the true one, so that nothing else moves."""
-    sealed, issued = studio.issue(studio.sound(sounds.wav))
+    sealed, issued = factory.issue(factory.sound(sounds.wav))
     edited = issued.proof_id[:-1] + ("0" if issued.proof_id[-1] != "0" else "1")
-    return Master(audio=sealed.replace(issued.proof_id.encode(), edited.encode()))
+    return SampleContent(audio=sealed.replace(issued.proof_id.encode(), edited.encode()))
 
 
-def _erased_one_file(studio: Studio) -> Master:
-    sealed, issued = studio.issue(studio.sound(sounds.wav))
-    studio.operator.erase(issued.proof_id)
-    return Master(audio=sealed)
+def _erased_one_file(factory: SampleFactory) -> SampleContent:
+    sealed, issued = factory.issue(factory.sound(sounds.wav))
+    factory.operator.erase(issued.proof_id)
+    return SampleContent(audio=sealed)
 
 
-def _pair_with_altered_audio(studio: Studio) -> Master:
-    pair = studio.pair(sounds.wav)
+def _pair_with_altered_audio(factory: SampleFactory) -> SampleContent:
+    pair = factory.pair(sounds.wav)
     return replace(pair, audio=pair.audio[:-1] + bytes([pair.audio[-1] ^ 0xFF]))
 
 
-def _pair_with_edited_song(studio: Studio) -> Master:
-    pair = studio.pair(sounds.aiff)
+def _pair_with_edited_song(factory: SampleFactory) -> SampleContent:
+    pair = factory.pair(sounds.aiff)
     sealed = json.loads(pair.sidecar or b"")
     sealed["document"]["song"] += " (remix)"
     return replace(pair, sidecar=json.dumps(sealed).encode())
 
 
-def _pair_with_edited_signature(studio: Studio) -> Master:
-    pair = studio.pair(sounds.mp3)
+def _pair_with_edited_signature(factory: SampleFactory) -> SampleContent:
+    pair = factory.pair(sounds.mp3)
     sealed = json.loads(pair.sidecar or b"")
     sealed["signature"] = sealed["signature"][::-1].replace("=", "A")
     return replace(pair, sidecar=json.dumps(sealed).encode())
 
 
-def _pair_with_garbled_sidecar(studio: Studio) -> Master:
-    return replace(studio.pair(sounds.wav), sidecar=b"this was a proof file once")
+def _pair_with_garbled_sidecar(factory: SampleFactory) -> SampleContent:
+    return replace(factory.pair(sounds.wav), sidecar=b"this was a proof file once")
 
 
-def _too_large(_studio: Studio) -> Master:
+def _too_large(_studio: SampleFactory) -> SampleContent:
     size_bytes = SLOT_BYTES + 2
-    return Master(audio=sounds.wav_header(size_bytes - 44), size_bytes=size_bytes)
+    return SampleContent(audio=sounds.wav_header(size_bytes - 44), size_bytes=size_bytes)
 
 
 # The first six show each verdict once, so that even a small catalog has them all.
 KINDS = (
-    Kind(name="one_file", suffix=".wav", verdict="valid", make=_one_file(), weight=40),
-    Kind(name="pair_with_altered_audio", suffix=".wav", verdict="audioChanged", make=_pair_with_altered_audio),
-    Kind(name="pair_with_edited_song", suffix=".aiff", verdict="tampered", make=_pair_with_edited_song),
-    Kind(name="one_file_of_stranger", suffix=".wav", verdict="unregistered", make=_one_file(sealed_by="stranger")),
-    Kind(name="one_file_with_altered_audio", suffix=".wav", verdict="unreadable", make=_one_file_with_altered_audio),
-    Kind(
+    SampleKind(name="one_file", suffix=".wav", verdict="valid", make=_one_file(), weight=40),
+    SampleKind(name="pair_with_altered_audio", suffix=".wav", verdict="audioChanged", make=_pair_with_altered_audio),
+    SampleKind(name="pair_with_edited_song", suffix=".aiff", verdict="tampered", make=_pair_with_edited_song),
+    SampleKind(
+        name="one_file_of_stranger", suffix=".wav", verdict="unregistered", make=_one_file(sealed_by="stranger")
+    ),
+    SampleKind(
+        name="one_file_with_altered_audio", suffix=".wav", verdict="unreadable", make=_one_file_with_altered_audio
+    ),
+    SampleKind(
         name="one_file_of_device",
         suffix=".wav",
         verdict="local_seal",
         make=_one_file(sealed_by="device", registered=False),
     ),
-    Kind(name="pair_of_mp3", suffix=".mp3", verdict="valid", make=_pair(sounds.mp3), weight=14),
-    Kind(name="pair_of_aiff", suffix=".aiff", verdict="valid", make=_pair(sounds.aiff), weight=8),
-    Kind(name="pair_of_m4a", suffix=".m4a", verdict="valid", make=_pair(sounds.m4a), weight=8),
-    Kind(name="pair_of_wav", suffix=".wav", verdict="valid", make=_pair(sounds.wav), weight=8),
-    Kind(name="pair_of_caf", suffix=".caf", verdict="valid", make=_pair(sounds.caf), weight=2),
-    Kind(name="bare_mp3", suffix=".mp3", verdict=None, make=_bare(sounds.mp3)),
-    Kind(name="empty", suffix=".wav", verdict=None, make=lambda _: Master(audio=b"")),
-    Kind(name="too_large", suffix=".wav", verdict=None, make=_too_large, weight=0),
-    Kind(name="flac", suffix=".flac", verdict=None, make=_bare(sounds.flac)),
-    Kind(name="ogg", suffix=".ogg", verdict=None, make=_bare(sounds.ogg)),
-    Kind(name="plain_wav", suffix=".wav", verdict="unreadable", make=_bare(sounds.wav), weight=3),
-    Kind(name="one_file_with_edited_identity", suffix=".wav", verdict="tampered", make=_one_file_with_edited_identity),
-    Kind(name="pair_with_edited_signature", suffix=".mp3", verdict="tampered", make=_pair_with_edited_signature),
-    Kind(name="pair_with_garbled_sidecar", suffix=".wav", verdict="unreadable", make=_pair_with_garbled_sidecar),
-    Kind(name="one_file_unregistered", suffix=".wav", verdict="unregistered", make=_one_file(registered=False)),
-    Kind(name="one_file_erased", suffix=".wav", verdict="unregistered", make=_erased_one_file),
-    Kind(name="pair_unregistered", suffix=".m4a", verdict="unregistered", make=_pair(sounds.m4a, registered=False)),
-    Kind(name="one_file_pending", suffix=".wav", verdict="unregistered", make=_one_file(pending=True)),
-    Kind(
+    SampleKind(name="pair_of_mp3", suffix=".mp3", verdict="valid", make=_pair(sounds.mp3), weight=14),
+    SampleKind(name="pair_of_aiff", suffix=".aiff", verdict="valid", make=_pair(sounds.aiff), weight=8),
+    SampleKind(name="pair_of_m4a", suffix=".m4a", verdict="valid", make=_pair(sounds.m4a), weight=8),
+    SampleKind(name="pair_of_wav", suffix=".wav", verdict="valid", make=_pair(sounds.wav), weight=8),
+    SampleKind(name="pair_of_caf", suffix=".caf", verdict="valid", make=_pair(sounds.caf), weight=2),
+    SampleKind(name="bare_mp3", suffix=".mp3", verdict=None, make=_bare(sounds.mp3)),
+    SampleKind(name="empty", suffix=".wav", verdict=None, make=lambda _: SampleContent(audio=b"")),
+    SampleKind(name="too_large", suffix=".wav", verdict=None, make=_too_large, weight=0),
+    SampleKind(name="flac", suffix=".flac", verdict=None, make=_bare(sounds.flac)),
+    SampleKind(name="ogg", suffix=".ogg", verdict=None, make=_bare(sounds.ogg)),
+    SampleKind(name="plain_wav", suffix=".wav", verdict="unreadable", make=_bare(sounds.wav), weight=3),
+    SampleKind(
+        name="one_file_with_edited_identity", suffix=".wav", verdict="tampered", make=_one_file_with_edited_identity
+    ),
+    SampleKind(name="pair_with_edited_signature", suffix=".mp3", verdict="tampered", make=_pair_with_edited_signature),
+    SampleKind(name="pair_with_garbled_sidecar", suffix=".wav", verdict="unreadable", make=_pair_with_garbled_sidecar),
+    SampleKind(name="one_file_unregistered", suffix=".wav", verdict="unregistered", make=_one_file(registered=False)),
+    SampleKind(name="one_file_erased", suffix=".wav", verdict="unregistered", make=_erased_one_file),
+    SampleKind(
+        name="pair_unregistered", suffix=".m4a", verdict="unregistered", make=_pair(sounds.m4a, registered=False)
+    ),
+    SampleKind(name="one_file_pending", suffix=".wav", verdict="unregistered", make=_one_file(pending=True)),
+    SampleKind(
         name="pair_of_device",
         suffix=".mp3",
         verdict="local_seal",
         make=_pair(sounds.mp3, sealed_by="device", registered=False),
     ),
-    Kind(name="one_file_of_registered_device", suffix=".wav", verdict="valid", make=_one_file(sealed_by="device")),
+    SampleKind(
+        name="one_file_of_registered_device", suffix=".wav", verdict="valid", make=_one_file(sealed_by="device")
+    ),
 )

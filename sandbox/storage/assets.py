@@ -1,7 +1,7 @@
 """GET of a stored artifact through its signed link."""
 
-from sandbox.answers import Answer, Refused
-from sandbox.calls import Exchange
+from sandbox.answers import Answer, Refusal
+from sandbox.routing import Exchange
 from sandbox.service import Service
 from sandbox.storage.links import is_valid
 from sandbox.storage.policy import denied
@@ -14,5 +14,5 @@ async def download(service: Service, exchange: Exchange) -> Answer:
         raise denied("the link is not valid, or has expired")
     file = service.folder("assets") / asset
     if not file.is_file():
-        raise Refused(404, "NoSuchKey", "the artifact is gone")
+        raise Refusal(404, "NoSuchKey", "the artifact is gone")
     return Answer(file=file, headers={"content-type": "audio/wav"})

@@ -21,7 +21,7 @@ def link_to(service: Service, request: Request, asset: str) -> tuple[str, int]:
     signature = service.signatures.sign("asset", f"{asset} {expires_at}")
     query = urlencode({"expires": expires_at, "signature": signature})
     url = f"{storage_url(service, request)}/assets/{asset}?{query}"
-    service.secrets.note("asset_url", url)
+    service.secrets.add("asset_url", url)
     return url, expires_at
 
 

@@ -4,16 +4,16 @@ import base64
 import json
 from datetime import UTC, datetime
 
-from sandbox.answers import Refused
+from sandbox.answers import Refusal
 from sandbox.registry.slots import Slot
 from sandbox.service import Service
 
 _SIGNATURE = "x-amz-signature"
 
 
-def denied(error: str) -> Refused:
+def denied(error: str) -> Refusal:
     """Return the storage's refusal of a form or a link that is not in order."""
-    return Refused(403, "AccessDenied", error)
+    return Refusal(403, "AccessDenied", error)
 
 
 def length_range(service: Service, slot: Slot, fields: dict[str, str]) -> tuple[int, int]:
@@ -25,7 +25,7 @@ def length_range(service: Service, slot: Slot, fields: dict[str, str]) -> tuple[
         raise denied("the signature does not match the policy")
     policy = json.loads(base64.b64decode(encoded))
     if datetime.fromtimestamp(service.clock.now(), UTC) >= datetime.fromisoformat(policy["expiration"]):
-        raise Refused(service.silences.spent_slot, "AccessDenied", "the policy has expired")
+        raise Refusal(service.unspecified.spent_slot, "AccessDenied", "the policy has expired")
     *bound, (_, least, most) = policy["conditions"]
     _check_fields({name: value for pair in bound for name, value in pair.items()}, fields)
     if fields["key"] != slot.fields["key"]:

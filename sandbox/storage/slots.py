@@ -2,12 +2,12 @@
 
 from xml.sax.saxutils import escape
 
-from sandbox.answers import Answer, Refused
-from sandbox.calls import Exchange
+from sandbox.answers import Answer, Refusal
 from sandbox.registry.slots import Slot
+from sandbox.routing import Exchange
 from sandbox.service import Service
-from sandbox.storage.deposits import Deposit, TooLarge
-from sandbox.storage.form import MalformedForm, SlotForm
+from sandbox.storage.atomic_file import AtomicFile, TooLarge
+from sandbox.storage.multipart_form import MalformedForm, SlotForm
 from sandbox.storage.policy import length_range
 
 
@@ -18,12 +18,12 @@ class _SlotFile:
         self._service = service
         self._slot = slot
         self._least = 0
-        self.deposit: Deposit | None = None
+        self.deposit: AtomicFile | None = None
 
     def begin(self, fields: dict[str, str]) -> None:
         """Check the form before a single byte of the file is kept."""
         self._least, most = length_range(self._service, self._slot, fields)
-        self.deposit = Deposit(self._service.folder("uploads") / self._slot.token, most)
+        self.deposit = AtomicFile(self._service.folder("uploads") / self._slot.token, most)
 
     def write(self, data: bytes) -> None:
         """Keep more of the file."""
@@ -33,9 +33,9 @@ class _SlotFile:
     def finish(self) -> str:
         """Put the file into its slot and return its digest."""
         if self.deposit is None:
-            raise Refused(400, "InvalidArgument", "the form has no field named file")
+            raise Refusal(400, "InvalidArgument", "the form has no field named file")
         if self.deposit.size_bytes < self._least:
-            raise Refused(400, "EntityTooSmall", "the file is smaller than the policy allows")
+            raise Refusal(400, "EntityTooSmall", "the file is smaller than the policy allows")
         self.deposit.keep()
         return self.deposit.sha256
 
@@ -44,10 +44,10 @@ async def fill(service: Service, exchange: Exchange) -> Answer:
     """Store the file of the form; a second form replaces the file of the first, as long as the policy holds."""
     slot = service.slots.by_token(exchange.path["token"])
     if slot is None:
-        raise Refused(404, "NoSuchBucket", "there is no such slot")
+        raise Refusal(404, "NoSuchBucket", "there is no such slot")
     # Object storage takes no upload whose length it does not know beforehand.
     if "content-length" not in exchange.request.headers:
-        raise Refused(411, "MissingContentLength", "the Content-Length header is required")
+        raise Refusal(411, "MissingContentLength", "the Content-Length header is required")
     file = _SlotFile(service, slot)
     try:
         await _read(exchange, file)
@@ -56,7 +56,7 @@ async def fill(service: Service, exchange: Exchange) -> Answer:
         if file.deposit is not None:
             file.deposit.discard()
     service.slots.fill(slot, sha256)
-    return stored(service.silences.stored_status, sha256)
+    return stored(service.unspecified.stored_status, sha256)
 
 
 def stored(status: int, sha256: str) -> Answer:
@@ -70,27 +70,27 @@ def stored(status: int, sha256: str) -> Answer:
 
 async def _read(exchange: Exchange, file: _SlotFile) -> None:
     """Take the body to its end, also after a refusal: a client that still sends could not read the answer."""
-    refused: Refused | None = None
+    refused: Refusal | None = None
     try:
         form = SlotForm(exchange.request.headers.get("content-type", ""), file)
     except MalformedForm as error:
-        raise Refused(412, "PreconditionFailed", str(error)) from error
+        raise Refusal(412, "PreconditionFailed", str(error)) from error
     async for chunk in exchange.request.stream():
         if refused is None:
             refused = _taken(form, chunk)
     if refused is None and not form.is_complete:
-        refused = Refused(400, "MalformedPOSTRequest", "the form ends before its closing boundary")
+        refused = Refusal(400, "MalformedPOSTRequest", "the form ends before its closing boundary")
     if refused is not None:
         raise refused
 
 
-def _taken(form: SlotForm, chunk: bytes) -> Refused | None:
+def _taken(form: SlotForm, chunk: bytes) -> Refusal | None:
     try:
         form.write(chunk)
-    except Refused as refused:
+    except Refusal as refused:
         return refused
     except TooLarge:
-        return Refused(400, "EntityTooLarge", "the file is larger than the policy allows")
+        return Refusal(400, "EntityTooLarge", "the file is larger than the policy allows")
     except MalformedForm as error:
-        return Refused(400, "MalformedPOSTRequest", str(error))
+        return Refusal(400, "MalformedPOSTRequest", str(error))
     return None

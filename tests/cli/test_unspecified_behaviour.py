@@ -19,7 +19,7 @@ from proofsweep.client.partner import Partner
 from proofsweep.settings import load_settings
 from proofsweep.usecases.leg.work import verify_slice
 from sandbox.samples import sounds
-from sandbox.silences import Silences
+from sandbox.unspecified import Unspecified
 
 Command = Callable[..., CompletedProcess[str]]
 SEEDS = range(1, 21)
@@ -138,7 +138,7 @@ def test_a_headroom_header_that_is_too_low_stops_no_run(
     few = running.operator.add_tenant("of a small quota", quota=99)
     Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).write_text(few.api_key)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
-    choose(next(seed for seed in SEEDS if Silences.drawn(seed).headroom_elsewhere == "hundreds"))
+    fill(next(seed for seed in SEEDS if Unspecified.drawn(seed).headroom_elsewhere == "hundreds"))
     running.operator.add_fault("uploads", "status", status=429, code="rate_limited", retry_after=0, count=6)
 
     found = rows("few")

@@ -55,8 +55,8 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
         audio = folder / "take.wav"
         audio.write_bytes(wav.read_bytes())
 
-        def issue(name: str, **order: object) -> sandbox.Issued:
-            return operator.issue(audio, folder / name, tenant=key.tenant, **order)  # type: ignore[arg-type]  # an Order
+        def issue(name: str, **options: object) -> sandbox.Issued:
+            return operator.issue(audio, folder / name, tenant=key.tenant, **options)  # type: ignore[arg-type]  # an IssueOptions
 
         operator.move_clock(-3600)
         spare = issue("spare.wav")

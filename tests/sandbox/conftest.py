@@ -16,7 +16,7 @@ from sandbox.samples import sounds
 Verify = Callable[..., httpx.Response]
 Issue = Callable[..., sandbox.Issued]
 
-# Reading the system's certificates takes longer than most of these tests, and plain HTTP needs none of them.
+# MeterReading the system's certificates takes longer than most of these tests, and plain HTTP needs none of them.
 TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -56,7 +56,7 @@ def key(operator: sandbox.Operator) -> sandbox.NewKey:
 
 @pytest.fixture
 def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]:
-    """Calls the API with this test's key."""
+    """Routes the API with this test's key."""
     headers = {"x-api-key": key.api_key}
     with httpx.Client(base_url=running.base_url, headers=headers, verify=TLS, trust_env=False) as client:
         yield client
@@ -64,7 +64,7 @@ def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]
 
 @pytest.fixture
 def keyless(running: sandbox.Running) -> Iterator[httpx.Client]:
-    """Calls without any key: the API's public call, slots and links."""
+    """Routes without any key: the API's public call, slots and links."""
     with httpx.Client(base_url=running.base_url, verify=TLS, trust_env=False) as client:
         yield client
 
@@ -83,9 +83,9 @@ def issue(operator: sandbox.Operator, key: sandbox.NewKey, wav: Path, tmp_path: 
     sealed = tmp_path / "sealed"
     sealed.mkdir()
 
-    def issue(**order: Unpack[sandbox.Order]) -> sandbox.Issued:
-        order.setdefault("tenant", key.tenant)
-        return operator.issue(wav, sealed, **order)
+    def issue(**options: Unpack[sandbox.IssueOptions]) -> sandbox.Issued:
+        options.setdefault("tenant", key.tenant)
+        return operator.issue(wav, sealed, **options)
 
     return issue
 

@@ -8,8 +8,8 @@ import pytest
 
 import sandbox
 from sandbox.answers import json_answer
-from sandbox.faults import Fault, Faults, Kind
-from sandbox.spoiling import spoiled
+from sandbox.faults.responses import with_faults
+from sandbox.faults.rules import Fault, FaultKind, Faults
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_chance_repeats_itself() -> None:
     draws = []
     for _ in range(2):
         faults = Faults(seed=7)
-        faults.add(Fault(call="verify", kind=Kind.STATUS, share=0.5))
+        faults.add(Fault(call="verify", kind=FaultKind.STATUS, share=0.5))
         draws.append([bool(faults.drawn("verify")) for _ in range(200)])
 
     assert draws[0] == draws[1]
@@ -48,9 +48,11 @@ def test_chance_repeats_itself() -> None:
 
 def test_an_answer_fault_sets_and_leaves_out_members() -> None:
     """A value of null is a value; what is to be missing is named in `without`."""
-    fault = Fault(call="verify", kind=Kind.ANSWER, answer={"good": None, "verdict": "quantumSealed"}, without=("song",))
+    fault = Fault(
+        call="verify", kind=FaultKind.ANSWER, answer={"good": None, "verdict": "quantumSealed"}, without=("song",)
+    )
 
-    answer = spoiled(json_answer({"good": True, "verdict": "valid", "song": "Intro"}), [fault])
+    answer = with_faults(json_answer({"good": True, "verdict": "valid", "song": "Intro"}), [fault])
 
     assert json.loads(answer.body) == {"good": None, "verdict": "quantumSealed"}
 
@@ -59,7 +61,7 @@ def test_an_answer_fault_leaves_errors_alone() -> None:
     """Members of a success make no sense in an ApiError."""
     refused = json_answer({"error": "no", "code": "not_found"}, 404)
 
-    assert spoiled(refused, [Fault(call="*", kind=Kind.ANSWER, answer={"good": True})]) == refused
+    assert with_faults(refused, [Fault(call="*", kind=FaultKind.ANSWER, answer={"good": True})]) == refused
 
 
 def test_a_status_fault_is_an_api_error(operator: sandbox.Operator, api: httpx.Client) -> None:
@@ -223,7 +225,7 @@ def test_latency_holds_an_answer_back(operator: sandbox.Operator, api: httpx.Cli
 def test_a_latency_takes_the_place_of_the_one_before() -> None:
     """Latencies of one call do not add up, and leave the faults of others alone."""
     faults = Faults(seed=1)
-    faults.add(Fault(call="verify", kind=Kind.SLOW, seconds=9, count=1))
+    faults.add(Fault(call="verify", kind=FaultKind.SLOW, seconds=9, count=1))
 
     faults.set_latency("verify", 2.0)
     faults.set_latency("verify", 3.0)
@@ -246,7 +248,7 @@ def test_struck_calls_are_counted_all_the_same(
 
 
 def test_the_operator_sees_how_often_a_fault_struck(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """`met` counts the calls that a rule looked at, `struck` those that it spoiled."""
+    """`met` counts the calls that a rule looked at, `struck` those that it with_faults."""
     operator.add_fault("proofs", "status", after=1, count=1)
     for _ in range(3):
         api.get("/proofs")

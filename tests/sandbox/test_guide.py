@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.api.desk import CALLS as API_CALLS
-from sandbox.backstage.app import ACTS
-from sandbox.faults import Kind
+from sandbox.api.gateway import ENDPOINTS as API_ENDPOINTS
+from sandbox.faults.rules import FaultKind
+from sandbox.operator_api.app import ROUTES
 from sandbox.options import Options
-from sandbox.storage.desk import CALLS as STORAGE_CALLS
+from sandbox.storage.target import ENDPOINTS as STORAGE_ENDPOINTS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text()
-CALLS = [call.name for call in (*API_CALLS.known, *STORAGE_CALLS.known)]
+CALLS = [endpoint.name for endpoint in (*API_ENDPOINTS.endpoints, *STORAGE_ENDPOINTS.endpoints)]
 OPTIONS = [f"--{field.name.replace('_', '-')}" for field in fields(Options)]
-PATHS = sorted({path.replace("{proof_id}", "{proofId}") for _, path, _ in ACTS})
+PATHS = sorted({path.replace("{proof_id}", "{proofId}") for _, path, _ in ROUTES})
 
 
-@pytest.mark.parametrize("word", [*CALLS, *Kind, *OPTIONS])
+@pytest.mark.parametrize("word", [*CALLS, *FaultKind, *OPTIONS])
 def test_the_guide_tells_of_every_call_fault_and_option(word: str) -> None:
     """What can be named in a rule or on the command line can be looked up."""
     assert f"`{word}`" in GUIDE

@@ -137,7 +137,7 @@ def test_other_audio_is_changed_audio(chains: dict[Signer, Chain]) -> None:
 
 
 def test_the_form_of_the_json_is_not_signed(chains: dict[Signer, Chain]) -> None:
-    """Order and spacing may change on the way; the signature is over the canonical form."""
+    """IssueOptions and spacing may change on the way; the signature is over the canonical form."""
     seals = SidecarSeals(chains)
     members = json.loads(seals.seal(SHA256, IDENTITY, Signer.SERVICE))
     turned = {"signature": members["signature"], "document": dict(reversed(members["document"].items()))}

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import sandbox
-from sandbox.silences import Silences, markdown_of_silences
+from sandbox.unspecified import Unspecified, markdown_of_unspecified
 
 Issue = Callable[..., sandbox.Issued]
 SEEDS = range(20)
@@ -29,11 +29,11 @@ def seed(request: pytest.FixtureRequest, operator: sandbox.Operator) -> Iterator
 
 def test_a_seed_draws_every_silence_and_always_the_same() -> None:
     """Seed 0 is the sandbox's own way; among some hundred seeds each choice of each silence is met."""
-    drawn = [asdict(Silences.drawn(number)) for number in range(200)]
+    drawn = [asdict(Unspecified.drawn(number)) for number in range(200)]
 
-    assert Silences.drawn(0) == Silences()
-    assert drawn == [asdict(Silences.drawn(number)) for number in range(200)]
-    for silence in fields(Silences):
+    assert Unspecified.drawn(0) == Unspecified()
+    assert drawn == [asdict(Unspecified.drawn(number)) for number in range(200)]
+    for silence in fields(Unspecified):
         choices = silence.metadata["choices"]
         assert {repr(each[silence.name]) for each in drawn} == {repr(choice) for choice in choices}, silence.name
         assert len(choices) > 1
@@ -43,18 +43,18 @@ def test_one_silence_more_changes_no_other() -> None:
     """Each is drawn by its own name: what a seed means does not depend on how many there are."""
 
     @dataclass(frozen=True, kw_only=True)
-    class More(Silences):
+    class More(Unspecified):
         one_more: int = field(default=1, metadata={"choices": (1, 2)})
 
     drawn = asdict(More.drawn(7))
 
-    assert asdict(Silences.drawn(7)).items() <= drawn.items()
+    assert asdict(Unspecified.drawn(7)).items() <= drawn.items()
     assert "one_more" in drawn
 
 
 def test_the_guide_lists_every_silence() -> None:
     """The table in the guide is the code's own."""
-    assert markdown_of_silences() in GUIDE
+    assert markdown_of_unspecified() in GUIDE
 
 
 def test_a_start_under_a_seed_is_told(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_start_under_a_seed_is_told(tmp_path: Path) -> None:
         told = running.operator.silences()
 
     expected = {
-        name: list(each) if isinstance(each, tuple) else each for name, each in asdict(Silences.drawn(4)).items()
+        name: list(each) if isinstance(each, tuple) else each for name, each in asdict(Unspecified.drawn(4)).items()
     }
     assert told == {"choices": expected, "evolve": True}
 

@@ -38,7 +38,7 @@ def check(
 ) -> Callable[[Callable[[Subject], None]], Check]:
     """Make a check of a function: its name is the check's, the first line of its docstring the sentence.
 
-    The function returns where the sentence holds, and raises Complaint or NotTried otherwise.
+    The function returns where the sentence holds, and raises Violation or NotTried otherwise.
     """
 
     def made(make: Callable[[Subject], None]) -> Check:

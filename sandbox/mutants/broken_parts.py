@@ -1,65 +1,65 @@
-"""Parts of the service that err: each is put in the place of the true one, and shares all of its state."""
+"""Broken parts of the service: each takes the place of the correct part and shares its state."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from sandbox.clock import Clock
-from sandbox.mutants.mutant import Swap
+from sandbox.mutants.definition import PartReplacement
 from sandbox.registry.keys import Key, Keys
-from sandbox.registry.meters import Meters, Reading
+from sandbox.registry.meters import MeterReading, Meters
 from sandbox.registry.proofs import Proof, Proofs
 from sandbox.seals.sidecars import SidecarSeals
 from sandbox.signatures import Signatures
 from sandbox.throttle import Throttle
 
 
-class _Erring:
-    """Stands in for a part: the same state, and another mind."""
+class _BrokenPart:
+    """A part with the state of the correct one, and another behaviour."""
 
-    def __init__(self, true: object) -> None:
-        self.__dict__ = true.__dict__
+    def __init__(self, correct: object) -> None:
+        self.__dict__ = correct.__dict__
 
 
-class _OpenDoor(_Erring, Keys):
+class _AnyKeyAccepted(_BrokenPart, Keys):
     def by_secret(self, secret: str) -> Key | None:
-        """Let everybody in: whose key is not known is taken for the first tenant."""
+        """Take an unknown key as the first tenant's."""
         return super().by_secret(secret) or self.of_tenant(self.first_tenant() or "")[0]
 
 
-class _NoGrace(_Erring, Keys):
+class _OldKeyRefused(_BrokenPart, Keys):
     def by_secret(self, secret: str) -> Key | None:
         """Refuse a key as soon as it is rotated."""
         key = super().by_secret(secret)
         return None if key is None or key.is_in_grace else key
 
 
-class _OnlyGrace(_Erring, Keys):
+class _NewKeyRefused(_BrokenPart, Keys):
     def by_secret(self, secret: str) -> Key | None:
         """Refuse the key that a rotation has made."""
         key = super().by_secret(secret)
         return key if key is None or key.is_in_grace else None
 
 
-class _LatestUnlisted(_Erring, Keys):
+class _NewestKeyHidden(_BrokenPart, Keys):
     def of_tenant(self, tenant: str) -> list[Key]:
-        """Leave the newest key out."""
+        """Omit the newest key."""
         return super().of_tenant(tenant)[:-1]
 
 
-class _FreeOfCharge(_Erring, Meters):
-    def count(self, meter: str, now: float) -> Reading:
+class _NothingCounted(_BrokenPart, Meters):
+    def count(self, meter: str, now: float) -> MeterReading:
         """Count nothing."""
         return self.read(meter, now)
 
 
-class _OneTenant(_Erring, Proofs):
+class _TenantsIgnored(_BrokenPart, Proofs):
     def owned(self, tenant: str, proof_id: str) -> Proof | None:
-        """Give anybody's proof to anybody."""
+        """Return a proof of any tenant."""
         del tenant
         return self.find(proof_id)
 
     def newest(self, tenant: str, before: tuple[int, int] | None, limit: int) -> list[Proof]:
-        """List everybody's proofs."""
+        """List the proofs of all tenants."""
         del tenant
         found: list[Proof] = []
         for row in self._database.execute("SELECT DISTINCT tenant FROM proofs").fetchall():
@@ -67,49 +67,49 @@ class _OneTenant(_Erring, Proofs):
         return sorted(found, key=lambda proof: (-proof.issued_at, -proof.seq))[:limit]
 
 
-class _NothingForgotten(_Erring, Proofs):
+class _ErasedProofsKept(_BrokenPart, Proofs):
     def erase(self, proof: Proof, now: int) -> None:
         """Keep the record."""
 
 
-class _ForwardCursors(_Erring, Signatures):
+class _OneEntrySkipped(_BrokenPart, Signatures):
     def cursor(self, listing: str, place: list[int]) -> str:
-        """Point one entry too far: keys count upwards, proofs downwards."""
+        """Skip one entry: keys are listed in ascending order, proofs in descending order."""
         step = 1 if listing.startswith("keys") else -1
         return super().cursor(listing, [*place[:-1], place[-1] + step])
 
 
-class _UnsignedSidecars(_Erring, SidecarSeals):
+class _AnySignatureAccepted(_BrokenPart, SidecarSeals):
     def _is_signed(self, *_: object) -> bool:
-        """Take every signature for ours."""
+        """Accept every signature."""
         return True
 
 
-class _OneLane(_Erring, Throttle):
+class _RotationLaneUsed(_BrokenPart, Throttle):
     def wait_seconds(self, meter: str, name: str, now: float) -> int:
-        """Let all calls go in the lane of rotation."""
+        """Throttle every call in the lane of rotation."""
         del name
         return super().wait_seconds(meter, "rotate", now)
 
 
-class _StoppedClock(_Erring, Clock):
+class _ClockStopped(_BrokenPart, Clock):
     def now(self) -> float:
-        """Say that it is 1970."""
+        """Return the year 1970."""
         return 0.0
 
 
-def _swap(name: str, part: Callable[[object], object]) -> Swap:
+def _replace(name: str, part: Callable[[object], object]) -> PartReplacement:
     return lambda service: replace(service, **{name: part(getattr(service, name))})  # type: ignore[arg-type]  # by name
 
 
-open_door: Swap = _swap("keys", _OpenDoor)
-no_grace: Swap = _swap("keys", _NoGrace)
-only_grace: Swap = _swap("keys", _OnlyGrace)
-latest_unlisted: Swap = _swap("keys", _LatestUnlisted)
-free_of_charge: Swap = _swap("meters", _FreeOfCharge)
-one_tenant: Swap = _swap("proofs", _OneTenant)
-nothing_forgotten: Swap = _swap("proofs", _NothingForgotten)
-forward_cursors: Swap = _swap("signatures", _ForwardCursors)
-unsigned_sidecars: Swap = _swap("sidecars", _UnsignedSidecars)
-one_lane: Swap = _swap("throttle", _OneLane)
-stopped_clock: Swap = _swap("clock", _StoppedClock)
+accept_any_key: PartReplacement = _replace("keys", _AnyKeyAccepted)
+refuse_old_key: PartReplacement = _replace("keys", _OldKeyRefused)
+refuse_new_key: PartReplacement = _replace("keys", _NewKeyRefused)
+hide_newest_key: PartReplacement = _replace("keys", _NewestKeyHidden)
+count_nothing: PartReplacement = _replace("meters", _NothingCounted)
+ignore_tenants: PartReplacement = _replace("proofs", _TenantsIgnored)
+keep_erased_proofs: PartReplacement = _replace("proofs", _ErasedProofsKept)
+skip_one_entry: PartReplacement = _replace("signatures", _OneEntrySkipped)
+accept_any_signature: PartReplacement = _replace("sidecars", _AnySignatureAccepted)
+use_rotation_lane: PartReplacement = _replace("throttle", _RotationLaneUsed)
+stop_clock: PartReplacement = _replace("clock", _ClockStopped)

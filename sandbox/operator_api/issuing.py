@@ -12,17 +12,17 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from sandbox.answers import Refused, malformed
-from sandbox.backstage.controls import known_tenant
+from sandbox.answers import Refusal, malformed
 from sandbox.grading import classification_of
+from sandbox.operator_api.controls import known_tenant
 from sandbox.registry.proofs import Proof
 from sandbox.seals.identity import Identity, Signer
 from sandbox.seals.wave import NotSignable
 from sandbox.service import Service
-from sandbox.storage.deposits import Deposit
+from sandbox.storage.atomic_file import AtomicFile
 
 
-class Order(BaseModel):
+class IssueQuery(BaseModel):
     """What is to be issued; without a tenant the proof is the first tenant's.
 
     An empty classification stands for the older proofs that have none.
@@ -48,25 +48,25 @@ class Order(BaseModel):
 
 async def issue(service: Service, request: Request) -> Response:
     """Seal the audio in the body; answer with the credentialed WAV, or with the sidecar of a legacy pair."""
-    order = Order.model_validate(dict(request.query_params))
-    known_tenant(service, order.tenant)  # before any audio is taken in
+    query = IssueQuery.model_validate(dict(request.query_params))
+    known_tenant(service, query.tenant)  # before any audio is taken in
     proof_id = f"prf_{secrets.token_hex(12)}"
-    identity = Identity(proof_id=proof_id, song=order.song, created_at=service.clock.second())
+    identity = Identity(proof_id=proof_id, song=query.song, created_at=service.clock.second())
     headers = {"x-proof-id": proof_id, "x-issued-at": str(identity.created_at)}
     source = service.folder("assets") / f"{proof_id}.source"
     try:
         sha256 = await _received(request, source)
-        if order.legacy:
-            sidecar = _sidecar(service, sha256, identity, order.sealed_by)
-            _register(service, order, identity, sidecar, None)
+        if query.legacy:
+            sidecar = _sidecar(service, sha256, identity, query.sealed_by)
+            _register(service, query, identity, sidecar, None)
             return Response(sidecar, headers=headers, media_type="application/json")
         asset = service.folder("assets") / f"{proof_id}.wav"
-        sha256 = await asyncio.to_thread(_credentialed, service, source, asset, identity, order.sealed_by)
+        sha256 = await asyncio.to_thread(_credentialed, service, source, asset, identity, query.sealed_by)
     finally:
         source.unlink(missing_ok=True)
-    _register(service, order, identity, _sidecar(service, sha256, identity, order.sealed_by), asset.name)
+    _register(service, query, identity, _sidecar(service, sha256, identity, query.sealed_by), asset.name)
     # What is not registered leaves no trace here: the only copy is the one that goes out.
-    after = None if order.is_registered else BackgroundTask(_forget, asset)
+    after = None if query.is_registered else BackgroundTask(_forget, asset)
     return FileResponse(asset, headers=headers, media_type="audio/wav", background=after)
 
 
@@ -76,7 +76,7 @@ async def _forget(asset: Path) -> None:
 
 async def _received(request: Request, source: Path) -> str:
     """Write the body to a file; return its digest."""
-    deposit = Deposit(source)
+    deposit = AtomicFile(source)
     try:
         async for chunk in request.stream():
             deposit.write(chunk)
@@ -93,7 +93,7 @@ def _credentialed(service: Service, source: Path, asset: Path, identity: Identit
     try:
         service.one_file.seal(source, asset, identity, signer)
     except NotSignable as error:
-        raise Refused(422, "unprocessable", str(error)) from error
+        raise Refusal(422, "unprocessable", str(error)) from error
     with asset.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -101,24 +101,24 @@ def _credentialed(service: Service, source: Path, asset: Path, identity: Identit
 def _sidecar(service: Service, audio_sha256: str, identity: Identity, signer: Signer) -> bytes:
     """Seal the proof document; a one-file proof has one too, bound to the credentialed copy."""
     sidecar = service.sidecars.seal(audio_sha256, identity, signer)
-    service.secrets.note("sidecar", base64.b64encode(sidecar).decode())
+    service.secrets.add("sidecar", base64.b64encode(sidecar).decode())
     return sidecar
 
 
-def _register(service: Service, order: Order, identity: Identity, sidecar: bytes, asset: str | None) -> None:
-    if not order.is_registered:
+def _register(service: Service, query: IssueQuery, identity: Identity, sidecar: bytes, asset: str | None) -> None:
+    if not query.is_registered:
         return
-    classification = classification_of(identity.proof_id) if order.classification is None else order.classification
+    classification = classification_of(identity.proof_id) if query.classification is None else query.classification
     proof = Proof(
         proof_id=identity.proof_id,
-        tenant=known_tenant(service, order.tenant),
+        tenant=known_tenant(service, query.tenant),
         song=identity.song,
         issued_at=identity.created_at,
-        sealed_by=order.sealed_by,
+        sealed_by=query.sealed_by,
         classification=classification or None,
-        has_feedback=order.has_feedback,
-        pending=order.pending,
-        note=order.note,
+        has_feedback=query.has_feedback,
+        pending=query.pending,
+        note=query.note,
         sidecar=sidecar,
         asset=asset,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from conformance.replies import Complaint, NoAnswer, Reply
+from conformance.replies import NoAnswer, Reply, Violation
 
 _EARLIEST = 1_500_000_000
 """July 2017: no service speaks of times before; a smaller number is not unix time in seconds."""
@@ -16,10 +16,10 @@ _NAMES = {str: "a string", bool: "a boolean", dict: "an object", list: "an array
 def expect(holds: object, otherwise: str, *replies: Reply) -> None:
     """Complain with these words, and the request IDs of these replies, where something does not hold."""
     if not holds:
-        raise Complaint(otherwise, replies)
+        raise Violation(otherwise, replies)
 
 
-def succeeded(reply: Reply) -> Mapping[str, object]:
+def success_members(reply: Reply) -> Mapping[str, object]:
     """Give the JSON object of a success; complain where the reply is none.
 
     A service that is down or throttles is not blamed for it: that is documented, and no answer.
@@ -31,7 +31,7 @@ def succeeded(reply: Reply) -> Mapping[str, object]:
     return reply.document
 
 
-def refused(reply: Reply, status: int, occasion: str) -> None:
+def expect_status(reply: Reply, status: int, occasion: str) -> None:
     """Complain unless a request was refused with this status."""
     expect(reply.status == status, f"{reply.operation} {occasion} answered {reply.status}, not {status}", reply)
 
@@ -54,7 +54,7 @@ def object_of(members: Mapping[str, object], name: str, reply: Reply) -> Mapping
     """Give a member that must be an object."""
     value = members.get(name)
     if not isinstance(value, dict):
-        raise Complaint(f"{name} is {_told(members, name)}, not an object", (reply,))
+        raise Violation(f"{name} is {_told(members, name)}, not an object", (reply,))
     return value
 
 
@@ -62,7 +62,7 @@ def objects_of(members: Mapping[str, object], name: str, reply: Reply) -> list[M
     """Give a member that must be an array of objects."""
     value = members.get(name)
     if not isinstance(value, list):
-        raise Complaint(f"{name} is {_told(members, name)}, not an array", (reply,))
+        raise Violation(f"{name} is {_told(members, name)}, not an array", (reply,))
     expect(all(isinstance(each, dict) for each in value), f"{name} holds what is no object", reply)
     return value
 
@@ -71,7 +71,7 @@ def number_of(members: Mapping[str, object], name: str, reply: Reply) -> float:
     """Give a member that must be a number."""
     value = members.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise Complaint(f"{name} is {_told(members, name)}, not a number", (reply,))
+        raise Violation(f"{name} is {_told(members, name)}, not a number", (reply,))
     return value
 
 
@@ -79,7 +79,7 @@ def seconds_of(members: Mapping[str, object], name: str, reply: Reply) -> int:
     """Give a member that must be unix time in whole seconds (contract, Resources: all timestamps)."""
     value = members.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise Complaint(f"{name} is {_told(members, name)}, not a whole number of unix seconds", (reply,))
+        raise Violation(f"{name} is {_told(members, name)}, not a whole number of unix seconds", (reply,))
     expect(_EARLIEST < value < _LATEST, f"{name} is {value}, which is no unix time in seconds", reply)
     return value
 
@@ -88,25 +88,25 @@ def header_number(reply: Reply, name: str) -> int:
     """Give a header that must be a whole number, not below 0."""
     text = reply.headers.get(name)
     if text is None:
-        raise Complaint(f"{reply.operation} answered {reply.status} without {name}", (reply,))
+        raise Violation(f"{reply.operation} answered {reply.status} without {name}", (reply,))
     expect(text.isascii() and text.isdigit(), f"{name} is {text[:40]!r}, not a whole number", reply)
     return int(text)
 
 
-def carries_trio(reply: Reply) -> None:
+def expect_quota_headers(reply: Reply) -> None:
     """Complain unless the reply tells quota, headroom and reset, the last in unix seconds (contract, Limits)."""
     header_number(reply, "X-RateLimit-Limit")
     header_number(reply, "X-RateLimit-Remaining")
     seconds_of({"X-RateLimit-Reset": header_number(reply, "X-RateLimit-Reset")}, "X-RateLimit-Reset", reply)
 
 
-def is_api_error(reply: Reply) -> None:
+def expect_api_error(reply: Reply) -> None:
     """Complain unless the body is an ApiError."""
     text_of(reply.document, "error", reply)
     expect(text_of(reply.document, "code", reply), "code is empty", reply)
 
 
-def is_once(values: Iterable[object]) -> bool:
+def is_unique(values: Iterable[object]) -> bool:
     """Say whether nothing is there twice."""
     held = list(values)
     return len(held) == len(set(held))

@@ -10,7 +10,7 @@ import httpx
 
 _TIMEOUT_SECONDS = 60.0
 
-Lane = Literal["calls", "rotate"]
+LaneName = Literal["calls", "rotate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class NewKey:
     api_key: str
 
 
-class Order(TypedDict, total=False):
+class IssueOptions(TypedDict, total=False):
     """What may be said of a proof that is to be issued; whatever is left out is the sandbox's choice.
 
     `legacy` asks for a sidecar in place of a one-file credential. A proof that is not `registered` leaves no trace in
@@ -61,16 +61,16 @@ class Operator:
     def __init__(self, operator_url: str) -> None:
         self._http = httpx.Client(base_url=operator_url, timeout=_TIMEOUT_SECONDS, trust_env=False)
 
-    def issue(self, audio: Path, out: Path, **order: Unpack[Order]) -> Issued:
-        """Issue a proof for `audio`, which is a WAV unless the order is for a legacy pair.
+    def issue(self, audio: Path, out: Path, **options: Unpack[IssueOptions]) -> Issued:
+        """Issue a proof for `audio`, which is a WAV unless the options is for a legacy pair.
 
         What comes back is written to `out`, a file or a folder: a credentialed copy of the WAV, or a sidecar for the
         audio as it is. In a folder the copy bears the audio's name, and the sidecar adds `.sidecar` to it.
         """
-        is_legacy = order.get("legacy", False)
+        is_legacy = options.get("legacy", False)
         target = _target(audio, out, is_legacy=is_legacy)
-        order.setdefault("song", audio.stem)
-        told = {name: str(value) for name, value in order.items()}
+        options.setdefault("song", audio.stem)
+        told = {name: str(value) for name, value in options.items()}
         with (
             audio.open("rb") as stream,
             self._http.stream("POST", "/proofs", params=told, content=stream) as response,
@@ -100,7 +100,7 @@ class Operator:
         """Return one more key of a tenant, with a quota of its own in calls per month."""
         return _new_key(self._ask("POST", f"/tenants/{tenant}/keys", {"name": name, "quota": quota}))
 
-    def set_lane(self, rate: float, burst: float, *, lane: Lane = "calls") -> None:
+    def set_lane(self, rate: float, burst: float, *, lane: LaneName = "calls") -> None:
         """Let `rate` calls per second through, and `burst` at once after a pause."""
         self._ask("PUT", "/lane", {"lane": lane, "rate": rate, "burst": burst})
 

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sandbox.backstage.controls import known_tenant
 from sandbox.mutants import MUTANTS
+from sandbox.operator_api.controls import known_tenant
 from sandbox.service import Service
 
 
@@ -40,7 +40,7 @@ async def exchanges(service: Service, request: Request) -> Response:
 
 async def silences(service: Service, _request: Request) -> Response:
     """Return how this sandbox fills the contract's silences, and whether it is a later release."""
-    return JSONResponse({"choices": asdict(service.silences), "evolve": service.is_later_release})
+    return JSONResponse({"choices": asdict(service.unspecified), "evolve": service.is_later_release})
 
 
 async def mutants(service: Service, _request: Request) -> Response:

@@ -1,7 +1,16 @@
 """GET /proofs: the listing and its pages."""
 
-from conformance.check import check
-from conformance.judging import expect, flag_of, is_once, objects_of, refused, seconds_of, succeeded, text_of
+from conformance.assertions import (
+    expect,
+    expect_status,
+    flag_of,
+    is_unique,
+    objects_of,
+    seconds_of,
+    success_members,
+    text_of,
+)
+from conformance.definition import check
 from conformance.operations import PROOFS
 from conformance.replies import NotTried, Reply
 from conformance.subject import MADE_UP, Subject
@@ -37,7 +46,7 @@ def endpoints_5_cursor_goes_on(service: Subject) -> None:
     """`nextCursor` passed back as `cursor` gives the next page: pages of one hold what a larger one holds."""
     whole = [text_of(item, "proofId", service.listing) for item in _some_items(service, 2)]
     first = service.wire.ask(PROOFS, query={"limit": "1"})
-    cursor = text_of(succeeded(first), "nextCursor", first)
+    cursor = text_of(success_members(first), "nextCursor", first)
     second = service.wire.ask(PROOFS, query={"limit": "1", "cursor": cursor})
     if _ids(first) != whole[:1]:
         raise NotTried("a proof was issued meanwhile")
@@ -49,7 +58,7 @@ def endpoints_5_cursor_goes_on(service: Subject) -> None:
 def resources_proofs_next_cursor_absent_at_the_end(service: Subject) -> None:
     """Every page but the last has a `nextCursor`; on the last it is absent."""
     pages = service.pages(PROOFS, 100)
-    expect(is_once(tuple(_ids(page)) for page in pages if _ids(page)), "the pages do not end: one came again", *pages)
+    expect(is_unique(tuple(_ids(page)) for page in pages if _ids(page)), "the pages do not end: one came again", *pages)
 
 
 @check(calls=1)
@@ -63,14 +72,14 @@ def endpoints_5_limit_bounds_the_page(service: Subject) -> None:
 def limits_page_of_1_and_100_proofs(service: Subject) -> None:
     """Pages of 1 and of 100 proofs can be asked for."""
     for limit in ("1", "100"):
-        succeeded(service.wire.ask(PROOFS, query={"limit": limit}))
+        success_members(service.wire.ask(PROOFS, query={"limit": limit}))
 
 
 @check(calls=4)
 def limits_page_of_proofs_out_of_bounds_is_400(service: Subject) -> None:
     """A page of proofs of 0 or 101, or of what is no whole number, is a malformed request: 400."""
     for limit in ("0", "101", "-1", "many"):
-        refused(service.wire.ask(PROOFS, query={"limit": limit}), 400, f"with limit={limit}")
+        expect_status(service.wire.ask(PROOFS, query={"limit": limit}), 400, f"with limit={limit}")
 
 
 @check(calls=1)
@@ -88,4 +97,4 @@ def _some_items(service: Subject, least: int = 1) -> list[dict[str, object]]:
 
 
 def _ids(page: Reply) -> list[str]:
-    return [text_of(item, "proofId", page) for item in objects_of(succeeded(page), "items", page)]
+    return [text_of(item, "proofId", page) for item in objects_of(success_members(page), "items", page)]

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """What goes wrong. The first four strike before the request's body is read, the others spoil a true answer."""
 
     SLOW = "slow"  # the answer comes `seconds` later
@@ -23,7 +23,7 @@ class Kind(StrEnum):
     RESET_AFTER = "reset_after"  # the work is done, then the connection is reset
 
 
-BEFORE = (Kind.SLOW, Kind.HANG, Kind.RESET_BEFORE, Kind.STATUS)
+BEFORE = (FaultKind.SLOW, FaultKind.HANG, FaultKind.RESET_BEFORE, FaultKind.STATUS)
 
 
 class Fault(BaseModel):
@@ -35,7 +35,7 @@ class Fault(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     call: str
-    kind: Kind
+    kind: FaultKind
     status: int = Field(default=500, ge=200, le=599)
     code: str = "internal"
     retry_after: int | None = None
@@ -87,7 +87,7 @@ class Faults:
 
     def set_latency(self, call: str, seconds: float) -> None:
         """Make a call that much slower, in the place of any latency that it had."""
-        latency = Fault(call=call, kind=Kind.SLOW, seconds=seconds)
+        latency = Fault(call=call, kind=FaultKind.SLOW, seconds=seconds)
         others = [
             rule for rule in self.rules if rule.fault != latency.model_copy(update={"seconds": rule.fault.seconds})
         ]

@@ -39,7 +39,7 @@ def iso_of(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).isoformat().replace("+00:00", "Z")
 
 
-def evolved(answer: Answer) -> Answer:
+def with_new_members(answer: Answer) -> Answer:
     """Return the answer with a new member in each of its objects."""
     if answer.headers.get("content-type") != "application/json":
         return answer

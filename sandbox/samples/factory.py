@@ -1,4 +1,4 @@
-"""The studio: where the bytes of samples are made, with an operator who issues proofs for them."""
+"""The factory: where the bytes of samples are made, with an operator who issues proofs for them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from pathlib import Path
 from random import Random
 from typing import Unpack
 
-from sandbox.operator import Issued, Operator, Order
+from sandbox.operator_client import Issued, IssueOptions, Operator
 
 Sound = Callable[[float, Random], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Master:
+class SampleContent:
     """The bytes of a sample before it has a name; `size_bytes` stretches the audio by a hole in the file."""
 
     audio: bytes
@@ -20,7 +20,7 @@ class Master:
     size_bytes: int | None = None
 
 
-class Studio:
+class SampleFactory:
     """Makes audio of `seconds` length at a desk, a folder of its own; chance brings its seed along."""
 
     def __init__(self, operator: Operator, desk: Path, chance: Random, seconds: float) -> None:
@@ -34,16 +34,16 @@ class Studio:
         """Return new audio."""
         return of(self._seconds, self._chance)
 
-    def issue(self, audio: bytes, **order: Unpack[Order]) -> tuple[bytes, Issued]:
+    def issue(self, audio: bytes, **options: Unpack[IssueOptions]) -> tuple[bytes, Issued]:
         """Return what is sealed for this audio: a credentialed copy or a sidecar."""
         self._source.write_bytes(audio)
-        order.setdefault("song", f"Song {self._chance.getrandbits(32):08x}")
-        issued = self.operator.issue(self._source, self._sealed, **order)
+        options.setdefault("song", f"Song {self._chance.getrandbits(32):08x}")
+        issued = self.operator.issue(self._source, self._sealed, **options)
         return self._sealed.read_bytes(), issued
 
-    def pair(self, of: Sound, **order: Unpack[Order]) -> Master:
+    def pair(self, of: Sound, **options: Unpack[IssueOptions]) -> SampleContent:
         """Return audio with its sidecar."""
         audio = self.sound(of)
-        order["legacy"] = True
-        sidecar, _ = self.issue(audio, **order)
-        return Master(audio=audio, sidecar=sidecar)
+        options["legacy"] = True
+        sidecar, _ = self.issue(audio, **options)
+        return SampleContent(audio=audio, sidecar=sidecar)

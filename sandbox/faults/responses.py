@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sandbox.answers import Answer, json_answer
-from sandbox.faults import Fault, Kind
+from sandbox.faults.rules import Fault, FaultKind
 
 _PAGE = b"<!doctype html><title>Service Unavailable</title><h1>We will be back soon</h1>"
 
 
-def spoiled(answer: Answer, faults: Iterable[Fault]) -> Answer:
+def with_faults(answer: Answer, faults: Iterable[Fault]) -> Answer:
     """Return the answer as the faults leave it; what they do to the connection itself is not done here."""
     for fault in faults:
         answer = _with_headers_of(fault, _with_body_of(fault, answer))
@@ -19,13 +19,13 @@ def spoiled(answer: Answer, faults: Iterable[Fault]) -> Answer:
 
 def _with_body_of(fault: Fault, answer: Answer) -> Answer:
     match fault.kind:
-        case Kind.ANSWER:
+        case FaultKind.ANSWER:
             return _with_members(answer, fault)
-        case Kind.OVERSIZED:
+        case FaultKind.OVERSIZED:
             return _with_members(answer, fault.model_copy(update={"answer": {"padding": "x" * fault.size_bytes}}))
-        case Kind.NOT_JSON:
+        case FaultKind.NOT_JSON:
             return replace(answer, body=_PAGE, file=None, headers={**answer.headers, "content-type": "text/html"})
-        case Kind.CUT_JSON:
+        case FaultKind.CUT_JSON:
             return replace(answer, body=answer.body[: len(answer.body) // 2])
         case _:
             return answer

@@ -13,7 +13,7 @@ class MalformedForm(Exception):
     """The body is not a form that can be read."""
 
 
-class FileTaker(Protocol):
+class FileReceiver(Protocol):
     """Who takes the file of a form."""
 
     def begin(self, fields: dict[str, str]) -> None:
@@ -26,7 +26,7 @@ class FileTaker(Protocol):
 class SlotForm:
     """Parses a multipart body chunk by chunk; of the file no more than a chunk is ever held."""
 
-    def __init__(self, content_type: str, taker: FileTaker) -> None:
+    def __init__(self, content_type: str, receiver: FileReceiver) -> None:
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
         if kind != b"multipart/form-data" or not boundary:
@@ -34,7 +34,7 @@ class SlotForm:
         self.fields: dict[str, str] = {}
         self.is_complete = False
         self.has_file = False
-        self._taker = taker
+        self._receiver = receiver
         self._fields_bytes = 0
         self._parser = self._parser_for(boundary)
         self._on_part_begin()
@@ -81,11 +81,11 @@ class SlotForm:
         self._is_file = self._name == "file" and not self.has_file
         if self._is_file:
             self.has_file = True
-            self._taker.begin(self.fields)
+            self._receiver.begin(self.fields)
 
     def _on_part_data(self, data: bytes, start: int, end: int) -> None:
         if self._is_file:
-            self._taker.write(data[start:end])
+            self._receiver.write(data[start:end])
         elif not self.has_file:
             self._text += data[start:end]
             self._fields_bytes += end - start

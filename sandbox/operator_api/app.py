@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from sandbox.answers import Refused
-from sandbox.backstage import controls, issuing, records
+from sandbox.answers import Refusal
+from sandbox.operator_api import controls, issuing, records
 from sandbox.service import Service
 
-Act = Callable[[Service, Request], Awaitable[Response]]
+Action = Callable[[Service, Request], Awaitable[Response]]
 
-ACTS: tuple[tuple[str, str, Act], ...] = (
+ROUTES: tuple[tuple[str, str, Action], ...] = (
     ("POST", "/proofs", issuing.issue),
     ("POST", "/proofs/{proof_id}/complete", controls.complete),
     ("DELETE", "/proofs/{proof_id}", controls.erase),
@@ -40,16 +40,16 @@ ACTS: tuple[tuple[str, str, Act], ...] = (
 
 def operator_app(service: Service) -> Starlette:
     """Return the application of the operator's port."""
-    return Starlette(routes=[Route(path, _bound(service, act), methods=[method]) for method, path, act in ACTS])
+    return Starlette(routes=[Route(path, _bound(service, action), methods=[method]) for method, path, action in ROUTES])
 
 
-def _bound(service: Service, act: Act) -> Callable[[Request], Awaitable[Response]]:
-    """Give an act its service, and turn its refusals into answers."""
+def _bound(service: Service, action: Action) -> Callable[[Request], Awaitable[Response]]:
+    """Give an action its service, and turn its refusals into answers."""
 
     async def answer(request: Request) -> Response:
         try:
-            return await act(service, request)
-        except Refused as refused:
+            return await action(service, request)
+        except Refusal as refused:
             return JSONResponse({"error": refused.error, "code": refused.code}, refused.status)
         except ValidationError as error:
             return JSONResponse({"error": str(error), "code": "invalid_request"}, 400)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from sandbox.answers import Answer
-from sandbox.silences import Silences
+from sandbox.unspecified import Unspecified
 
 _OWN = "application/json"
 _GATEWAY = {"via": "1.1 edge", "cache-control": "no-store", "x-cache": "Miss", "set-cookie": "lb=1; Path=/"}
@@ -19,7 +19,7 @@ _SPELLINGS: Mapping[str, Callable[[object], str]] = {
 }
 
 
-def worded(answer: Answer, silences: Silences) -> Answer:
+def serialized(answer: Answer, silences: Unspecified) -> Answer:
     """Return the answer in the words of these silences; what is no JSON keeps its body."""
     if answer.headers.get("content-type") == _OWN:
         headers = {**answer.headers, "content-type": silences.content_type}
@@ -29,7 +29,7 @@ def worded(answer: Answer, silences: Silences) -> Answer:
     return answer if silences.keep_alive else answer.with_headers({"connection": "close"})
 
 
-def on_the_wire(headers: Iterable[tuple[bytes, bytes]], silences: Silences) -> list[tuple[bytes, bytes]]:
+def on_the_wire(headers: Iterable[tuple[bytes, bytes]], silences: Unspecified) -> list[tuple[bytes, bytes]]:
     """Return headers as they are sent; without a length the body is chunked."""
     sent = [(name, value) for name, value in headers if silences.framing == "length" or name != b"content-length"]
     return [(_cased(name, silences.header_case), value) for name, value in sent]
@@ -39,7 +39,7 @@ def _cased(name: bytes, case: str) -> bytes:
     return {"lower": name.lower(), "title": name.title(), "upper": name.upper()}[case]
 
 
-def _spelled(body: bytes, silences: Silences) -> bytes:
+def _spelled(body: bytes, silences: Unspecified) -> bytes:
     if (silences.member_order, silences.json_spelling) == ("as_made", "compact"):
         return body
     return _SPELLINGS[silences.json_spelling](_ordered(json.loads(body), silences.member_order)).encode()

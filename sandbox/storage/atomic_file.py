@@ -9,7 +9,7 @@ class TooLarge(Exception):
     """More bytes came than the deposit may hold."""
 
 
-class Deposit:
+class AtomicFile:
     """A file that appears under its name only when it is kept, whole; otherwise nothing is left of it."""
 
     def __init__(self, file: Path, limit_bytes: int | None = None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from conformance.replies import NoAnswer, NotTried
 
 
-class NewKeys:
+class NewKeyFile:
     """Writes secrets to `file`, and any further ones to `file.2`, `file.3` …; nothing is overwritten."""
 
     def __init__(self, file: Path) -> None:

@@ -1,8 +1,8 @@
 """Mutants of the listing of proofs."""
 
-from sandbox.mutants.edits import Members, asking, instead, restatus, retold
-from sandbox.mutants.mutant import Mutant
-from sandbox.mutants.parts import forward_cursors
+from sandbox.mutants.broken_parts import skip_one_entry
+from sandbox.mutants.changes import Members, change_query, change_status, change_success, replace_query_value
+from sandbox.mutants.definition import Mutant
 
 
 def _each(members: Members, **told: object) -> None:
@@ -20,61 +20,66 @@ MUTANTS = (
         rule="resources-proofs-item-fields",
         breaks="`hasFeedback` is a word",
         on=("proofs",),
-        edit=retold(lambda members: _each(members, hasFeedback="no")),
+        change_answer=change_success(lambda members: _each(members, hasFeedback="no")),
     ),
     Mutant(
         rule="resources-proofs-issued-at-in-seconds",
         breaks="`issuedAt` is in milliseconds",
         on=("proofs",),
-        edit=retold(_in_milliseconds),
+        change_answer=change_success(_in_milliseconds),
     ),
     Mutant(
         rule="endpoints-5-newest-first",
         breaks="the oldest stands first",
         on=("proofs",),
-        edit=retold(lambda members: members["items"].reverse()),
+        change_answer=change_success(lambda members: members["items"].reverse()),
     ),
     Mutant(
         rule="endpoints-5-cursor-goes-on",
         breaks="the cursor is passed over",
         on=("proofs",),
-        ask=asking(lambda query: query.pop("cursor", None)),
+        change_request=change_query(lambda query: query.pop("cursor", None)),
     ),
-    Mutant(rule="endpoints-5-cursor-goes-on", breaks="the cursor skips a proof", on=("proofs",), swap=forward_cursors),
+    Mutant(
+        rule="endpoints-5-cursor-goes-on",
+        breaks="the cursor skips a proof",
+        on=("proofs",),
+        replace_part=skip_one_entry,
+    ),
     Mutant(
         rule="resources-proofs-next-cursor-absent-at-the-end",
         breaks="`nextCursor` is null on the last page",
         on=("proofs",),
-        edit=retold(lambda members: members.setdefault("nextCursor", None)),
+        change_answer=change_success(lambda members: members.setdefault("nextCursor", None)),
     ),
     Mutant(
         rule="endpoints-5-limit-bounds-the-page",
         breaks="a page holds one proof more",
         on=("proofs",),
-        ask=instead("limit", "1", "2"),
+        change_request=replace_query_value("limit", "1", "2"),
     ),
     Mutant(
         rule="limits-page-of-1-and-100-proofs",
         breaks="a page of 100 is refused",
         on=("proofs",),
-        ask=instead("limit", "100", "101"),
+        change_request=replace_query_value("limit", "100", "101"),
     ),
     Mutant(
         rule="limits-page-of-proofs-out-of-bounds-is-400",
         breaks="a limit of 0 is taken",
         on=("proofs",),
-        ask=instead("limit", "0", "1"),
+        change_request=replace_query_value("limit", "0", "1"),
     ),
     Mutant(
         rule="limits-page-of-proofs-out-of-bounds-is-400",
         breaks="a limit of 101 is taken for 100",
         on=("proofs",),
-        ask=instead("limit", "101", "100"),
+        change_request=replace_query_value("limit", "101", "100"),
     ),
     Mutant(
         rule="endpoints-5-made-up-cursor",
         breaks="a made-up cursor is 404",
         on=("proofs",),
-        edit=restatus(400, 404, where=lambda exchange: "cursor" in exchange.request.query_params),
+        change_answer=change_status(400, 404, where=lambda exchange: "cursor" in exchange.request.query_params),
     ),
 )

@@ -4,13 +4,13 @@ import json
 import sqlite3
 
 
-class Exchanges:
+class ExchangeLog:
     """An append-only record of which request IDs were given out, on which call, with which status."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def note(
+    def add(
         self,
         *,
         at: float,
@@ -34,13 +34,13 @@ class Exchanges:
         return [dict(row) for row in rows]
 
 
-class Secrets:
+class SecretLog:
     """Every value that must never be seen in a client's logs, tables or artifacts."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def note(self, kind: str, value: str) -> None:
+    def add(self, kind: str, value: str) -> None:
         """Remember one secret that is about to be handed out."""
         self._database.execute("INSERT INTO secrets VALUES (?, ?)", (kind, value))
 

@@ -6,32 +6,32 @@ from starlette.responses import JSONResponse, Response
 
 from sandbox.answers import not_found
 from sandbox.api.proofs import remove
-from sandbox.faults import Fault
+from sandbox.faults.rules import Fault
 from sandbox.mutants import MUTANTS
 from sandbox.service import Service
-from sandbox.silences import Silences
 from sandbox.throttle import Lane
+from sandbox.unspecified import Unspecified
 
 
-class _Wish(BaseModel):
+class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class NewTenant(_Wish):
+class TenantBody(_Body):
     """A tenant with its first key; `quota` is monthly, by default the sandbox's own."""
 
     name: str
     quota: int | None = Field(default=None, ge=0)
 
 
-class NewKey(_Wish):
+class KeyBody(_Body):
     """One more key for a tenant, with a monthly quota of its own."""
 
     name: str
     quota: int | None = Field(default=None, ge=0)
 
 
-class LaneWish(_Wish):
+class LaneBody(_Body):
     """A throttle lane, `calls` or `rotate`: calls per second, and calls at once."""
 
     lane: str = "calls"
@@ -39,34 +39,34 @@ class LaneWish(_Wish):
     burst: float = Field(ge=1)
 
 
-class QuotaWish(_Wish):
+class QuotaBody(_Body):
     """The monthly quota of each of a tenant's keys, by default the first tenant's."""
 
     limit: int = Field(ge=0)
     tenant: str | None = None
 
 
-class LatencyWish(_Wish):
+class LatencyBody(_Body):
     """How many seconds later a call (`*` for all) is answered; 0 ends it."""
 
     call: str
     seconds: float = Field(ge=0)
 
 
-class SilencesWish(_Wish):
+class UnspecifiedBody(_Body):
     """How to fill the contract's silences, 0 for our own choices, and whether to be a later release."""
 
     seed: int = 0
     evolve: bool = False
 
 
-class MutantWish(_Wish):
+class MutantBody(_Body):
     """The mutant that is to answer in the service's place, None for the service itself."""
 
     name: str | None
 
 
-class ClockWish(_Wish):
+class ClockBody(_Body):
     """How far to move the sandbox's time; negative seconds go back."""
 
     seconds: float
@@ -74,42 +74,42 @@ class ClockWish(_Wish):
 
 async def add_tenant(service: Service, request: Request) -> Response:
     """Create a tenant and hand out its first key."""
-    wish = NewTenant.model_validate_json(await request.body())
-    quota = service.options.quota if wish.quota is None else wish.quota
-    key = service.keys.add_tenant(wish.name, quota)
+    body = TenantBody.model_validate_json(await request.body())
+    quota = service.options.quota if body.quota is None else body.quota
+    key = service.keys.add_tenant(body.name, quota)
     return JSONResponse({"tenant": key.tenant, "keyId": key.key_id, "apiKey": key.secret}, 201)
 
 
 async def add_key(service: Service, request: Request) -> Response:
     """Hand out one more key of a tenant."""
-    wish = NewKey.model_validate_json(await request.body())
+    body = KeyBody.model_validate_json(await request.body())
     tenant = known_tenant(service, request.path_params["tenant"])
-    quota = service.options.quota if wish.quota is None else wish.quota
-    key = service.keys.add_key(tenant, wish.name, quota)
+    quota = service.options.quota if body.quota is None else body.quota
+    key = service.keys.add_key(tenant, body.name, quota)
     return JSONResponse({"tenant": key.tenant, "keyId": key.key_id, "apiKey": key.secret}, 201)
 
 
 async def set_lane(service: Service, request: Request) -> Response:
     """Change a throttle lane; everybody's bucket is full again."""
-    wish = LaneWish.model_validate_json(await request.body())
-    if not service.throttle.has_lane(wish.lane):
+    body = LaneBody.model_validate_json(await request.body())
+    if not service.throttle.has_lane(body.lane):
         raise not_found("the lanes are calls and rotate")
-    service.throttle.set_lane(wish.lane, Lane(rate=wish.rate, burst=wish.burst))
+    service.throttle.set_lane(body.lane, Lane(rate=body.rate, burst=body.burst))
     return Response(status_code=204)
 
 
 async def set_quota(service: Service, request: Request) -> Response:
     """Change a monthly quota; what was used stays used."""
-    wish = QuotaWish.model_validate_json(await request.body())
-    for key in service.keys.of_tenant(known_tenant(service, wish.tenant)):
-        service.meters.set_quota(key.meter, wish.limit)
+    body = QuotaBody.model_validate_json(await request.body())
+    for key in service.keys.of_tenant(known_tenant(service, body.tenant)):
+        service.meters.set_quota(key.meter, body.limit)
     return Response(status_code=204)
 
 
 async def set_latency(service: Service, request: Request) -> Response:
     """Change how long a call takes."""
-    wish = LatencyWish.model_validate_json(await request.body())
-    service.faults.set_latency(wish.call, wish.seconds)
+    body = LatencyBody.model_validate_json(await request.body())
+    service.faults.set_latency(body.call, body.seconds)
     return Response(status_code=204)
 
 
@@ -127,14 +127,14 @@ async def clear_faults(service: Service, _request: Request) -> Response:
 
 async def set_silences(service: Service, request: Request) -> Response:
     """Change the way in which the contract is kept, from the next call on."""
-    wish = SilencesWish.model_validate_json(await request.body())
-    service.silences, service.is_later_release = Silences.drawn(wish.seed), wish.evolve
+    body = UnspecifiedBody.model_validate_json(await request.body())
+    service.unspecified, service.is_later_release = Unspecified.drawn(body.seed), body.evolve
     return Response(status_code=204)
 
 
 async def set_mutant(service: Service, request: Request) -> Response:
     """Break one rule from the next call on, or none."""
-    name = MutantWish.model_validate_json(await request.body()).name
+    name = MutantBody.model_validate_json(await request.body()).name
     if name is not None and name not in MUTANTS:
         raise not_found("there is no such mutant")
     service.mutant = name or ""
@@ -143,7 +143,7 @@ async def set_mutant(service: Service, request: Request) -> Response:
 
 async def move_clock(service: Service, request: Request) -> Response:
     """Move the sandbox's time."""
-    service.clock.move(ClockWish.model_validate_json(await request.body()).seconds)
+    service.clock.move(ClockBody.model_validate_json(await request.body()).seconds)
     return JSONResponse({"now": service.clock.now()})
 
 

@@ -1,4 +1,4 @@
-"""Silences: what the contract leaves open, and how one sandbox fills it. Pure.
+"""Unspecified: what the contract leaves open, and how one sandbox fills it. Pure.
 
 Every choice keeps to all that the contract does say. The first of each is the sandbox's own; a seed draws all of them
 anew, each by its own name, so that one more silence changes none of the others.
@@ -17,7 +17,7 @@ def _open(meaning: str, *choices: _Choice) -> _Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Silences:
+class Unspecified:
     """One choice for each silence."""
 
     # How answers are written.
@@ -107,11 +107,11 @@ class Silences:
         return cls(**chosen)
 
 
-def markdown_of_silences() -> str:
+def markdown_of_unspecified() -> str:
     """Write the silences as a table for the guide."""
     rows = [
         f"| `{each.name}` | {each.metadata['meaning']} | {_told(each.metadata['choices'])} |"
-        for each in fields(Silences)
+        for each in fields(Unspecified)
     ]
     return "\n".join(["| silence | what it is about | choices, ours first |", "|---|---|---|", *rows, ""])
 
