@@ -1,7 +1,10 @@
-"""A local partner service: its own reading of the contract, real cryptography, and faults on demand.
+"""A local partner service with its own reading of the contract, real cryptography and faults on demand.
 
-It shares no code with the client that is tested against it, so a mistake in one is not mirrored in the other. To run
-one in this very process there is `sandbox.server.serve`, not imported here: the cryptography takes its time to load.
+It shares no code with the client under test, so both cannot make the same mistake. `sandbox.server.serve` runs it in
+this process; it is not imported here, because the cryptography is slow to load.
+
+Where to add what: a fault in `faults/`, a choice that the contract leaves open in `unspecified.py`, a broken rule in
+`mutants/`, a control of the operator in `operator_api/` and `operator_client.py`, a kind of sample in `samples/kinds.py`.
 """
 
 from sandbox.launch import Running, launch

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _add(parser: argparse.ArgumentParser, option: str, default: object) -> None:
-    """Add an option of its default's type; a truth is a flag."""
+    """Add an option with the type of its default; a boolean is a flag."""
     if isinstance(default, bool):
         parser.add_argument(option, action="store_true", help="default: off")
     else:

@@ -1,4 +1,4 @@
-"""What an origin says to a request, and the refusals it may raise instead."""
+"""The answer to a request, and the refusal that an endpoint may raise instead."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One response before it meets the wire; `file` is sent in place of `body` where it is set."""
+    """One response before it is sent; if `file` is set, it is sent instead of `body`."""
 
     status: int = 200
     body: bytes = b""
@@ -16,18 +16,18 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def with_headers(self, headers: Mapping[str, str]) -> "Answer":
-        """Return this answer with more headers; those it has already win."""
+        """Return this answer with more headers; existing headers are kept."""
         return replace(self, headers={**headers, **self.headers})
 
 
 def json_answer(members: Mapping[str, object], status: int = 200) -> Answer:
-    """Return an answer whose body is one JSON object."""
+    """Return an answer with one JSON object as its body."""
     body = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
     return Answer(status=status, body=body, headers={"content-type": "application/json"})
 
 
 class Refusal(Exception):
-    """A request that is not served: the status, the stable code and a sentence for a person."""
+    """The refusal of a request: the status, the stable code and a message for a person."""
 
     def __init__(self, status: int, code: str, error: str, *, retry_after: int | None = None) -> None:
         super().__init__(status, code, error)
@@ -38,15 +38,15 @@ class Refusal(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that belong to the refusal itself."""
+        """The headers of the refusal itself."""
         return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
 
 
 def malformed(error: str) -> Refusal:
-    """Return the refusal of a request that cannot be understood."""
+    """Return the refusal of a malformed request."""
     return Refusal(400, "invalid_request", error)
 
 
 def not_found(error: str) -> Refusal:
-    """Return the refusal of a request for something that is not there."""
+    """Return the refusal of a request for an unknown resource."""
     return Refusal(404, "not_found", error)

@@ -1,12 +1,12 @@
-"""JSON from outside, which may be anything."""
+"""Decode untrusted JSON."""
 
 import json
 
 
 def decoded(text: bytes) -> object:
-    """Decode JSON; raise ValueError for whatever is none, and for what no registry could hold.
+    """Decode JSON; raise ValueError for invalid JSON and for JSON that cannot be stored.
 
-    Lone surrogates are legal in JSON and cannot be stored or sent on; nesting without end would exhaust the stack.
+    A lone surrogate is legal in JSON, but has no UTF-8 form. Very deep nesting exhausts the stack.
     """
     try:
         value: object = json.loads(text)

@@ -1,4 +1,4 @@
-"""Launching: a sandbox in a process of its own, for tests and demos."""
+"""Launch a sandbox in its own process, for tests and demos."""
 
 import json
 import subprocess
@@ -11,22 +11,23 @@ from typing import Self
 from sandbox.operator_client import Operator
 from sandbox.options import Options
 
+# Chosen: the wait before a kill. The server ends its open calls within 3 s (server.py); the rest is for a busy machine.
 _STOP_SECONDS = 10
 
 
 class Running:
-    """A sandbox at work in another process; it ends when it is closed, or when this process dies."""
+    """A sandbox that runs in another process; it ends with `close`, or when this process ends."""
 
-    def __init__(self, process: subprocess.Popen[str], whereabouts: dict[str, str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], addresses: dict[str, str]) -> None:
         self._process = process
-        self.base_url = whereabouts["base_url"]
-        self.operator_url = whereabouts["operator_url"]
-        self.key_file = Path(whereabouts["key_file"])
+        self.base_url = addresses["base_url"]
+        self.operator_url = addresses["operator_url"]
+        self.key_file = Path(addresses["key_file"])
         self.operator = Operator(self.operator_url)
 
     @property
     def pid(self) -> int:
-        """The sandbox's process."""
+        """The sandbox's process id."""
         return self._process.pid
 
     @property
@@ -35,11 +36,11 @@ class Running:
         return self.key_file.read_text().strip()
 
     def wait(self) -> None:
-        """Come back when the sandbox has ended, whoever ended it."""
+        """Wait until the sandbox has ended."""
         self._process.wait()
 
     def close(self) -> None:
-        """Stop the sandbox and wait until it is gone; its home stays."""
+        """Stop the sandbox and wait for its end; its home remains."""
         self.operator.close()
         _stop(self._process)
 
@@ -53,11 +54,11 @@ class Running:
 
 
 def launch(home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Options | None = None) -> Running:
-    """Start a sandbox over `home` and return once it answers.
+    """Start a sandbox with the folder `home` and return once it listens.
 
-    `ports` are those of API, storage and operator, 0 taking any free one; `options` may say everything else. The
-    process has a session of its own, so that Ctrl-C in a terminal does not reach it, and it watches a pipe whose end
-    says that this process is gone. Raises RuntimeError if it does not come up.
+    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. The process has
+    its own session, so Ctrl-C in a terminal does not reach it. It also ends when this process ends: then its standard
+    input is closed. Raises RuntimeError if it does not start.
     """
     port, storage_port, operator_port = ports
     members = asdict(options) if options else {}
@@ -73,7 +74,7 @@ def launch(home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Opti
     line = process.stdout.readline() if process.stdout else ""
     if not line:
         _stop(process)
-        raise RuntimeError(f"the sandbox did not start over {home}")
+        raise RuntimeError(f"the sandbox did not start with the home {home}")
     return Running(process, json.loads(line))
 
 
@@ -83,7 +84,7 @@ def _argument(name: str, value: object) -> str:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """Close both pipes, which the sandbox takes as its end; kill it if it does not."""
+    """Close both pipes, which ends the sandbox; kill it if it does not end in time."""
     for pipe in (process.stdin, process.stdout):
         if pipe:
             pipe.close()

@@ -1,4 +1,4 @@
-"""The operator's side, from a program: issue proofs, turn the knobs, look at the records."""
+"""A client of the operator API: issue proofs, change the service, read its records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 
 import httpx
 
+# Chosen: far above what sealing takes, so that only a hung sandbox is reported.
 _TIMEOUT_SECONDS = 60.0
 
 LaneName = Literal["calls", "rotate"]
@@ -15,7 +16,7 @@ LaneName = Literal["calls", "rotate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issued:
-    """A proof that was issued: the audio to verify it by and, for a legacy pair, the sidecar."""
+    """An issued proof: the audio to verify and, for a legacy pair, the sidecar."""
 
     proof_id: str
     issued_at: int
@@ -25,7 +26,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """A key that was just made; no listing shows its secret again."""
+    """A new key with its secret, which no listing shows."""
 
     tenant: str
     key_id: str
@@ -33,11 +34,11 @@ class NewKey:
 
 
 class IssueOptions(TypedDict, total=False):
-    """What may be said of a proof that is to be issued; whatever is left out is the sandbox's choice.
+    """The options of a new proof; the sandbox chooses those that are absent.
 
-    `legacy` asks for a sidecar in place of a one-file credential. A proof that is not `registered` leaves no trace in
-    the registry; a `pending` one is there but not yet issued. An empty `classification` stands for the older proofs
-    that have none. A `note` that is unavailable never becomes an interpretation.
+    `legacy` issues a sidecar instead of a one-file credential. The registry does not know a proof that is not
+    `registered`; it knows a `pending` one, but does not list it. An empty `classification` makes an older proof without
+    one. A `note` that is unavailable never becomes an interpretation.
     """
 
     song: str
@@ -52,28 +53,28 @@ class IssueOptions(TypedDict, total=False):
 
 
 class OperatorError(Exception):
-    """The operator's side refused; the message says why."""
+    """The operator API refused a request; the message says why."""
 
 
 class Operator:
-    """A client of a sandbox's operator port. Every method raises OperatorError where the sandbox refuses."""
+    """A client of a sandbox's operator port. Every method raises OperatorError if the sandbox refuses."""
 
     def __init__(self, operator_url: str) -> None:
         self._http = httpx.Client(base_url=operator_url, timeout=_TIMEOUT_SECONDS, trust_env=False)
 
     def issue(self, audio: Path, out: Path, **options: Unpack[IssueOptions]) -> Issued:
-        """Issue a proof for `audio`, which is a WAV unless the options is for a legacy pair.
+        """Issue a proof for `audio`; for a one-file credential it must be a WAV.
 
-        What comes back is written to `out`, a file or a folder: a credentialed copy of the WAV, or a sidecar for the
-        audio as it is. In a folder the copy bears the audio's name, and the sidecar adds `.sidecar` to it.
+        Write the credentialed copy, or the sidecar of a legacy pair, to `out`, a file or a folder. In a folder the copy
+        has the audio's name, and the sidecar's name is the audio's with `.sidecar` appended.
         """
         is_legacy = options.get("legacy", False)
         target = _target(audio, out, is_legacy=is_legacy)
         options.setdefault("song", audio.stem)
-        told = {name: str(value) for name, value in options.items()}
+        query = {name: str(value) for name, value in options.items()}
         with (
             audio.open("rb") as stream,
-            self._http.stream("POST", "/proofs", params=told, content=stream) as response,
+            self._http.stream("POST", "/proofs", params=query, content=stream) as response,
         ):
             _check(response)
             _write(response, target)
@@ -86,85 +87,85 @@ class Operator:
 
     def complete(self, proof_id: str) -> None:
         """Turn a pending proof into an issued one."""
-        self._ask("POST", f"/proofs/{proof_id}/complete")
+        self._request("POST", f"/proofs/{proof_id}/complete")
 
     def erase(self, proof_id: str) -> None:
-        """Erase a proof, whoever holds it, without an API call."""
-        self._ask("DELETE", f"/proofs/{proof_id}")
+        """Erase a proof of any tenant; this counts no call."""
+        self._request("DELETE", f"/proofs/{proof_id}")
 
     def add_tenant(self, name: str, *, quota: int | None = None) -> NewKey:
         """Create a tenant and return its first key; `quota` is in calls per month."""
-        return _new_key(self._ask("POST", "/tenants", {"name": name, "quota": quota}))
+        return _new_key(self._request("POST", "/tenants", {"name": name, "quota": quota}))
 
     def add_key(self, tenant: str, name: str, *, quota: int | None = None) -> NewKey:
-        """Return one more key of a tenant, with a quota of its own in calls per month."""
-        return _new_key(self._ask("POST", f"/tenants/{tenant}/keys", {"name": name, "quota": quota}))
+        """Add a key to a tenant, with its own quota in calls per month."""
+        return _new_key(self._request("POST", f"/tenants/{tenant}/keys", {"name": name, "quota": quota}))
 
     def set_lane(self, rate: float, burst: float, *, lane: LaneName = "calls") -> None:
-        """Let `rate` calls per second through, and `burst` at once after a pause."""
-        self._ask("PUT", "/lane", {"lane": lane, "rate": rate, "burst": burst})
+        """Set a throttle lane: `rate` in calls per second, and `burst` in calls at once."""
+        self._request("PUT", "/lane", {"lane": lane, "rate": rate, "burst": burst})
 
     def set_quota(self, limit: int, *, tenant: str | None = None) -> None:
         """Set the monthly quota of each of a tenant's keys, by default the first tenant's."""
-        self._ask("PUT", "/quota", {"limit": limit, "tenant": tenant})
+        self._request("PUT", "/quota", {"limit": limit, "tenant": tenant})
 
     def set_latency(self, call: str, seconds: float) -> None:
-        """Answer a call (`*` for all) that much later from now on; 0, or `clear_faults`, ends it."""
-        self._ask("PUT", "/latency", {"call": call, "seconds": seconds})
+        """Delay the answers of a call (`*` for all); 0, or `clear_faults`, ends the delay."""
+        self._request("PUT", "/latency", {"call": call, "seconds": seconds})
 
     def add_fault(self, call: str, kind: str, **members: object) -> None:
-        """Put a fault in force: its members are those of `sandbox.faults.Fault`."""
-        self._ask("POST", "/faults", {"call": call, "kind": kind, **members})
+        """Add a fault; its members are those of `sandbox.faults.rules.Fault`."""
+        self._request("POST", "/faults", {"call": call, "kind": kind, **members})
 
     def clear_faults(self) -> None:
-        """Drop all faults and latencies."""
-        self._ask("DELETE", "/faults")
+        """Remove all faults and latencies."""
+        self._request("DELETE", "/faults")
 
     def faults(self) -> list[dict[str, Any]]:
-        """Return the faults in force, with how often each was `met` and has `struck`."""
-        return list(self._ask("GET", "/faults")["faults"])
+        """Return the active faults, each with the calls that it `met` and `struck`."""
+        return list(self._request("GET", "/faults")["faults"])
 
     def move_clock(self, seconds: float) -> None:
-        """Move the sandbox's time; negative seconds go back."""
-        self._ask("POST", "/clock", {"seconds": seconds})
+        """Move the sandbox's time; negative seconds move it back."""
+        self._request("POST", "/clock", {"seconds": seconds})
 
     def rotations(self) -> list[dict[str, Any]]:
         """Return the append-only log of key rotations and expiries."""
-        return list(self._ask("GET", "/rotations")["events"])
+        return list(self._request("GET", "/rotations")["events"])
 
     def usage(self, tenant: str | None = None) -> list[dict[str, Any]]:
-        """Return how each key of a tenant stands (`keyId`, `limit`, `remaining`, `reset`, `today`)."""
+        """Return the usage of each key of a tenant (`keyId`, `limit`, `remaining`, `reset`, `today`)."""
         query = "" if tenant is None else f"?tenant={tenant}"
-        return list(self._ask("GET", f"/usage{query}")["keys"])
+        return list(self._request("GET", f"/usage{query}")["keys"])
 
     def exchanges(self, after: int = 0) -> list[dict[str, Any]]:
-        """Return what API and storage answered since sequence number `after`.
+        """Return the exchanges of API and storage after sequence number `after`.
 
-        Each has `seq`, `at`, `origin`, `call`, `status`, `request_id`, `tenant`, and `charged` as 1 where it was
-        counted against the quota; a null status means that the connection broke before any header was sent, so that
-        nobody has seen the request id.
+        Each has `seq`, `at`, `origin`, `call`, `status`, `request_id`, `tenant`, and `charged`, which is 1 if the quota
+        counts it. A null status means that the connection broke before any header was sent: no client has the
+        request id.
         """
-        return list(self._ask("GET", f"/exchanges?after={after}")["exchanges"])
+        return list(self._request("GET", f"/exchanges?after={after}")["exchanges"])
 
     def secrets(self) -> list[str]:
-        """Return every secret that the sandbox ever handed out: none may be seen in a client's records."""
-        return [str(secret["value"]) for secret in self._ask("GET", "/secrets")["secrets"]]
+        """Return every secret that the sandbox ever gave out: a client's records must contain none."""
+        return [str(secret["value"]) for secret in self._request("GET", "/secrets")["secrets"]]
 
     def set_silences(self, seed: int = 0, *, evolve: bool = False) -> None:
-        """Fill the contract's silences by a seed, 0 for the sandbox's own choices; be a later release, or this one."""
-        self._ask("PUT", "/silences", {"seed": seed, "evolve": evolve})
+        """Choose the unspecified behaviour by a seed, 0 for the default; `evolve` makes it a later release."""
+        self._request("PUT", "/silences", {"seed": seed, "evolve": evolve})
 
     def silences(self) -> dict[str, Any]:
-        """Return how the contract's silences are filled (`choices` by name), and whether they `evolve`."""
-        return self._ask("GET", "/silences")
+        """Return the unspecified behaviour (`choices` by name), and whether this is a later release (`evolve`)."""
+        return self._request("GET", "/silences")
 
     def set_mutant(self, name: str | None) -> None:
-        """Let a mutant answer in the service's place: one rule is broken; None has the service itself again."""
-        self._ask("PUT", "/mutant", {"name": name})
+        """Break one rule by its mutant; None restores the correct service."""
+        self._request("PUT", "/mutant", {"name": name})
 
     def mutants(self) -> dict[str, str]:
         """Return the mutants by name, each with the rule that it breaks."""
-        return {str(each["name"]): str(each["rule"]) for each in self._ask("GET", "/mutants")["mutants"]}
+        return {str(each["name"]): str(each["rule"]) for each in self._request("GET", "/mutants")["mutants"]}
 
     def close(self) -> None:
         """Close the connections."""
@@ -178,8 +179,8 @@ class Operator:
     ) -> None:
         self.close()
 
-    def _ask(self, method: str, path: str, wish: Mapping[str, object] | None = None) -> dict[str, Any]:
-        response = self._http.request(method, path, json=wish)
+    def _request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+        response = self._http.request(method, path, json=body)
         _check(response)
         answer: dict[str, Any] = response.json() if response.content else {}
         return answer
@@ -195,7 +196,7 @@ def _check(response: httpx.Response) -> None:
 def _target(audio: Path, out: Path, *, is_legacy: bool) -> Path:
     target = out / f"{audio.name}{'.sidecar' if is_legacy else ''}" if out.is_dir() else out
     if target.exists() and target.samefile(audio):
-        raise OperatorError(f"the credentialed copy of {audio} needs another place than the audio itself")
+        raise OperatorError(f"the credentialed copy of {audio} must not replace the audio itself")
     return target
 
 

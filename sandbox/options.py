@@ -1,4 +1,4 @@
-"""What a person may choose about a sandbox before it starts."""
+"""The options of a sandbox, set before it starts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +9,10 @@ SLOT_BYTES = 65 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """One sandbox's settings; what can change while it runs belongs to the operator's side instead.
+    """The options of one sandbox; the operator API changes the rest while it runs.
 
-    Port 0 takes any free port. Times are in seconds, rates in calls per second. `silences` is the seed by which the
-    contract's silences are filled, 0 standing for our own choices; `evolve` makes this a later release of the contract.
+    Port 0 takes any free port. Times are in seconds, rates in calls per second, `quota` in calls per month. `silences`
+    is the seed of the unspecified behaviour, 0 for the default; `evolve` makes this a later release of the contract.
     """
 
     home: Path
@@ -32,10 +32,10 @@ class Options:
 
     @property
     def ports(self) -> tuple[int, int, int]:
-        """The ports of the API, the storage and the operator's side, in this order."""
+        """The ports of the API, the storage and the operator API, in this order."""
         return self.port, self.storage_port, self.operator_port
 
     @property
     def key_file(self) -> Path:
-        """Where the first tenant's API key is written."""
+        """The file with the first tenant's API key."""
         return self.home / "key"

@@ -1,4 +1,4 @@
-"""Keyed signatures: what makes a form, a link or a cursor ours."""
+"""Keyed signatures of forms, links and cursors."""
 
 import base64
 import binascii
@@ -18,27 +18,27 @@ class Signatures:
 
     @classmethod
     def kept(cls, file: Path) -> Self:
-        """Use the secret kept in `file`, made there on first use."""
+        """Use the secret in `file`; create it on first use."""
         if not file.exists():
             file.touch(mode=0o600)
             file.write_bytes(secrets.token_bytes(32))
         return cls(file.read_bytes())
 
     def sign(self, purpose: str, text: str) -> str:
-        """Return a signature in lowercase hex; what is signed for one purpose is worthless for another."""
+        """Return a signature in lowercase hex; it is valid for one purpose only."""
         return hmac.new(self._secret, f"{purpose}\n{text}".encode(), hashlib.sha256).hexdigest()
 
     def accepts(self, purpose: str, text: str, signature: str) -> bool:
         """Say whether this is our signature of the text."""
         return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode())
 
-    def cursor(self, listing: str, place: list[int]) -> str:
-        """Return an opaque cursor for a place in a listing."""
-        text = json.dumps(place)
+    def cursor(self, listing: str, position: list[int]) -> str:
+        """Return an opaque cursor for a position in a listing."""
+        text = json.dumps(position)
         return base64.urlsafe_b64encode(f"{self.sign(listing, text)[:16]}{text}".encode()).decode().rstrip("=")
 
-    def place(self, listing: str, cursor: str) -> list[int] | None:
-        """Return the place that a cursor stands for; None for a cursor that is not ours, or of another listing."""
+    def position(self, listing: str, cursor: str) -> list[int] | None:
+        """Return the position of a cursor; None for an invalid cursor or another listing's."""
         try:
             opened = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         except (binascii.Error, ValueError):

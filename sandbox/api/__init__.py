@@ -1,1 +1,1 @@
-"""The API: contract 2.4.2's eleven endpoints, one module for each resource."""
+"""The API: the eleven endpoints of contract 2.4.2, one module per resource, behind `gateway.py`."""

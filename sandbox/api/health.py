@@ -1,4 +1,4 @@
-"""GET /health: the one call that needs no key."""
+"""GET /health: the only endpoint without a key."""
 
 from sandbox.answers import Answer, json_answer
 from sandbox.later_release import iso_of
@@ -7,7 +7,7 @@ from sandbox.service import Service
 
 
 async def show(service: Service, _exchange: Exchange) -> Answer:
-    """Say that the service is up, and which one it is."""
+    """Say that the service is up, with its version."""
     version, commit = service.unspecified.stamps
     deployed_at = iso_of(service.started_at) if service.is_later_release else service.started_at
     return json_answer({"ok": True, "version": version, "commit": commit, "deployedAt": deployed_at})

@@ -3,7 +3,7 @@
 import hashlib
 
 from sandbox.answers import Answer, Refusal, json_answer, malformed
-from sandbox.api.queries import cursor_to, page_limit, place_of
+from sandbox.api.queries import cursor_to, page_limit, position_of
 from sandbox.later_release import NEW_STATUSES
 from sandbox.registry.keys import GRACE_SECONDS, Key
 from sandbox.registry.replays import Replay
@@ -12,7 +12,7 @@ from sandbox.service import Service
 
 
 async def show(service: Service, exchange: Exchange) -> Answer:
-    """List the tenant's keys: all of them, or a page where `limit` or `cursor` is given."""
+    """List all keys of the tenant, or one page if `limit` or `cursor` is given."""
     query = exchange.request.query_params
     keys = service.keys.of_tenant(exchange.caller.tenant)
     now = service.clock.now()
@@ -23,7 +23,7 @@ async def show(service: Service, exchange: Exchange) -> Answer:
         )
     limit = page_limit(service, query)
     listing = f"keys of {exchange.caller.tenant}"
-    (after,) = place_of(service, query, listing) or [0]
+    (after,) = position_of(service, query, listing) or [0]
     page = [key for key in keys if key.seq > after]
     answer: dict[str, object] = {"keys": [_record(service, key, now) for key in page[:limit]]}
     if len(page) > limit:
@@ -32,9 +32,9 @@ async def show(service: Service, exchange: Exchange) -> Answer:
 
 
 async def rotate(service: Service, exchange: Exchange) -> Answer:
-    """Mint a new key in the place of the calling one, or replay the answer of the rotation that did.
+    """Create a new key for the calling one, or replay the answer of a completed rotation.
 
-    The replay identity is the tenant's Idempotency-Key; the same request means the same calling key and body.
+    A replay needs the same tenant and Idempotency-Key, and also the same calling key and body.
     """
     idempotency_key = exchange.request.headers.get("idempotency-key", "")
     # Contract, Limits: Idempotency-Key length.
@@ -46,7 +46,7 @@ async def rotate(service: Service, exchange: Exchange) -> Answer:
     if replay is not None:
         return _replayed(replay, caller, body_sha256)
     if caller.is_in_grace:
-        raise Refusal(409, "conflict", "this key has been rotated already")
+        raise Refusal(409, "conflict", "this key is already rotated")
     answer = _rotated(service, caller, now)
     service.replays.add(
         caller.tenant, idempotency_key, Replay(key_id=caller.key_id, body_sha256=body_sha256, answer=answer), now
@@ -67,6 +67,6 @@ def _replayed(replay: Replay, caller: Key, body_sha256: str) -> Answer:
 
 
 def _record(service: Service, key: Key, now: float) -> dict[str, object]:
-    words = NEW_STATUSES if service.is_later_release else service.unspecified.key_status
-    status = dict(zip(("active", "grace", "expired"), words, strict=True))[key.status(now)]
+    names = NEW_STATUSES if service.is_later_release else service.unspecified.key_status
+    status = dict(zip(("active", "grace", "expired"), names, strict=True))[key.status(now)]
     return {"keyId": key.key_id, "name": key.name, "status": status}

@@ -1,9 +1,9 @@
-"""Issued proofs: list, fetch, erase, download and interpret, each within the caller's tenant."""
+"""Issued proofs: list, fetch, erase, download and interpret, within the caller's tenant."""
 
 import base64
 
 from sandbox.answers import Answer, json_answer, not_found
-from sandbox.api.queries import cursor_to, page_limit, place_of
+from sandbox.api.queries import cursor_to, page_limit, position_of
 from sandbox.api.reports import classification_in, note_of
 from sandbox.grading import grade_of
 from sandbox.registry.proofs import Proof
@@ -13,12 +13,12 @@ from sandbox.storage.links import link_to
 
 
 async def show_all(service: Service, exchange: Exchange) -> Answer:
-    """List the tenant's issued proofs, newest first, a page at a time."""
+    """List one page of the tenant's issued proofs, newest first."""
     query, tenant = exchange.request.query_params, exchange.caller.tenant
     limit = page_limit(service, query)
     listing = f"proofs of {tenant}"
-    place = place_of(service, query, listing)
-    page = service.proofs.newest(tenant, (place[0], place[1]) if place else None, limit + 1)
+    position = position_of(service, query, listing)
+    page = service.proofs.newest(tenant, (position[0], position[1]) if position else None, limit + 1)
     answer: dict[str, object] = {"items": [_item(service, proof) for proof in page[:limit]]}
     if len(page) > limit:
         last = page[limit - 1]
@@ -27,14 +27,14 @@ async def show_all(service: Service, exchange: Exchange) -> Answer:
 
 
 async def show(service: Service, exchange: Exchange) -> Answer:
-    """Return a proof's record and its sidecar, byte for byte as issued."""
+    """Return a proof's record and its sidecar, with exactly the issued bytes."""
     proof = _issued(service, exchange)
     sidecar = base64.b64encode(proof.sidecar).decode()
     return json_answer({**_record(service, proof), service.options.sidecar_field: sidecar})
 
 
 async def erase(service: Service, exchange: Exchange) -> Answer:
-    """Remove a proof that the caller holds; anything else is already gone as far as the caller can see."""
+    """Erase a proof of the caller's tenant; any other proof is answered as already erased."""
     proof_id, tenant = exchange.path["proof_id"], exchange.caller.tenant
     proof, now = service.proofs.owned(tenant, proof_id), service.clock.second()
     if proof is not None:
@@ -55,7 +55,7 @@ async def show_asset(service: Service, exchange: Exchange) -> Answer:
 
 
 async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
-    """Return the process note as far as it has come; a pending proof has one to wait for."""
+    """Return the process note in its present state; the note of a pending proof is pending."""
     proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
     if proof is None:
         raise not_found("there is no such proof")
@@ -63,14 +63,14 @@ async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
 
 
 def remove(service: Service, proof: Proof, now: int) -> None:
-    """Erase a proof's record and the audio that was kept for it."""
+    """Erase a proof's record and its stored audio."""
     service.proofs.erase(proof, now)
     if proof.asset is not None:
         (service.folder("assets") / proof.asset).unlink(missing_ok=True)
 
 
 def _issued(service: Service, exchange: Exchange) -> Proof:
-    """Return the caller's proof; a pending one has no record to show yet, and another tenant's is none."""
+    """Return the caller's proof; raise a 404 for a pending one and for another tenant's."""
     proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
     if proof is None or proof.pending:
         raise not_found("there is no such proof")
@@ -78,7 +78,7 @@ def _issued(service: Service, exchange: Exchange) -> Proof:
 
 
 def _record(service: Service, proof: Proof) -> dict[str, object]:
-    """Return a proof's display fields, as many of them as the silences have it."""
+    """Return a proof's display fields; which ones is unspecified."""
     match service.unspecified.proof_fields:
         case "none":
             return {"song": proof.song, **classification_in(service, proof)}

@@ -1,4 +1,4 @@
-"""Reading a request: whole numbers within bounds, cursors that are ours."""
+"""Query parameters: bounded whole numbers, and cursors."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from sandbox.service import Service
 
 
 def whole_number(query: Mapping[str, str], name: str, highest: int, default: int) -> int:
-    """Return a query parameter between 1 and `highest`, or its default where it is absent; raise a 400 otherwise."""
+    """Return a query parameter from 1 to `highest`, or its default if it is absent; otherwise raise a 400."""
     text = query.get(name)
     if text is None:
         return default
@@ -17,22 +17,22 @@ def whole_number(query: Mapping[str, str], name: str, highest: int, default: int
 
 
 def page_limit(service: Service, query: Mapping[str, str]) -> int:
-    """Return how many items the next page holds at most: `limit`, or fewer where the silences have it."""
+    """Return the size of the next page: `limit`, or fewer items where that is unspecified."""
     limit = whole_number(query, "limit", highest=100, default=service.unspecified.page_size)
     return max(1, limit - service.unspecified.page_shortfall)
 
 
-def cursor_to(service: Service, listing: str, place: list[int]) -> str:
-    """Return the cursor that points to a place in a listing."""
-    return f"{service.unspecified.cursor_prefix}{service.signatures.cursor(listing, place)}"
+def cursor_to(service: Service, listing: str, position: list[int]) -> str:
+    """Return the cursor for a position in a listing."""
+    return f"{service.unspecified.cursor_prefix}{service.signatures.cursor(listing, position)}"
 
 
-def place_of(service: Service, query: Mapping[str, str], listing: str) -> list[int] | None:
-    """Return where the cursor in the query points to, None where there is no cursor; raise a 400 for a foreign one."""
+def position_of(service: Service, query: Mapping[str, str], listing: str) -> list[int] | None:
+    """Return the position of the query's cursor, or None without a cursor; raise a 400 for an invalid cursor."""
     cursor = query.get("cursor")
     if cursor is None:
         return None
-    place = service.signatures.place(listing, cursor.removeprefix(service.unspecified.cursor_prefix))
-    if place is None:
-        raise malformed("the cursor is not one that this listing gave")
-    return place
+    position = service.signatures.position(listing, cursor.removeprefix(service.unspecified.cursor_prefix))
+    if position is None:
+        raise malformed("the cursor is not from this listing")
+    return position

@@ -1,4 +1,4 @@
-"""The report-only members of an answer: what a proof's record says beside its validity."""
+"""The report-only members of an answer: classification, grade and interpretation."""
 
 from sandbox.grading import CLASSIFICATIONS, grade_of, interpretation_of
 from sandbox.later_release import NEW_CLASSIFICATION
@@ -14,34 +14,34 @@ def classification_in(service: Service, proof: Proof) -> dict[str, object]:
         return {"classification": NEW_CLASSIFICATION}
     if proof.classification not in CLASSIFICATIONS:
         return {"classification": proof.classification}
-    words = {
+    spellings = {
         "snake": proof.classification,
         "title": proof.classification.replace("_", " ").title(),
         "letter": "ABCD"[CLASSIFICATIONS.index(proof.classification)],
     }
-    return {"classification": words[service.unspecified.classification_words]}
+    return {"classification": spellings[service.unspecified.classification_words]}
 
 
 def note_of(service: Service, proof: Proof) -> dict[str, object]:
-    """Return the process note as far as it has come."""
-    silences = service.unspecified
+    """Return the process note in its present state."""
+    unspecified = service.unspecified
     note = interpretation_of(proof, service.clock.now(), service.options.note_seconds)
-    optional = {"retryAfterSeconds": silences.note_wait or None, "policyVersion": note.get("policyVersion")}
-    if not silences.note_policy:
+    optional = {"retryAfterSeconds": unspecified.note_wait or None, "policyVersion": note.get("policyVersion")}
+    if not unspecified.note_policy:
         optional["policyVersion"] = None
     kept = {name: value for name, value in optional.items() if name in note and value is not None}
     return {name: value for name, value in note.items() if name not in optional} | kept
 
 
 def report_of(service: Service, proof: Proof) -> dict[str, object]:
-    """Return what an answer of `valid` reports: classification, grade and interpretation, each where it is told."""
-    silences = service.unspecified
+    """Return the report-only members of a `valid` answer; which ones is unspecified."""
+    unspecified = service.unspecified
     report: dict[str, object] = {}
-    if silences.reports_classification:
+    if unspecified.reports_classification:
         report |= classification_in(service, proof)
-    if silences.reports_grade:
-        report["grade"] = grade_of(proof, silences)
-    if silences.reports_interpretation:
+    if unspecified.reports_grade:
+        report["grade"] = grade_of(proof, unspecified)
+    if unspecified.reports_interpretation:
         report["interpretation"] = _inside_verify(service, proof)
     return report
 

@@ -1,4 +1,4 @@
-"""POST /uploads: a presigned form, fresh on every call."""
+"""POST /uploads: a new presigned form on every call."""
 
 import base64
 import json
@@ -13,30 +13,31 @@ from sandbox.routing import Exchange
 from sandbox.service import Service
 from sandbox.storage.links import storage_url
 
-# An upload stays for this long after its slot has expired, so that it can be verified again.
+# Chosen: how long an upload can be verified after its slot has expired. Less loses uploads of a slow run; more keeps disk.
 _KEPT_SECONDS = 3600
-_SMALL_BYTES = 1024 * 1024
+# Chosen: a slot without a purpose may be this small; below the size of a song, so that a client notices.
+_SMALL_SLOT_BYTES = 1024 * 1024
 _ODD_FIELDS = {"none": {}, "empty": {"x-amz-meta-note": ""}, "unicode": {"x-amz-meta-näme": "ä=1&2 %2B ${filename}"}}
 
 
 async def mint(service: Service, exchange: Exchange) -> Answer:
-    """Hand out a slot: the one for verification, and without a purpose what the silences have it be."""
+    """Return a slot for verification; a slot without a purpose is unspecified."""
     purpose, omitted = exchange.request.query_params.get("purpose"), service.unspecified.purpose_omitted
     if purpose not in {None, "verify"} or (purpose is None and omitted == "refused"):
-        raise malformed("the only purpose here is verify")
+        raise malformed("verify is the only known purpose")
     _sweep(service)
-    slot = _slot(service, exchange, SLOT_BYTES if purpose or omitted == "verify" else _SMALL_BYTES)
+    slot = _slot(service, exchange, SLOT_BYTES if purpose or omitted == "verify" else _SMALL_SLOT_BYTES)
     service.slots.add(slot)
     return json_answer({"uploadId": slot.upload_id, "url": slot.url, "fields": slot.fields})
 
 
 def _slot(service: Service, exchange: Exchange, most_bytes: int) -> Slot:
-    silences, now = service.unspecified, service.clock.second()
+    unspecified, now = service.unspecified, service.clock.second()
     token = secrets.token_urlsafe(18)
-    expires_at = now + round(service.options.slot_seconds * silences.slot_lifetime)
-    query = f"?{silences.slot_query}" if silences.slot_query else ""
+    expires_at = now + round(service.options.slot_seconds * unspecified.slot_lifetime)
+    query = f"?{unspecified.slot_query}" if unspecified.slot_query else ""
     return Slot(
-        upload_id=_upload_id(silences.upload_id),
+        upload_id=_upload_id(unspecified.upload_id),
         token=token,
         tenant=exchange.caller.tenant,
         url=f"{storage_url(service, exchange.request)}/slots/{token}{query}",
@@ -56,7 +57,7 @@ def _upload_id(form: str) -> str:
 
 
 def _fields(service: Service, token: str, expires_at: int, most_bytes: int) -> dict[str, str]:
-    """Return the form's fields: what the policy binds, the policy, and its signature."""
+    """Return the form's fields: the fields that the policy binds, the policy, and its signature."""
     date = datetime.fromtimestamp(service.clock.second(), UTC)
     bound = {
         "key": f"verify/{token}",
@@ -76,6 +77,6 @@ def _fields(service: Service, token: str, expires_at: int, most_bytes: int) -> d
 
 
 def _sweep(service: Service) -> None:
-    """Delete the audio of slots that expired long ago: unused slots and old uploads go away on their own."""
+    """Delete the audio of slots that expired long ago."""
     for token in service.slots.forget_older(service.clock.now() - _KEPT_SECONDS):
         (service.folder("uploads") / token).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""POST /verify: one-file credentials and legacy pairs, examined and held against the registry."""
+"""POST /verify: examine a one-file credential or a legacy pair, then look it up in the registry."""
 
 import asyncio
 import base64
@@ -14,8 +14,8 @@ from sandbox.seals.identity import Condition, Finding
 from sandbox.service import Service
 from sandbox.verdicts import verdict_of
 
-# The gateway's bound on a JSON body: a sidecar is small, and is held in memory.
-_BODY_BYTES = 10 * 1024 * 1024
+# Chosen: the largest JSON body. It is held in memory; our sidecars have less than 1 KiB, so half would also do.
+_MAX_BODY_BYTES = 10 * 1024 * 1024
 
 
 async def verify(service: Service, exchange: Exchange) -> Answer:
@@ -35,8 +35,8 @@ async def _json_body(exchange: Exchange) -> dict[str, object]:
     chunks, size_bytes = [], 0
     async for chunk in exchange.request.stream():
         size_bytes += len(chunk)
-        if size_bytes > _BODY_BYTES:
-            raise Refusal(413, "invalid_request", f"a body has at most {_BODY_BYTES} bytes")
+        if size_bytes > _MAX_BODY_BYTES:
+            raise Refusal(413, "invalid_request", f"a body has at most {_MAX_BODY_BYTES} bytes")
         chunks.append(chunk)
     try:
         body = decoded(b"".join(chunks))
@@ -56,7 +56,7 @@ def _upload_id(body: dict[str, object]) -> str:
 
 
 def _sidecar(service: Service, body: dict[str, object]) -> bytes | None:
-    """Return the decoded sidecar; a member under any other name is unknown and so passed over."""
+    """Return the decoded sidecar; a member with any other name is ignored."""
     field = service.options.sidecar_field
     if field not in body:
         return None
@@ -77,7 +77,7 @@ def _filled_slot(service: Service, exchange: Exchange, upload_id: str) -> Slot:
     if slot.sha256 is not None:
         return slot
     if service.clock.now() >= slot.expires_at:
-        raise Refusal(*service.unspecified.unknown_upload, "this upload is gone")
+        raise Refusal(*service.unspecified.unknown_upload, "this upload has expired")
     raise Refusal(*service.unspecified.unfilled_upload, "no audio has been uploaded to this slot")
 
 
@@ -103,7 +103,7 @@ def _members(service: Service, finding: Finding, *, is_one_file: bool) -> dict[s
 
 
 def _quoted(service: Service, finding: Finding | None) -> dict[str, object]:
-    """Say what an intact seal says of itself, which helps to find the matching pair; an altered one is not quoted."""
+    """Quote an intact seal, which helps to find the matching pair; an altered seal is not quoted."""
     match service.unspecified.rejected_quotes:
         case "seal" if finding is not None and finding.identity is not None:
             return {"proofId": finding.identity.proof_id, "song": finding.identity.song}
@@ -114,7 +114,7 @@ def _quoted(service: Service, finding: Finding | None) -> dict[str, object]:
 
 
 def _embedded(service: Service) -> dict[str, object]:
-    """Return the member about the embedded credential; `publiclyTrusted` stays false (contract, What it does)."""
+    """Return `embeddedCredential`; `publiclyTrusted` stays false (contract, What the service does)."""
     shapes: dict[str, dict[str, object]] = {
         "format": {"format": "c2pa", "publiclyTrusted": False},
         "bare": {"publiclyTrusted": False},

@@ -1,4 +1,4 @@
-"""Spoiling: a true answer, made into what a broken or newer service might say. Pure."""
+"""Faults of the response: they change a finished answer. Pure."""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _PAGE = b"<!doctype html><title>Service Unavailable</title><h1>We will be back s
 
 
 def with_faults(answer: Answer, faults: Iterable[Fault]) -> Answer:
-    """Return the answer as the faults leave it; what they do to the connection itself is not done here."""
+    """Apply the faults to an answer; faults of the connection are applied in the pipeline."""
     for fault in faults:
         answer = _with_headers_of(fault, _with_body_of(fault, answer))
     return answer
@@ -32,8 +32,8 @@ def _with_body_of(fault: Fault, answer: Answer) -> Answer:
 
 
 def _with_members(answer: Answer, fault: Fault) -> Answer:
-    """Set and leave out members of a success; an error keeps its form, so that rules for both can be mixed."""
-    if answer.status >= 300 or not answer.body:  # noqa: PLR2004 - the successes end here
+    """Set and remove members of a success; an error is not changed."""
+    if answer.status >= 300 or not answer.body:  # noqa: PLR2004 - no success
         return answer
     members = {**json.loads(answer.body), **fault.answer}
     kept = {name: value for name, value in members.items() if name not in fault.without}

@@ -1,4 +1,4 @@
-"""Faults: what the operator lets go wrong, on which calls, how often. Pure; the wire obeys elsewhere."""
+"""Fault rules: what fails, on which calls, and how often. Pure."""
 
 from enum import StrEnum
 from random import Random
@@ -8,28 +8,25 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class FaultKind(StrEnum):
-    """What goes wrong. The first four strike before the request's body is read, the others spoil a true answer."""
+    """What fails. The first four act before the request's body is read; the others change the finished answer."""
 
-    SLOW = "slow"  # the answer comes `seconds` later
-    HANG = "hang"  # no answer ever
+    SLOW = "slow"  # the answer is sent `seconds` later
+    HANG = "hang"  # no answer is sent
     RESET_BEFORE = "reset_before"  # the connection is reset before the body is read
     STATUS = "status"  # `status` and `code` (and `headers`) instead of an answer
     ANSWER = "answer"  # members of the body are set (`answer`) or left out (`without`)
     HEADERS = "headers"  # headers are set, or left out where the value is null
-    OVERSIZED = "oversized"  # the body grows by `size_bytes`
-    NOT_JSON = "not_json"  # an HTML page with the true status
-    CUT_JSON = "cut_json"  # half of the JSON, said to be whole
-    TRUNCATE = "truncate"  # the whole length is announced, half of it is sent
-    RESET_AFTER = "reset_after"  # the work is done, then the connection is reset
-
-
-BEFORE = (FaultKind.SLOW, FaultKind.HANG, FaultKind.RESET_BEFORE, FaultKind.STATUS)
+    OVERSIZED = "oversized"  # the body is `size_bytes` longer
+    NOT_JSON = "not_json"  # an HTML page with the original status
+    CUT_JSON = "cut_json"  # half of the JSON, with a matching Content-Length
+    TRUNCATE = "truncate"  # the full Content-Length, and half of the body
+    RESET_AFTER = "reset_after"  # the call is served, then the connection is reset
 
 
 class Fault(BaseModel):
-    """One rule: on which call (a name, or `*`) it strikes, what it does, and how often.
+    """One fault: the call that it strikes (a name, or `*` for all), what it does, and how often.
 
-    It lets the first `after` calls pass, then strikes a `share` of them, `count` times at most.
+    It skips the first `after` calls. Of the rest it strikes a random `share`, at most `count` times.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,8 +46,8 @@ class Fault(BaseModel):
     after: int = Field(default=0, ge=0)
 
 
-class Rule:
-    """A fault and how often it was met and has struck."""
+class FaultRule:
+    """A fault with two counters: calls that it `met`, and calls that it `struck`."""
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
@@ -58,7 +55,7 @@ class Rule:
         self.struck = 0
 
     def strikes(self, call: str, chance: Random) -> bool:
-        """Decide for one call, and remember the decision."""
+        """Decide for one call, and count it."""
         if self.fault.call not in {call, "*"}:
             return False
         self.met += 1
@@ -70,28 +67,28 @@ class Rule:
 
 
 class Faults:
-    """The rules in force, in the order in which they were added."""
+    """The active rules, in the order of their addition."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self.clear()
 
     def clear(self) -> None:
-        """Drop every rule; chance starts anew from the seed."""
+        """Remove every rule, and restart the random numbers from the seed."""
         self._chance = Random(self._seed)  # noqa: S311 - repeatable on purpose
-        self.rules: list[Rule] = []
+        self.rules: list[FaultRule] = []
 
     def add(self, fault: Fault) -> None:
-        """Put one more rule in force."""
-        self.rules.append(Rule(fault))
+        """Add one rule."""
+        self.rules.append(FaultRule(fault))
 
     def set_latency(self, call: str, seconds: float) -> None:
-        """Make a call that much slower, in the place of any latency that it had."""
+        """Set the latency of a call; it replaces the earlier one, and 0 removes it."""
         latency = Fault(call=call, kind=FaultKind.SLOW, seconds=seconds)
         others = [
             rule for rule in self.rules if rule.fault != latency.model_copy(update={"seconds": rule.fault.seconds})
         ]
-        self.rules = [*others, Rule(latency)] if seconds else others
+        self.rules = [*others, FaultRule(latency)] if seconds else others
 
     def drawn(self, call: str) -> list[Fault]:
         """Return the faults that strike this call."""

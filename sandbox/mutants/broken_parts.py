@@ -73,10 +73,10 @@ class _ErasedProofsKept(_BrokenPart, Proofs):
 
 
 class _OneEntrySkipped(_BrokenPart, Signatures):
-    def cursor(self, listing: str, place: list[int]) -> str:
+    def cursor(self, listing: str, position: list[int]) -> str:
         """Skip one entry: keys are listed in ascending order, proofs in descending order."""
         step = 1 if listing.startswith("keys") else -1
-        return super().cursor(listing, [*place[:-1], place[-1] + step])
+        return super().cursor(listing, [*position[:-1], position[-1] + step])
 
 
 class _AnySignatureAccepted(_BrokenPart, SidecarSeals):
