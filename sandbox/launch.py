@@ -56,9 +56,9 @@ class Running:
 def launch(home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Options | None = None) -> Running:
     """Start a sandbox with the folder `home` and return once it listens.
 
-    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. The process has
-    its own session, so Ctrl-C in a terminal does not reach it. It also ends when this process ends: then its standard
-    input is closed. Raises RuntimeError if it does not start.
+    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. The
+    process has its own session, so Ctrl-C in a terminal does not reach it. When this process ends, the
+    sandbox's standard input closes and it ends too. Raises RuntimeError if it does not start.
     """
     port, storage_port, operator_port = ports
     members = asdict(options) if options else {}

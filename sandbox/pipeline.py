@@ -15,7 +15,7 @@ from sandbox.later_release import with_new_members
 from sandbox.routing import Exchange, Routes
 from sandbox.serialization import on_the_wire, serialized
 from sandbox.service import Service
-from sandbox.wire import gone, reset, send_half
+from sandbox.wire import closed, reset, send_half
 
 _logger = logging.getLogger("sandbox")
 
@@ -97,7 +97,7 @@ class RequestPipeline:
                     await asyncio.sleep(fault.seconds)
                 case FaultKind.HANG:
                     self._log(exchange, None)
-                    await gone(exchange.request.receive)
+                    await closed(exchange.request.receive)
                     raise _ConnectionGoneError
                 case FaultKind.RESET_BEFORE:
                     self._log(exchange, None)

@@ -1,4 +1,4 @@
-"""The server: three origins on three ports, in one process."""
+"""The server: API, storage and operator API on three ports, in one process."""
 
 import json
 import os
@@ -18,41 +18,46 @@ from sandbox.service import open_service
 from sandbox.storage.target import StorageTarget
 from sandbox.wire import WireProtocol
 
+# Chosen: how long open calls may go on after the stop; a hung one ends then. `launch` waits longer than this.
 _GRACE_SECONDS = 3
+# Chosen: an idle connection stays open longer than a client pauses between two calls.
+_KEEP_ALIVE_SECONDS = 60
+# Chosen: connections that may wait to be accepted; a burst of new connections beyond it is refused.
+_BACKLOG_CONNECTIONS = 2048
 
 
 def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
-    """Run a sandbox until SIGINT or SIGTERM, or until standard input ends where that is asked for.
+    """Run a sandbox until SIGINT or SIGTERM, or with `ends_with_stdin` until standard input ends.
 
-    As soon as the ports are open, one line of JSON on standard output says where everything is. Raises OSError where a
-    port is taken or the home cannot be written.
+    Once the ports are open, print one line of JSON with the addresses. Raises OSError if a port is taken or the home
+    cannot be written.
     """
     sockets = [_listening(options.host, port) for port in options.ports]
     ports = tuple(listener.getsockname()[1] for listener in sockets)
     service = open_service(options, (ports[0], ports[1], ports[2]))
-    origins = PortRouter(
+    router = PortRouter(
         {
             ports[0]: MutantSwitch(service, ApiGateway),
             ports[1]: MutantSwitch(service, StorageTarget),
             ports[2]: operator_app(service),
         }
     )
-    server = uvicorn.Server(_config(origins))
+    server = uvicorn.Server(_config(router))
     if ends_with_stdin:
         threading.Thread(target=_stop_after_stdin, args=(server,), daemon=True).start()
-    print(json.dumps(_whereabouts(options, service.ports)), flush=True)  # noqa: T201 - who started us waits for it
-    with suppress(KeyboardInterrupt):  # Ctrl-C is how a person ends it
+    print(json.dumps(_addresses(options, service.ports)), flush=True)  # noqa: T201 - the launching process reads it
+    with suppress(KeyboardInterrupt):  # a person ends it with Ctrl-C
         server.run(sockets)
 
 
 class PortRouter:
-    """Sends each request to the application of the port that it came in by."""
+    """Passes each request to the application of its port."""
 
     def __init__(self, by_port: dict[int, ASGIApp]) -> None:
         self._by_port = by_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Deal with one request."""
+        """Answer one request."""
         await self._by_port[scope["server"][1]](scope, receive, send)
 
 
@@ -65,17 +70,17 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         access_log=False,  # request lines hold proof ids and signed links
         log_level="critical",
         server_header=False,
-        timeout_keep_alive=60,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
 
 
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=2048)
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG_CONNECTIONS)
 
 
-def _whereabouts(options: Options, ports: tuple[int, int, int]) -> dict[str, str]:
+def _addresses(options: Options, ports: tuple[int, int, int]) -> dict[str, str]:
     host = "127.0.0.1" if options.host == "0.0.0.0" else options.host  # noqa: S104 - compared, not bound
     host = f"[{host}]" if ":" in host else host
     return {
@@ -86,7 +91,7 @@ def _whereabouts(options: Options, ports: tuple[int, int, int]) -> dict[str, str
 
 
 def _stop_after_stdin(server: uvicorn.Server) -> None:
-    """Stop when the other end of standard input is closed: whoever started us is gone."""
+    """Stop when standard input is closed: then the launching process has ended."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
     server.should_exit = True

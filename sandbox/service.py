@@ -1,4 +1,4 @@
-"""The service: everything that the three origins share, wired once."""
+"""The service: the parts that API, storage and operator API share."""
 
 import os
 from dataclasses import dataclass
@@ -22,16 +22,15 @@ from sandbox.signatures import Signatures
 from sandbox.throttle import Lane, Throttle
 from sandbox.unspecified import Unspecified
 
-# Contract, Authentication: rotation has a low lane of its own. Ours: five at once, then one in twelve seconds.
+# Contract, Limits: rotation has its own low lane. Chosen: 5 at once, then 1 in 12 s; the contract states no number.
 _ROTATION_LANE = Lane(rate=1 / 12, burst=5)
 
 
 @dataclass(slots=True, kw_only=True)
 class Service:
-    """One sandbox at work; `ports` are those that were really bound: API, storage, operator.
+    """One running sandbox; `ports` are the bound ports of API, storage and operator API.
 
-    The last three say in which way it keeps the contract, and which mutant, if any, answers in its place; they alone
-    change, when the operator has it so.
+    The operator can replace the last three: the unspecified behaviour, the release, and the mutant (empty for none).
     """
 
     options: Options
@@ -60,7 +59,7 @@ class Service:
 
 
 def open_service(options: Options, ports: tuple[int, int, int]) -> Service:
-    """Open a home, laid out on first use, and wire the service over it."""
+    """Open a home, create it on first use, and build the service."""
     for name in ("seals", "uploads", "assets"):
         (options.home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
     database = open_database(options.home / "registry.sqlite")
@@ -91,7 +90,7 @@ def open_service(options: Options, ports: tuple[int, int, int]) -> Service:
 
 
 def _chains(folder: Path) -> dict[Signer, Chain]:
-    """Return the signing chains; the stranger's is new each time, since nobody here knows it."""
+    """Return the signing chains; the stranger's is new on each start, so the sandbox never trusts it."""
     return {
         Signer.SERVICE: Chain.kept(folder, Signer.SERVICE),
         Signer.DEVICE: Chain.kept(folder, Signer.DEVICE),
@@ -100,7 +99,7 @@ def _chains(folder: Path) -> dict[Signer, Chain]:
 
 
 def _ensure_first_key(service: Service) -> None:
-    """Give the first tenant its key: the one that lies in the home already, else a new one that is written there."""
+    """Give the first tenant the key in the home, or write a new key there."""
     if service.keys.first_tenant() is not None:
         return
     key_file = service.options.key_file

@@ -1,4 +1,4 @@
-"""The throttle: token buckets, one for each meter and lane."""
+"""The throttle: one token bucket per meter and lane."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """A lane lets `rate` calls per second through, and up to `burst` at once after a pause."""
+    """A throttle lane: `rate` in calls per second, and `burst` in calls at once after a pause."""
 
     rate: float
     burst: float
@@ -19,23 +19,23 @@ class _Bucket:
 
 
 class Throttle:
-    """Lets calls through or says how long to wait; time is an argument (unix seconds)."""
+    """Admits a call or says how long to wait; the time is an argument (unix seconds)."""
 
     def __init__(self, lanes: dict[str, Lane]) -> None:
         self._lanes = dict(lanes)
         self._buckets: dict[tuple[str, str], _Bucket] = {}
 
     def set_lane(self, name: str, lane: Lane) -> None:
-        """Change a lane; buckets start full again."""
+        """Change a lane; its buckets are full again."""
         self._lanes[name] = lane
-        self._buckets = {place: bucket for place, bucket in self._buckets.items() if place[1] != name}
+        self._buckets = {key: bucket for key, bucket in self._buckets.items() if key[1] != name}
 
     def has_lane(self, name: str) -> bool:
-        """Say whether there is such a lane."""
+        """Return whether this lane exists."""
         return name in self._lanes
 
     def wait_seconds(self, meter: str, name: str, now: float) -> int:
-        """Take a token and return 0, or return the whole seconds until there is one."""
+        """Take a token and return 0, or return the whole seconds until the next token."""
         lane = self._lanes[name]
         bucket = self._buckets.setdefault((meter, name), _Bucket(lane.burst, now))
         bucket.tokens = min(lane.burst, bucket.tokens + max(0.0, now - bucket.at) * lane.rate)

@@ -1,9 +1,9 @@
-"""The verdict: what a finding means once the registry is asked. Pure."""
+"""The verdict: decided from a finding and the registry. Pure."""
 
 from sandbox.registry.proofs import Proof
 from sandbox.seals.identity import Condition, Finding, Signer
 
-# Contract, Verdicts. An examination that found one of these needs no registry.
+# Contract, Verdicts: these conditions need no registry.
 _BY_CONDITION = {
     Condition.UNREADABLE: "unreadable",
     Condition.ALTERED: "tampered",
@@ -12,10 +12,10 @@ _BY_CONDITION = {
 
 
 def verdict_of(finding: Finding, registered: Proof | None, *, was_erased: bool) -> str:
-    """Return the contract's word for a finding.
+    """Return the contract's verdict for a finding.
 
-    `registered` is the proof on record under the seal's own proof id, pending ones included; `was_erased` says that
-    there once was one. Altered seals come before changed audio, and both before anything the registry knows.
+    `registered` is the registered proof with the seal's proof id, which may be pending; `was_erased` says whether such
+    a proof was erased. An altered seal comes before changed audio, and both come before the registry.
     """
     if finding.condition in _BY_CONDITION:
         return _BY_CONDITION[finding.condition]
@@ -23,5 +23,5 @@ def verdict_of(finding: Finding, registered: Proof | None, *, was_erased: bool) 
         never_registered = finding.signer is Signer.DEVICE and not was_erased
         return "local_seal" if never_registered else "unregistered"
     if (finding.identity, finding.signer) != (registered.identity, registered.sealed_by):
-        return "tampered"  # it bears a proof's id, but not that proof's song, time or signature
+        return "tampered"  # the id of a registered proof, with another song, time or signer
     return "unregistered" if registered.pending else "valid"

@@ -1,4 +1,4 @@
-"""The wire: what an ASGI application has no words for, done to the connection itself."""
+"""The connection itself: reset it, cut an answer short. ASGI cannot express this."""
 
 import asyncio
 import socket
@@ -10,40 +10,40 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sandbox.answers import Answer
 
-_CLOSE_WITH_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, no time to linger: closing sends RST
+_CLOSE_WITH_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with 0 seconds: closing sends RST
 
 
 class WireProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol, which also shows its connection to the application."""
+    """uvicorn's HTTP/1.1 protocol, which also gives the application its connection."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base does
-        """Put this connection's transport into the state of its requests."""
-        # Headers and body are two writes; without this the second waits some 40 ms for the first one's receipt.
+        """Store this connection's transport in the state of its requests."""
+        # Headers and body are two writes. Without this, the second waits for the acknowledgement of the first.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
         self.app_state = {**self.app_state, "transport": transport}
 
 
 async def reset(request: Request) -> None:
-    """Reset the connection under a request, and return when it is gone."""
+    """Reset the connection of a request, and return when it is closed."""
     transport = request.state.transport
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _CLOSE_WITH_RESET)
     transport.abort()
-    await gone(request.receive)
+    await closed(request.receive)
 
 
 async def send_half(request: Request, answer: Answer, send: Send) -> None:
-    """Announce the whole length of an answer, send half of it and close."""
+    """Announce the full length of an answer, send half of it and close."""
     length = {"content-length": str(len(answer.body))}
     headers = [(name.encode(), value.encode()) for name, value in {**answer.headers, **length}.items()]
     half = answer.body[: len(answer.body) // 2]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": half, "more_body": True})
     request.state.transport.close()
-    await gone(request.receive)
+    await closed(request.receive)
 
 
-async def gone(receive: Receive) -> None:
-    """Wait until the client's side of the connection is gone."""
+async def closed(receive: Receive) -> None:
+    """Wait until the connection is closed."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -14,12 +14,12 @@ from sandbox.seals.identity import Condition, Finding
 from sandbox.service import Service
 from sandbox.verdicts import verdict_of
 
-# Chosen: the largest JSON body. It is held in memory; our sidecars have less than 1 KiB, so half would also do.
+# Chosen: the largest JSON body. It is held in memory. A sidecar has some hundred bytes, so half also works.
 _MAX_BODY_BYTES = 10 * 1024 * 1024
 
 
 async def verify(service: Service, exchange: Exchange) -> Answer:
-    """Say how the uploaded audio stands; change_query again gives the same answer and changes nothing."""
+    """Return the verdict on the uploaded audio; this changes nothing and can be repeated."""
     body = await _json_body(exchange)
     upload_id, sidecar = _upload_id(body), _sidecar(service, body)
     slot = _filled_slot(service, exchange, upload_id)

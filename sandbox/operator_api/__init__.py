@@ -1,1 +1,1 @@
-"""The operator's side: what a client of the contract never sees. It has no keys; it belongs on loopback."""
+"""The operator API: controls and records outside the contract. It needs no key, so keep it on loopback."""

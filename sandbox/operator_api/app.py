@@ -1,4 +1,4 @@
-"""The operator's side as an application."""
+"""The ASGI application of the operator API."""
 
 from collections.abc import Awaitable, Callable
 
@@ -31,20 +31,20 @@ ROUTES: tuple[tuple[str, str, Action], ...] = (
     ("GET", "/usage", records.usage),
     ("GET", "/exchanges", records.exchanges),
     ("GET", "/secrets", records.secrets),
-    ("GET", "/silences", records.silences),
-    ("PUT", "/silences", controls.set_silences),
+    ("GET", "/silences", records.unspecified),
+    ("PUT", "/silences", controls.set_unspecified),
     ("GET", "/mutants", records.mutants),
     ("PUT", "/mutant", controls.set_mutant),
 )
 
 
 def operator_app(service: Service) -> Starlette:
-    """Return the application of the operator's port."""
+    """Return the application of the operator port."""
     return Starlette(routes=[Route(path, _bound(service, action), methods=[method]) for method, path, action in ROUTES])
 
 
 def _bound(service: Service, action: Action) -> Callable[[Request], Awaitable[Response]]:
-    """Give an action its service, and turn its refusals into answers."""
+    """Bind an action to the service, and answer its refusals."""
 
     async def answer(request: Request) -> Response:
         try:

@@ -1,4 +1,4 @@
-"""Controls: tenants and keys, lanes and quotas, faults and time."""
+"""Controls: tenants, keys, lanes, quotas, latencies, faults, unspecified behaviour, mutants and time."""
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
@@ -18,21 +18,21 @@ class _Body(BaseModel):
 
 
 class TenantBody(_Body):
-    """A tenant with its first key; `quota` is monthly, by default the sandbox's own."""
+    """A tenant with its first key; `quota` is in calls per month, by default the sandbox's."""
 
     name: str
     quota: int | None = Field(default=None, ge=0)
 
 
 class KeyBody(_Body):
-    """One more key for a tenant, with a monthly quota of its own."""
+    """One more key of a tenant, with its own quota in calls per month."""
 
     name: str
     quota: int | None = Field(default=None, ge=0)
 
 
 class LaneBody(_Body):
-    """A throttle lane, `calls` or `rotate`: calls per second, and calls at once."""
+    """A throttle lane, `calls` or `rotate`: `rate` in calls per second, `burst` in calls at once."""
 
     lane: str = "calls"
     rate: float = Field(gt=0)
@@ -47,33 +47,33 @@ class QuotaBody(_Body):
 
 
 class LatencyBody(_Body):
-    """How many seconds later a call (`*` for all) is answered; 0 ends it."""
+    """The delay of a call's answers (`*` for all calls); 0 ends it."""
 
     call: str
     seconds: float = Field(ge=0)
 
 
 class UnspecifiedBody(_Body):
-    """How to fill the contract's silences, 0 for our own choices, and whether to be a later release."""
+    """The seed of the unspecified behaviour, 0 for the default, and whether to be a later release."""
 
     seed: int = 0
     evolve: bool = False
 
 
 class MutantBody(_Body):
-    """The mutant that is to answer in the service's place, None for the service itself."""
+    """The mutant that breaks a rule; None for the correct service."""
 
     name: str | None
 
 
 class ClockBody(_Body):
-    """How far to move the sandbox's time; negative seconds go back."""
+    """How far to move the sandbox's time; negative seconds move it back."""
 
     seconds: float
 
 
 async def add_tenant(service: Service, request: Request) -> Response:
-    """Create a tenant and hand out its first key."""
+    """Create a tenant and return its first key."""
     body = TenantBody.model_validate_json(await request.body())
     quota = service.options.quota if body.quota is None else body.quota
     key = service.keys.add_tenant(body.name, quota)
@@ -81,7 +81,7 @@ async def add_tenant(service: Service, request: Request) -> Response:
 
 
 async def add_key(service: Service, request: Request) -> Response:
-    """Hand out one more key of a tenant."""
+    """Add a key to a tenant and return it."""
     body = KeyBody.model_validate_json(await request.body())
     tenant = known_tenant(service, request.path_params["tenant"])
     quota = service.options.quota if body.quota is None else body.quota
@@ -90,7 +90,7 @@ async def add_key(service: Service, request: Request) -> Response:
 
 
 async def set_lane(service: Service, request: Request) -> Response:
-    """Change a throttle lane; everybody's bucket is full again."""
+    """Change a throttle lane; its token buckets are full again."""
     body = LaneBody.model_validate_json(await request.body())
     if not service.throttle.has_lane(body.lane):
         raise not_found("the lanes are calls and rotate")
@@ -99,7 +99,7 @@ async def set_lane(service: Service, request: Request) -> Response:
 
 
 async def set_quota(service: Service, request: Request) -> Response:
-    """Change a monthly quota; what was used stays used."""
+    """Change a monthly quota; the used calls still count."""
     body = QuotaBody.model_validate_json(await request.body())
     for key in service.keys.of_tenant(known_tenant(service, body.tenant)):
         service.meters.set_quota(key.meter, body.limit)
@@ -107,33 +107,33 @@ async def set_quota(service: Service, request: Request) -> Response:
 
 
 async def set_latency(service: Service, request: Request) -> Response:
-    """Change how long a call takes."""
+    """Change the latency of a call."""
     body = LatencyBody.model_validate_json(await request.body())
     service.faults.set_latency(body.call, body.seconds)
     return Response(status_code=204)
 
 
 async def add_fault(service: Service, request: Request) -> Response:
-    """Put a fault in force, after those that are in force already."""
+    """Add a fault after the active ones."""
     service.faults.add(Fault.model_validate_json(await request.body()))
     return Response(status_code=204)
 
 
 async def clear_faults(service: Service, _request: Request) -> Response:
-    """Drop all faults, latencies included."""
+    """Remove all faults and latencies."""
     service.faults.clear()
     return Response(status_code=204)
 
 
-async def set_silences(service: Service, request: Request) -> Response:
-    """Change the way in which the contract is kept, from the next call on."""
+async def set_unspecified(service: Service, request: Request) -> Response:
+    """Change the unspecified behaviour, from the next call on."""
     body = UnspecifiedBody.model_validate_json(await request.body())
     service.unspecified, service.is_later_release = Unspecified.drawn(body.seed), body.evolve
     return Response(status_code=204)
 
 
 async def set_mutant(service: Service, request: Request) -> Response:
-    """Break one rule from the next call on, or none."""
+    """Choose the mutant, from the next call on."""
     name = MutantBody.model_validate_json(await request.body()).name
     if name is not None and name not in MUTANTS:
         raise not_found("there is no such mutant")
@@ -155,7 +155,7 @@ async def complete(service: Service, request: Request) -> Response:
 
 
 async def erase(service: Service, request: Request) -> Response:
-    """Erase a proof, whoever holds it, without spending anybody's quota."""
+    """Erase a proof of any tenant; no quota counts it."""
     proof = service.proofs.find(request.path_params["proof_id"])
     if proof is None:
         raise not_found("there is no such proof")
@@ -164,7 +164,7 @@ async def erase(service: Service, request: Request) -> Response:
 
 
 def known_tenant(service: Service, tenant: str | None) -> str:
-    """Return the tenant, the first one where none is named; raise a 404 for one that is not known."""
+    """Return the tenant, by default the first one; raise a 404 for an unknown tenant."""
     found = tenant or service.keys.first_tenant()
     if found is None or not service.keys.has_tenant(found):
         raise not_found("there is no such tenant")

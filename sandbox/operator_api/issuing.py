@@ -1,4 +1,4 @@
-"""Issuing: seal given audio, register the proof, hand the sealed thing back."""
+"""Issuing: seal the audio, register the proof, and return the sealed file."""
 
 import asyncio
 import base64
@@ -23,9 +23,9 @@ from sandbox.storage.atomic_file import AtomicFile
 
 
 class IssueQuery(BaseModel):
-    """What is to be issued; without a tenant the proof is the first tenant's.
+    """The options of a new proof, by default of the first tenant.
 
-    An empty classification stands for the older proofs that have none.
+    An empty classification makes an older proof without one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,14 +42,14 @@ class IssueQuery(BaseModel):
 
     @property
     def is_registered(self) -> bool:
-        """Whether the registry is to know the proof: what a stranger seals is never ours, whatever was asked for."""
+        """Whether to register the proof; a stranger's proof is never registered."""
         return self.registered and self.sealed_by is not Signer.STRANGER
 
 
 async def issue(service: Service, request: Request) -> Response:
-    """Seal the audio in the body; answer with the credentialed WAV, or with the sidecar of a legacy pair."""
+    """Seal the audio in the body; return the credentialed WAV, or the sidecar of a legacy pair."""
     query = IssueQuery.model_validate(dict(request.query_params))
-    known_tenant(service, query.tenant)  # before any audio is taken in
+    known_tenant(service, query.tenant)  # checked before any audio is read
     proof_id = f"prf_{secrets.token_hex(12)}"
     identity = Identity(proof_id=proof_id, song=query.song, created_at=service.clock.second())
     headers = {"x-proof-id": proof_id, "x-issued-at": str(identity.created_at)}
@@ -65,27 +65,27 @@ async def issue(service: Service, request: Request) -> Response:
     finally:
         source.unlink(missing_ok=True)
     _register(service, query, identity, _sidecar(service, sha256, identity, query.sealed_by), asset.name)
-    # What is not registered leaves no trace here: the only copy is the one that goes out.
+    # Nothing remains here of an unregistered proof: the answer is its only copy.
     after = None if query.is_registered else BackgroundTask(_forget, asset)
     return FileResponse(asset, headers=headers, media_type="audio/wav", background=after)
 
 
 async def _forget(asset: Path) -> None:
-    asset.unlink()  # noqa: ASYNC240 - at once, before the next request on this connection
+    asset.unlink()  # noqa: ASYNC240 - before the next request on this connection
 
 
 async def _received(request: Request, source: Path) -> str:
     """Write the body to a file; return its digest."""
-    deposit = AtomicFile(source)
+    file = AtomicFile(source)
     try:
         async for chunk in request.stream():
-            deposit.write(chunk)
-        if deposit.size_bytes == 0:
+            file.write(chunk)
+        if file.size_bytes == 0:
             raise malformed("the body holds no audio")
-        deposit.keep()
+        file.commit()
     finally:
-        deposit.discard()
-    return deposit.sha256
+        file.discard()
+    return file.sha256
 
 
 def _credentialed(service: Service, source: Path, asset: Path, identity: Identity, signer: Signer) -> str:
@@ -99,7 +99,7 @@ def _credentialed(service: Service, source: Path, asset: Path, identity: Identit
 
 
 def _sidecar(service: Service, audio_sha256: str, identity: Identity, signer: Signer) -> bytes:
-    """Seal the proof document; a one-file proof has one too, bound to the credentialed copy."""
+    """Seal the proof document; that of a one-file proof is bound to the credentialed copy."""
     sidecar = service.sidecars.seal(audio_sha256, identity, signer)
     service.secrets.add("sidecar", base64.b64encode(sidecar).decode())
     return sidecar

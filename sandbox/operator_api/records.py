@@ -1,4 +1,4 @@
-"""Records: what the operator may look back on."""
+"""Records: exchanges, usage, rotations, faults, secrets and the present behaviour."""
 
 from dataclasses import asdict
 
@@ -16,7 +16,7 @@ async def rotations(service: Service, _request: Request) -> Response:
 
 
 async def usage(service: Service, request: Request) -> Response:
-    """Return how each meter of a tenant stands, and the calls of today; looking costs nothing."""
+    """Return the state of each of a tenant's meters, and the calls of today; this counts no call."""
     now = service.clock.now()
     keys = service.keys.of_tenant(known_tenant(service, request.query_params.get("tenant")))
     return JSONResponse(
@@ -38,24 +38,24 @@ async def exchanges(service: Service, request: Request) -> Response:
     return JSONResponse({"exchanges": service.exchanges.after(int(request.query_params.get("after", "0")))})
 
 
-async def silences(service: Service, _request: Request) -> Response:
-    """Return how this sandbox fills the contract's silences, and whether it is a later release."""
+async def unspecified(service: Service, _request: Request) -> Response:
+    """Return the unspecified behaviour of this sandbox, and whether it is a later release."""
     return JSONResponse({"choices": asdict(service.unspecified), "evolve": service.is_later_release})
 
 
 async def mutants(service: Service, _request: Request) -> Response:
-    """Return the mutants, each with the rule that it breaks, and the one that answers now."""
+    """Return the mutants, each with the rule that it breaks, and the chosen one."""
     known = [{"name": name, "rule": each.rule, "breaks": each.breaks} for name, each in MUTANTS.items()]
     return JSONResponse({"mutants": known, "now": service.mutant or None})
 
 
 async def secrets(service: Service, _request: Request) -> Response:
-    """Return every secret that was ever handed out."""
+    """Return every secret that was ever given out."""
     return JSONResponse({"secrets": service.secrets.all()})
 
 
 async def faults(service: Service, _request: Request) -> Response:
-    """Return the faults in force, and how often each was met and has struck."""
+    """Return the active faults, each with the calls that it met and struck."""
     rules = service.faults.rules
-    told = [{**rule.fault.model_dump(mode="json"), "met": rule.met, "struck": rule.struck} for rule in rules]
-    return JSONResponse({"faults": told})
+    active = [{**rule.fault.model_dump(mode="json"), "met": rule.met, "struck": rule.struck} for rule in rules]
+    return JSONResponse({"faults": active})

@@ -1,1 +1,1 @@
-"""The sandbox's records: keys, meters, proofs, slots and exchanges, in one SQLite file."""
+"""The sandbox's state: keys, meters, proofs, slots and logs, in one SQLite file."""

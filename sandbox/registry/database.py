@@ -1,4 +1,4 @@
-"""The sandbox's memory: one SQLite file that outlives restarts."""
+"""The sandbox's state: one SQLite file, which survives restarts."""
 
 import sqlite3
 from pathlib import Path
@@ -35,11 +35,11 @@ CREATE TABLE IF NOT EXISTS secrets (kind TEXT NOT NULL, value TEXT NOT NULL);
 
 
 def open_database(file: Path) -> sqlite3.Connection:
-    """Open the registry at `file`, and lay its tables out where it is new."""
+    """Open the registry in `file`; create its tables if it is new."""
     database = sqlite3.connect(file, isolation_level=None)
     database.row_factory = sqlite3.Row
     database.execute("PRAGMA journal_mode = WAL")
-    # Losing the last calls to a power cut is no loss here, and waiting for the disk on every call would be one.
+    # A power cut may lose the last calls, which is harmless here. Waiting for the disk on every call would be slow.
     database.execute("PRAGMA synchronous = OFF")
     database.executescript(_TABLES)
     _add_missing_column(database)
@@ -47,6 +47,6 @@ def open_database(file: Path) -> sqlite3.Connection:
 
 
 def _add_missing_column(database: sqlite3.Connection) -> None:
-    """Give a home of an earlier release what its record of exchanges lacks."""
+    """Add the column that the exchange log of an earlier release lacks."""
     if "charged" not in {column["name"] for column in database.execute("PRAGMA table_info(exchanges)")}:
         database.execute("ALTER TABLE exchanges ADD COLUMN charged INTEGER")

@@ -1,4 +1,4 @@
-"""Tenants and their API keys: who calls, on whose quota, until when."""
+"""Tenants and their API keys."""
 
 import secrets
 import sqlite3
@@ -10,10 +10,10 @@ GRACE_SECONDS = 72 * 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One API key; `meter` names the account that its calls draw from.
+    """One API key; `meter` names the meter that counts its calls.
 
-    `expires_at` (unix seconds) is set once the key has been rotated. A real service would keep a digest of the secret;
-    this one keeps the secret, since the operator may search a client's records for it.
+    `expires_at` (unix seconds) is set by rotation. A real service keeps a digest of the secret; this one keeps the
+    secret itself, so that the operator can search a client's records for it.
     """
 
     seq: int
@@ -26,7 +26,7 @@ class Key:
 
     @property
     def is_in_grace(self) -> bool:
-        """Whether this key has been rotated, so that a later one stands in its place."""
+        """Whether this key has been rotated."""
         return self.expires_at is not None
 
     def status(self, now: float) -> str:
@@ -37,13 +37,13 @@ class Key:
 
 
 class Keys:
-    """The keys of all tenants, and the append-only log of what became of them."""
+    """The keys of all tenants, and the append-only log of rotations and expiries."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     def add_tenant(self, name: str, quota: int, secret: str = "") -> Key:
-        """Create a tenant and return its first key, with a secret of the operator's choice or a new one."""
+        """Create a tenant and return its first key, with the given secret or a new one."""
         tenant = f"tnt_{secrets.token_hex(6)}"
         self._database.execute("INSERT INTO tenants VALUES (?, ?)", (tenant, name))
         return self.add_key(tenant, name, quota, secret)
@@ -54,28 +54,28 @@ class Keys:
         return found.fetchone() is not None
 
     def first_tenant(self) -> str | None:
-        """Return the tenant that was made with the sandbox's home, if it was."""
+        """Return the tenant that was created first, if there is one."""
         row = self._database.execute("SELECT tenant FROM tenants ORDER BY rowid LIMIT 1").fetchone()
         return None if row is None else str(row["tenant"])
 
     def add_key(self, tenant: str, name: str, quota: int, secret: str = "") -> Key:
-        """Give a tenant another key with a monthly quota of its own."""
+        """Add a key to a tenant, with its own quota in calls per month."""
         meter = f"mtr_{secrets.token_hex(6)}"
         self._database.execute("INSERT INTO meters VALUES (?, ?)", (meter, quota))
         return self._mint(tenant, meter, name, secret)
 
     def rotate(self, old: Key, now: int) -> Key:
-        """Put a new key in the place of `old`, whose grace begins.
+        """Create a key that replaces `old`, whose grace window begins.
 
-        The new key draws from the same meter: a rotation is no way to a fresh quota.
+        Both use the same meter, so a rotation does not reset the quota.
         """
         self._database.execute("UPDATE keys SET expires_at = ? WHERE seq = ?", (now + GRACE_SECONDS, old.seq))
         new = self._mint(old.tenant, old.meter, old.name)
-        self._note(now, "rotated", old, new.key_id)
+        self._log(now, "rotated", old, new.key_id)
         return new
 
     def by_secret(self, secret: str) -> Key | None:
-        """Return the key that has this secret, expired ones too."""
+        """Return the key with this secret, also an expired one."""
         row = self._database.execute("SELECT * FROM keys WHERE secret = ?", (secret,)).fetchone()
         return None if row is None else Key(**row)
 
@@ -85,8 +85,8 @@ class Keys:
         return [Key(**row) for row in rows]
 
     def log(self, now: int) -> list[dict[str, object]]:
-        """Return rotations and expiries in the order in which they happened."""
-        self._note_expiries(now)
+        """Return rotations and expiries, oldest first."""
+        self._log_expiries(now)
         rows = self._database.execute("SELECT at, event, tenant, key_id, next_key_id FROM key_log ORDER BY at, seq")
         return [dict(row) for row in rows]
 
@@ -98,7 +98,7 @@ class Keys:
         ).fetchone()
         return Key(**row)
 
-    def _note_expiries(self, now: int) -> None:
+    def _log_expiries(self, now: int) -> None:
         due = self._database.execute(
             "SELECT * FROM keys WHERE expires_at <= ?"
             " AND key_id NOT IN (SELECT key_id FROM key_log WHERE event = 'expired')",
@@ -106,9 +106,9 @@ class Keys:
         )
         for row in due.fetchall():
             key = Key(**row)
-            self._note(key.expires_at or now, "expired", key, None)
+            self._log(key.expires_at or now, "expired", key, None)
 
-    def _note(self, at: int, event: str, key: Key, next_key_id: str | None) -> None:
+    def _log(self, at: int, event: str, key: Key, next_key_id: str | None) -> None:
         self._database.execute(
             "INSERT INTO key_log (at, event, tenant, key_id, next_key_id) VALUES (?, ?, ?, ?, ?)",
             (at, event, key.tenant, key.key_id, next_key_id),

@@ -1,11 +1,11 @@
-"""What the operator may look back on: every exchange, and every secret ever made."""
+"""Append-only logs for the operator: every exchange, and every secret."""
 
 import json
 import sqlite3
 
 
 class ExchangeLog:
-    """An append-only record of which request IDs were given out, on which call, with which status."""
+    """The exchanges: each request ID with its call and its status."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -35,13 +35,13 @@ class ExchangeLog:
 
 
 class SecretLog:
-    """Every value that must never be seen in a client's logs, tables or artifacts."""
+    """The values that a client's logs, tables and files must never contain."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     def add(self, kind: str, value: str) -> None:
-        """Remember one secret that is about to be handed out."""
+        """Record one secret before it is given out."""
         self._database.execute("INSERT INTO secrets VALUES (?, ?)", (kind, value))
 
     def all(self) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Meters: how many calls a key's account has drawn, day by day, and how many a month allows."""
+"""Meters: the calls of a key per day, and its monthly quota."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sandbox.clock import day_of, next_month
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterReading:
-    """A meter at one moment: the monthly quota, what is left of it, and when it starts anew (unix seconds)."""
+    """A meter's state: the monthly quota, the remaining calls, and the time of the reset (unix seconds)."""
 
     limit: int
     remaining: int
@@ -17,7 +17,7 @@ class MeterReading:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header trio that the contract promises on self-service answers and on 429."""
+        """The three quota headers that the contract promises on self-service answers and on 429."""
         return {
             "x-ratelimit-limit": str(self.limit),
             "x-ratelimit-remaining": str(self.remaining),
@@ -27,7 +27,7 @@ class MeterReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageDay:
-    """The calls of one UTC day, and the headroom of its month as it ended."""
+    """The used calls of one UTC day, and the remaining calls of its month at its end."""
 
     date: date
     used: int
@@ -35,20 +35,20 @@ class UsageDay:
 
 
 class Meters:
-    """Counts calls; one source for usage, billing and throttling, so they cannot disagree."""
+    """Counts calls; usage and quota read the same counts, so they always agree."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     def count(self, meter: str, now: float) -> MeterReading:
-        """Draw one call from the meter and return how it stands after that."""
+        """Count one call and return the new state."""
         self._database.execute(
             "INSERT INTO usage VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1", (meter, day_of(now))
         )
         return self.read(meter, now)
 
     def read(self, meter: str, now: float) -> MeterReading:
-        """Return how the meter stands."""
+        """Return the state of the meter."""
         limit = self._limit(meter)
         used = self._used(meter, day_of(now)[:8] + "01", day_of(now))
         return MeterReading(limit=limit, remaining=max(0, limit - used), reset=next_month(now))

@@ -1,4 +1,4 @@
-"""The registry of issued proofs: what `valid` is measured against."""
+"""The registry of issued proofs."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from sandbox.seals.identity import Identity, Signer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """One registered proof; `asset` names its one-file artifact in the sandbox's home, legacy proofs have none.
+    """One registered proof; `asset` is the file name of its one-file artifact, None for a legacy proof.
 
-    `note` is `ready`, or `unavailable` where no interpretation will ever come.
+    `note` is `ready`, or `unavailable` if it will never have an interpretation.
     """
 
     proof_id: str
@@ -28,7 +28,7 @@ class Proof:
 
     @property
     def identity(self) -> Identity:
-        """What the proof's document or manifest has to say about itself."""
+        """The identity that the proof's document or manifest must contain."""
         return Identity(proof_id=self.proof_id, song=self.song, created_at=self.issued_at)
 
 
@@ -59,12 +59,12 @@ class Proofs:
         )
 
     def find(self, proof_id: str) -> Proof | None:
-        """Return the proof with this id, whoever holds it."""
+        """Return the proof with this id, of any tenant."""
         row = self._database.execute("SELECT * FROM proofs WHERE proof_id = ?", (proof_id,)).fetchone()
         return None if row is None else _proof(row)
 
     def owned(self, tenant: str, proof_id: str) -> Proof | None:
-        """Return the proof with this id if it is held under this tenant."""
+        """Return the proof with this id, if it belongs to this tenant."""
         proof = self.find(proof_id)
         return proof if proof is not None and proof.tenant == tenant else None
 
@@ -78,17 +78,17 @@ class Proofs:
         return [_proof(row) for row in rows]
 
     def complete(self, proof_id: str) -> bool:
-        """Turn a pending proof into an issued one; say whether there was such a proof."""
+        """Turn a pending proof into an issued one; return whether the proof exists."""
         done = self._database.execute("UPDATE proofs SET pending = 0 WHERE proof_id = ?", (proof_id,))
         return done.rowcount == 1
 
     def erase(self, proof: Proof, now: int) -> None:
-        """Remove the proof's record and remember only that it is gone."""
+        """Delete the proof's record; keep only the fact of its erasure."""
         self._database.execute("DELETE FROM proofs WHERE proof_id = ?", (proof.proof_id,))
         self._database.execute("INSERT INTO erasures VALUES (?, ?, ?)", (proof.proof_id, proof.tenant, now))
 
     def erased_at(self, proof_id: str, tenant: str | None = None) -> int | None:
-        """Return when this proof was erased, by this tenant where one is given."""
+        """Return the time of this proof's erasure, by this tenant if one is given."""
         row = self._database.execute(
             "SELECT erased_at FROM erasures WHERE proof_id = ? AND tenant = coalesce(?, tenant)", (proof_id, tenant)
         ).fetchone()

@@ -1,4 +1,4 @@
-"""Upload slots: what was handed out, and whether audio has arrived."""
+"""Upload slots, and the digests of their audio."""
 
 import json
 import sqlite3
@@ -8,9 +8,9 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One presigned form; `token` is the last segment of its URL and the name of the stored audio.
+    """One presigned form; `token` is the last segment of its URL and the file name of the audio.
 
-    `sha256` is set once audio has arrived.
+    `sha256` (lowercase hex) is None until the audio is stored.
     """
 
     upload_id: str
@@ -34,30 +34,30 @@ class Slots:
         self._database = database
 
     def add(self, slot: Slot) -> None:
-        """Remember a slot that is about to be handed out."""
+        """Store a new slot."""
         self._database.execute(
             "INSERT INTO slots (upload_id, token, tenant, url, fields, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
             (slot.upload_id, slot.token, slot.tenant, slot.url, json.dumps(slot.fields), slot.expires_at),
         )
 
     def by_token(self, token: str) -> Slot | None:
-        """Return the slot that a form is posted to."""
+        """Return the slot of a form's URL."""
         row = self._database.execute("SELECT * FROM slots WHERE token = ?", (token,)).fetchone()
         return None if row is None else Slot.of(row)
 
     def by_upload(self, tenant: str, upload_id: str) -> Slot | None:
-        """Return a tenant's slot by the id that verify quotes."""
+        """Return a tenant's slot by its uploadId."""
         row = self._database.execute(
             "SELECT * FROM slots WHERE upload_id = ? AND tenant = ?", (upload_id, tenant)
         ).fetchone()
         return None if row is None else Slot.of(row)
 
     def fill(self, slot: Slot, sha256: str) -> None:
-        """Note that audio with this digest (lowercase hex) is stored for the slot."""
+        """Record that audio with this digest (lowercase hex) is stored in the slot."""
         self._database.execute("UPDATE slots SET sha256 = ? WHERE upload_id = ?", (sha256, slot.upload_id))
 
     def forget_older(self, than: float) -> list[str]:
-        """Drop the uploads of slots that expired before `than`; return their tokens, whose files can go."""
+        """Forget the audio of slots that expired before `than`; return their tokens, whose files can be deleted."""
         rows = self._database.execute(
             "UPDATE slots SET sha256 = NULL WHERE expires_at < ? AND sha256 IS NOT NULL RETURNING token", (than,)
         )

@@ -1,4 +1,4 @@
-"""Sample catalogs: small audio files of which it is known how each must be answered."""
+"""Sample catalogs: small audio files with known verdicts."""
 
 from sandbox.samples.catalog import Sample, write_catalog
 

@@ -1,4 +1,4 @@
-"""The factory: where the bytes of samples are made, with an operator who issues proofs for them."""
+"""The sample factory: make audio, and issue proofs for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Sound = Callable[[float, Random], bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleContent:
-    """The bytes of a sample before it has a name; `size_bytes` stretches the audio by a hole in the file."""
+    """The bytes of a sample; `size_bytes` extends the audio to a sparse file of that size."""
 
     audio: bytes
     sidecar: bytes | None = None
@@ -21,21 +21,21 @@ class SampleContent:
 
 
 class SampleFactory:
-    """Makes audio of `seconds` length at a desk, a folder of its own; chance brings its seed along."""
+    """Makes audio of `seconds` length with the random numbers of `chance`; `folder` holds its temporary files."""
 
-    def __init__(self, operator: Operator, desk: Path, chance: Random, seconds: float) -> None:
+    def __init__(self, operator: Operator, folder: Path, chance: Random, seconds: float) -> None:
         self.operator = operator
         self._chance = chance
         self._seconds = seconds
-        self._source = desk / "source"
-        self._sealed = desk / "sealed"
+        self._source = folder / "source"
+        self._sealed = folder / "sealed"
 
     def sound(self, of: Sound) -> bytes:
         """Return new audio."""
         return of(self._seconds, self._chance)
 
     def issue(self, audio: bytes, **options: Unpack[IssueOptions]) -> tuple[bytes, Issued]:
-        """Return what is sealed for this audio: a credentialed copy or a sidecar."""
+        """Issue a proof for this audio; return the bytes of the credentialed copy or of the sidecar."""
         self._source.write_bytes(audio)
         options.setdefault("song", f"Song {self._chance.getrandbits(32):08x}")
         issued = self.operator.issue(self._source, self._sealed, **options)

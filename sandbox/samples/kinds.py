@@ -1,4 +1,7 @@
-"""Kinds of samples: each makes a file that is answered in one way, for that answer's real reason."""
+"""Kinds of samples: each kind makes a file that gets its verdict for the real reason.
+
+To add one, append it to `KINDS`.
+"""
 
 import json
 from collections.abc import Callable
@@ -17,8 +20,8 @@ Make = Callable[[SampleFactory], SampleContent]
 class SampleKind:
     """How to make one kind of sample.
 
-    `verdict` is what the service answers, None where no call may be spent on it. A catalog has one of each kind; among
-    the files beyond that, `weight` is its share.
+    `verdict` is the service's verdict, None if no call may be made for it. A catalog has one sample of each kind;
+    `weight` is the kind's relative share of the further files.
     """
 
     name: str
@@ -47,7 +50,7 @@ def _one_file_with_altered_audio(factory: SampleFactory) -> SampleContent:
 
 
 def _one_file_with_edited_identity(factory: SampleFactory) -> SampleContent:
-    """Let the manifest speak of another proof; the id is as long as the true one, so that nothing else moves."""
+    """Put another proof id of the same length into the manifest, so that no offset changes."""
     sealed, issued = factory.issue(factory.sound(sounds.wav))
     edited = issued.proof_id[:-1] + ("0" if issued.proof_id[-1] != "0" else "1")
     return SampleContent(audio=sealed.replace(issued.proof_id.encode(), edited.encode()))
@@ -87,7 +90,7 @@ def _too_large(_studio: SampleFactory) -> SampleContent:
     return SampleContent(audio=sounds.wav_header(size_bytes - 44), size_bytes=size_bytes)
 
 
-# The first six show each verdict once, so that even a small catalog has them all.
+# The first six have each verdict once, so that a catalog of six files has them all.
 KINDS = (
     SampleKind(name="one_file", suffix=".wav", verdict="valid", make=_one_file(), weight=40),
     SampleKind(name="pair_with_altered_audio", suffix=".wav", verdict="audioChanged", make=_pair_with_altered_audio),

@@ -1,4 +1,4 @@
-"""Sounds: the smallest audio files that are what they say. Pure."""
+"""Sounds: small audio files of each format. Pure."""
 
 import math
 import struct
@@ -7,9 +7,11 @@ from random import Random
 
 _RATE_HZ = 44_100
 _FRAME_SECONDS = 1152 / _RATE_HZ
+# 128 kbit/s.
+_MEDIA_BYTES_PER_SECOND = 16_000
 # MPEG-1 layer III, 128 kbit/s, 44.1 kHz, mono; a frame whose side information is all zero is silence.
 _FRAME = b"\xff\xfb\x90\xc0" + bytes(413)
-_EXTENDED_RATE = struct.pack(">HQ", 16_383 + 15, _RATE_HZ << 48)  # AIFF writes its rate as an 80-bit float
+_EXTENDED_RATE = struct.pack(">HQ", 16_383 + 15, _RATE_HZ << 48)  # AIFF stores its rate as an 80-bit float
 
 
 def samples_of(seconds: float, chance: Random) -> "array[int]":
@@ -27,7 +29,7 @@ def wav(seconds: float, chance: Random) -> bytes:
 
 
 def wav_header(tone_bytes: int) -> bytes:
-    """Return the 44 bytes that stand before so many bytes of 16-bit mono samples."""
+    """Return the 44-byte header of a WAV with this many bytes of 16-bit mono samples."""
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, _RATE_HZ, 2 * _RATE_HZ, 2, 16)
     return b"RIFF" + struct.pack("<I", 36 + tone_bytes) + b"WAVE" + form + b"data" + struct.pack("<I", tone_bytes)
 
@@ -49,7 +51,7 @@ def caf(seconds: float, chance: Random) -> bytes:
 
 
 def mp3(seconds: float, chance: Random) -> bytes:
-    """Return an MP3: an ID3 tag that makes it one of its kind, then silent frames."""
+    """Return an MP3: an ID3 tag that makes it unique, then silent frames."""
     title = b"\x00tone " + str(chance.getrandbits(64)).encode()
     frame = b"TIT2" + struct.pack(">IH", len(title), 0) + title
     tag = b"ID3\x03\x00\x00" + bytes([0, 0, 0, len(frame)]) + frame
@@ -57,22 +59,22 @@ def mp3(seconds: float, chance: Random) -> bytes:
 
 
 def m4a(seconds: float, chance: Random) -> bytes:
-    """Return what an M4A begins with, and as many bytes of media as 128 kbit/s make."""
+    """Return the first boxes of an M4A, and random media of 128 kbit/s."""
     brand = _box(b"ftyp", b"M4A \x00\x00\x02\x00M4A mp42isom")
-    return brand + _box(b"moov", b"") + _box(b"mdat", chance.randbytes(math.ceil(seconds * 16_000)))
+    return brand + _box(b"moov", b"") + _box(b"mdat", chance.randbytes(math.ceil(seconds * _MEDIA_BYTES_PER_SECOND)))
 
 
 def flac(seconds: float, chance: Random) -> bytes:
-    """Return what a FLAC begins with, and some bytes more."""
+    """Return the header of a FLAC, and random bytes."""
     block = bytes([0x80, 0, 0, 34]) + struct.pack(">HH", 4096, 4096) + bytes(30)
-    return b"fLaC" + block + chance.randbytes(math.ceil(seconds * 16_000))
+    return b"fLaC" + block + chance.randbytes(math.ceil(seconds * _MEDIA_BYTES_PER_SECOND))
 
 
 def ogg(seconds: float, chance: Random) -> bytes:
-    """Return what an Ogg Opus begins with, and some bytes more."""
+    """Return the header of an Ogg Opus, and random bytes."""
     page = b"OggS" + struct.pack("<BBqIIIBB", 0, 2, 0, chance.getrandbits(32), 0, 0, 1, 19)
     head = b"OpusHead" + struct.pack("<BBHIhB", 1, 1, 0, _RATE_HZ, 0, 0)
-    return page + head + chance.randbytes(math.ceil(seconds * 16_000))
+    return page + head + chance.randbytes(math.ceil(seconds * _MEDIA_BYTES_PER_SECOND))
 
 
 def _big_endian(seconds: float, chance: Random) -> bytes:

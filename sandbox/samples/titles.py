@@ -1,4 +1,4 @@
-"""Titles: what people really call their files, and what trips programs up. Pure."""
+"""Titles: file names that people use and that programs often handle wrongly. Pure."""
 
 import unicodedata
 
@@ -25,15 +25,16 @@ _TITLES = (
     "~tilde + plus",
 )
 _RELEASES = ("First Light", "Déjà Vu", "Volume #2", "B-Sides & Rarities", "Live at 99%", "静かな海")
+# Chosen: files per folder, as on an album.
 _TRACKS = 12
 
 
 def folder_of(at: int) -> str:
-    """Return the release folder of the sample with this number; a release has twelve tracks."""
+    """Return the folder name of the sample with this number."""
     release = at // _TRACKS
     return f"{release + 1:03d} {_RELEASES[release % len(_RELEASES)]}"
 
 
 def stem_of(at: int) -> str:
-    """Return the file name of the sample with this number, without a suffix; it is unique within its folder."""
+    """Return the file name of the sample with this number, without its suffix; it is unique in its folder."""
     return f"{at % _TRACKS + 1:02d} {_TITLES[at % len(_TITLES)]}"

@@ -1,4 +1,4 @@
-"""Signing chains: a self-made root and the one leaf that seals under it."""
+"""Certificate chains: a self-signed root and one leaf, which signs seals."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+# Chosen: a home stays usable for ten years; nothing here renews a certificate.
 _LIFETIME = timedelta(days=3650)
 
 
@@ -30,7 +31,7 @@ class Chain:
 
     @classmethod
     def make(cls, common_name: str) -> Self:
-        """Make a new root and a leaf called `common_name` under it, good for ten years."""
+        """Make a new root and, under it, a leaf named `common_name`."""
         root_key, leaf_key = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
         root_pem = _root(root_key, common_name).public_bytes(Encoding.PEM)
         leaf_pem = _leaf(leaf_key.public_key(), root_key, common_name).public_bytes(Encoding.PEM)
@@ -39,7 +40,7 @@ class Chain:
 
     @classmethod
     def kept(cls, folder: Path, common_name: str) -> Self:
-        """Return the chain kept in `folder`, made there on first use."""
+        """Return the chain in `folder`; create it on first use."""
         files = [folder / f"{common_name}-{part}.pem" for part in ("key", "chain", "root")]
         if not all(file.exists() for file in files):
             made = cls.make(common_name)
@@ -51,7 +52,7 @@ class Chain:
 
     @property
     def private_key(self) -> Ed25519PrivateKey:
-        """The leaf's key, for seals that are no C2PA manifests."""
+        """The leaf's key, for sidecars."""
         key = load_pem_private_key(self.key_pem, password=None)
         if not isinstance(key, Ed25519PrivateKey):
             raise TypeError("a sandbox signs with Ed25519 keys only")
@@ -59,7 +60,7 @@ class Chain:
 
     @property
     def fingerprint(self) -> str:
-        """A short name of the leaf's public key, lowercase hex."""
+        """A short digest of the leaf's public key, lowercase hex."""
         raw = self.private_key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
         return hashlib.sha256(raw).hexdigest()[:16]
 
@@ -88,7 +89,7 @@ def _leaf(public_key: Ed25519PublicKey, root_key: Ed25519PrivateKey, common_name
 
 
 def _certificate(subject: x509.Name, issuer: x509.Name, key: Ed25519PublicKey) -> x509.CertificateBuilder:
-    yesterday = datetime.now(UTC) - timedelta(days=1)  # a machine whose clock lags must still accept it
+    yesterday = datetime.now(UTC) - timedelta(days=1)  # so that a machine with a slow clock accepts it
     return (
         x509.CertificateBuilder(subject_name=subject, issuer_name=issuer, public_key=key)
         .serial_number(x509.random_serial_number())

@@ -1,11 +1,11 @@
-"""What a seal says about itself, and what an examination of it can find."""
+"""The identity in a seal, and the result of examining a seal."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Signer(StrEnum):
-    """Whose signature a seal bears."""
+    """Who signed a seal."""
 
     SERVICE = "service"
     DEVICE = "device"
@@ -14,7 +14,7 @@ class Signer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The three members that manifest and document carry; `created_at` is in unix seconds."""
+    """The three members in a manifest and in a document; `created_at` is in unix seconds."""
 
     proof_id: str
     song: str
@@ -26,7 +26,7 @@ class Identity:
 
 
 class Condition(StrEnum):
-    """How a seal was found."""
+    """The condition of a seal."""
 
     UNREADABLE = "unreadable"
     ALTERED = "altered"
@@ -36,7 +36,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result of an examination; signer and identity are known only where they could be trusted."""
+    """The result of an examination; signer and identity are None if they cannot be trusted."""
 
     condition: Condition
     signer: Signer | None = None
@@ -44,7 +44,7 @@ class Finding:
 
 
 def identity_of(members: object) -> Identity | None:
-    """Read an identity from decoded JSON; None where a member is missing or of another type."""
+    """Read an identity from decoded JSON; None if a member is missing or has another type."""
     match members:
         case {"proofId": str(proof_id), "song": str(song), "createdAt": int(created_at)}:
             return Identity(proof_id=proof_id, song=song, created_at=created_at)

@@ -23,12 +23,12 @@ _UNTRUSTED = "signingCredential.untrusted"
 
 
 class OneFileSeals:
-    """Signs WAVs, and examines them against the sandbox's own roots."""
+    """Signs WAVs, and examines them with the sandbox's own roots."""
 
     def __init__(self, chains: dict[Signer, Chain]) -> None:
         self._chains = chains
         ours = (chains[signer].root_pem.decode() for signer in (Signer.SERVICE, Signer.DEVICE))
-        # A manifest can name URLs; a verifier that follows them can be sent anywhere.
+        # A manifest can contain URLs. A verifier that fetches them can be sent to any host.
         offline = {"remote_manifest_fetch": False, "ocsp_fetch": False, "verify_trust": True}
         self._context = Context.from_dict({"verify": offline, "trust": {"trust_anchors": "".join(ours)}})
 
@@ -46,7 +46,7 @@ class OneFileSeals:
             builder.sign(pen, _WAVE, source, target)
 
     def examine(self, audio: Path) -> Finding:
-        """Say how the credential in `audio` stands, from the file alone."""
+        """Examine the credential in `audio`, from the file alone."""
         try:
             with audio.open("rb") as stream, Reader(_WAVE, stream, context=self._context) as reader:
                 report = json.loads(reader.json())
@@ -68,7 +68,7 @@ def _manifest(identity: Identity) -> dict[str, object]:
 
 
 def _finding(report: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> Finding:
-    """Read the validator's report: the binding to the audio comes first, then what was signed."""
+    """Read the validator's report: first the binding to the audio, then the signed content."""
     failures = {failure["code"] for failure in report["validation_results"]["activeManifest"]["failure"]}
     if any(code.startswith("assertion.dataHash") for code in failures):
         return Finding(condition=Condition.UNREADABLE)
@@ -77,14 +77,14 @@ def _finding(report: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> F
     manifest = report["manifests"][str(report["active_manifest"])]
     assertions = {assertion["label"]: assertion.get("data") for assertion in manifest["assertions"]}
     identity = identity_of(assertions.get(_ASSERTION))
-    if identity is None:  # an honest manifest of somebody else, which speaks of no proof
+    if identity is None:  # a correct manifest of someone else, without a proof id
         return Finding(condition=Condition.INTACT, signer=Signer.STRANGER)
     signer = Signer.STRANGER if _UNTRUSTED in failures else _signer_named(manifest["signature_info"])
     return Finding(condition=Condition.INTACT, signer=signer, identity=identity)
 
 
 def _signer_named(signature: object) -> Signer:
-    """Tell our two leaves apart by name: under a trusted root nobody else can bear it."""
+    """Return which of our two leaves signed, by its name: only we sign under our roots."""
     match signature:
         case {"common_name": Signer.DEVICE.value}:
             return Signer.DEVICE

@@ -1,4 +1,4 @@
-"""Legacy seals: a sidecar proof file, signed, bound to the audio's exact bytes."""
+"""Sidecar proof files: signed documents, bound to the audio's exact bytes."""
 
 import base64
 import json
@@ -14,11 +14,11 @@ _FORMAT = "proof-document/1"
 
 
 class SidecarSeals:
-    """Seals proof documents, and examines them against the sandbox's own keys."""
+    """Seals proof documents, and examines them with the sandbox's own keys."""
 
     def __init__(self, chains: dict[Signer, Chain]) -> None:
         self._chains = chains
-        self._pens: dict[Signer, Ed25519PrivateKey] = {signer: chain.private_key for signer, chain in chains.items()}
+        self._keys: dict[Signer, Ed25519PrivateKey] = {signer: chain.private_key for signer, chain in chains.items()}
         ours = (Signer.SERVICE, Signer.DEVICE)
         self._signers = {chains[signer].fingerprint: signer for signer in ours}
 
@@ -30,14 +30,14 @@ class SidecarSeals:
             "audioSha256": audio_sha256,
             "signer": self._chains[signer].fingerprint,
         }
-        signature = self._pens[signer].sign(_canonical(document))
+        signature = self._keys[signer].sign(_canonical(document))
         sealed = {"document": document, "signature": base64.b64encode(signature).decode()}
         return json.dumps(sealed, ensure_ascii=False, indent=1).encode()
 
     def examine(self, sidecar: bytes, audio_sha256: str) -> Finding:
-        """Say how the sidecar stands, from itself and the audio's digest alone.
+        """Examine a sidecar, from the file and the audio's digest alone.
 
-        The signature is looked at before the audio: what an altered document says about the audio means nothing.
+        The signature comes first: the digest in an altered document means nothing.
         """
         try:
             members = decoded(sidecar)
@@ -60,12 +60,12 @@ class SidecarSeals:
     def _is_signed(self, document: dict[str, object], signature: str, signer: Signer) -> bool:
         try:
             raw = base64.b64decode(signature, validate=True)
-            self._pens[signer].public_key().verify(raw, _canonical(document))
+            self._keys[signer].public_key().verify(raw, _canonical(document))
         except (ValueError, InvalidSignature):
             return False
         return True
 
 
 def _canonical(document: dict[str, object]) -> bytes:
-    """Return the one byte form of a document, whatever order or spacing the file has."""
+    """Return the canonical bytes of a document, independent of order and spacing."""
     return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""A look at a WAV's bones before it is signed."""
+"""Check the chunks of a WAV before it is signed."""
 
 import os
 import struct
@@ -7,13 +7,13 @@ from typing import BinaryIO
 
 
 class NotSignable(ValueError):
-    """This audio cannot carry a one-file credential; the message says why."""
+    """The audio cannot carry a one-file credential; the message says why."""
 
 
 def check_wave(audio: Path) -> None:
-    """Raise NotSignable unless `audio` is a RIFF WAVE whose sizes are true.
+    """Raise NotSignable unless `audio` is a RIFF WAVE with correct sizes.
 
-    The C2PA library drops the audio of a WAV with a wrong size, and what it then signs reads as trusted.
+    The C2PA library drops the audio of a WAV with a wrong size, and the signed rest is then reported as trusted.
     """
     with audio.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -21,9 +21,9 @@ def check_wave(audio: Path) -> None:
         if magic in {b"RF64", b"BW64"}:
             raise NotSignable(f"{magic.decode()} cannot carry a C2PA manifest; convert it to a WAV below 4 GiB")
         if (magic, form) != (b"RIFF", b"WAVE"):
-            raise NotSignable("this is no WAV; issue a legacy pair for it")
+            raise NotSignable("the audio is not a WAV; issue a legacy pair for it")
         if riff_size + 8 != size:
-            raise NotSignable(f"the RIFF header speaks of {riff_size + 8} bytes, the file has {size}")
+            raise NotSignable(f"the RIFF header says {riff_size + 8} bytes, the file has {size}")
         if not {b"fmt ", b"data"} <= _chunks(stream, size):
             raise NotSignable("the WAV lacks a format or a data chunk")
 

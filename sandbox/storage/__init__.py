@@ -1,1 +1,1 @@
-"""The storage target: another origin than the API, with its own request ids, statuses and error bodies."""
+"""The storage target: another origin than the API, with its own request IDs, statuses and error bodies."""

@@ -1,4 +1,4 @@
-"""GET of a stored artifact through its signed link."""
+"""GET /assets/{asset}: download an artifact by its signed link."""
 
 from sandbox.answers import Answer, Refusal
 from sandbox.routing import Exchange
@@ -8,7 +8,7 @@ from sandbox.storage.policy import denied
 
 
 async def download(service: Service, exchange: Exchange) -> Answer:
-    """Send the artifact; the link is all the authority that is asked for."""
+    """Send the artifact; the signed link is enough, no key is needed."""
     asset, query = exchange.path["asset"], exchange.request.query_params
     if not is_valid(service, asset, query.get("expires", ""), query.get("signature", "")):
         raise denied("the link is not valid, or has expired")

@@ -1,4 +1,4 @@
-"""Deposits: bytes on their way to the disk, counted and hashed as they pass."""
+"""Write an upload to disk as a whole file or not at all, and hash it on the way."""
 
 import hashlib
 import secrets
@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 class TooLarge(Exception):
-    """More bytes came than the deposit may hold."""
+    """The file has more bytes than allowed."""
 
 
 class AtomicFile:
-    """A file that appears under its name only when it is kept, whole; otherwise nothing is left of it."""
+    """A file that appears under its name only when it is complete; otherwise nothing remains."""
 
     def __init__(self, file: Path, limit_bytes: int | None = None) -> None:
         self._file = file
@@ -22,23 +22,23 @@ class AtomicFile:
 
     @property
     def sha256(self) -> str:
-        """The digest of what has passed so far, lowercase hex."""
+        """The digest of the bytes so far, lowercase hex."""
         return self._digest.hexdigest()
 
     def write(self, data: bytes) -> None:
-        """Take more bytes; raise TooLarge when they are too many."""
+        """Write more bytes; raise TooLarge beyond the limit."""
         self.size_bytes += len(data)
         if self._limit_bytes is not None and self.size_bytes > self._limit_bytes:
             raise TooLarge
         self._digest.update(data)
         self._stream.write(data)
 
-    def keep(self) -> None:
-        """Put the whole file in its place."""
+    def commit(self) -> None:
+        """Move the complete file to its name."""
         self._stream.close()
         self._partial.replace(self._file)
 
     def discard(self) -> None:
-        """Leave nothing of a deposit that was not kept."""
+        """Remove the file if it was not committed."""
         self._stream.close()
         self._partial.unlink(missing_ok=True)

@@ -1,36 +1,36 @@
-"""A posted form, read as it streams: the fields first, then the file, then nothing that counts."""
+"""Parse a posted form while it streams: the fields, then the file; anything after the file is ignored."""
 
 from typing import Protocol
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-# As S3: all fields together stay below this; only the file may be large.
-_FIELDS_BYTES = 20_000
+# As S3: at most this many bytes in all fields before the file. Ours have some hundred, so half also works.
+_MAX_FIELDS_BYTES = 20_000
 
 
 class MalformedForm(Exception):
-    """The body is not a form that can be read."""
+    """The body is not a readable form."""
 
 
 class FileReceiver(Protocol):
-    """Who takes the file of a form."""
+    """Receives the file of a form."""
 
     def begin(self, fields: dict[str, str]) -> None:
-        """Meet the file, with the fields that came before it."""
+        """Begin the file, with the fields before it."""
 
     def write(self, data: bytes) -> None:
-        """Take more of the file."""
+        """Receive more of the file."""
 
 
 class SlotForm:
-    """Parses a multipart body chunk by chunk; of the file no more than a chunk is ever held."""
+    """Parses a multipart body chunk by chunk; at most one chunk of the file is in memory."""
 
     def __init__(self, content_type: str, receiver: FileReceiver) -> None:
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
         if kind != b"multipart/form-data" or not boundary:
-            raise MalformedForm("this is no multipart/form-data")
+            raise MalformedForm("the body is not multipart/form-data")
         self.fields: dict[str, str] = {}
         self.is_complete = False
         self.has_file = False
@@ -89,11 +89,11 @@ class SlotForm:
         elif not self.has_file:
             self._text += data[start:end]
             self._fields_bytes += end - start
-            if self._fields_bytes > _FIELDS_BYTES:
+            if self._fields_bytes > _MAX_FIELDS_BYTES:
                 raise MalformedForm("the fields before the file are too long")
 
     def _on_part_end(self) -> None:
-        # Fields that follow the file are passed over, as object storage does.
+        # As object storage: fields after the file are ignored.
         if not self.has_file:
             self.fields[self._name] = self._text.decode("utf-8", "replace")
 

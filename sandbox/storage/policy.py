@@ -1,4 +1,4 @@
-"""The slot's policy: signed by us, not expired, and followed to the letter by the form."""
+"""The slot's policy: its signature and expiry, and the form that must match it."""
 
 import base64
 import json
@@ -12,12 +12,12 @@ _SIGNATURE = "x-amz-signature"
 
 
 def denied(error: str) -> Refusal:
-    """Return the storage's refusal of a form or a link that is not in order."""
+    """Return the refusal of an invalid form or link."""
     return Refusal(403, "AccessDenied", error)
 
 
 def length_range(service: Service, slot: Slot, fields: dict[str, str]) -> tuple[int, int]:
-    """Return how many bytes the file may have, at least and at most; raise a 403 for a form that is not in order."""
+    """Return the minimum and maximum size of the file in bytes; raise a 403 for an invalid form."""
     encoded, signature = fields.get("policy"), fields.get(_SIGNATURE)
     if encoded is None or signature is None:
         raise denied("policy or signature is missing before the file")
@@ -26,15 +26,15 @@ def length_range(service: Service, slot: Slot, fields: dict[str, str]) -> tuple[
     policy = json.loads(base64.b64decode(encoded))
     if datetime.fromtimestamp(service.clock.now(), UTC) >= datetime.fromisoformat(policy["expiration"]):
         raise Refusal(service.unspecified.spent_slot, "AccessDenied", "the policy has expired")
-    *bound, (_, least, most) = policy["conditions"]
+    *bound, (_, min_bytes, max_bytes) = policy["conditions"]
     _check_fields({name: value for pair in bound for name, value in pair.items()}, fields)
     if fields["key"] != slot.fields["key"]:
-        raise denied("this policy is of another slot")
-    return least, most
+        raise denied("the policy belongs to another slot")
+    return min_bytes, max_bytes
 
 
 def _check_fields(bound: dict[str, str], fields: dict[str, str]) -> None:
-    """Raise a 403 unless the form holds every bound field with its value, and no other."""
+    """Raise a 403 unless the form has every bound field with its value, and no other field."""
     for name, value in bound.items():
         if fields.get(name) != value:
             raise denied(f"the field {name} does not follow the policy")

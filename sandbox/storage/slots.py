@@ -1,4 +1,4 @@
-"""POST to a slot: a form is checked against its policy, and its file kept while it streams."""
+"""POST /slots/{token}: check the form against the slot's policy, and store its file while it streams."""
 
 from xml.sax.saxutils import escape
 
@@ -12,40 +12,40 @@ from sandbox.storage.policy import length_range
 
 
 class _SlotFile:
-    """The file of a form on its way into a slot."""
+    """Receives the file of a form and writes it into the slot."""
 
     def __init__(self, service: Service, slot: Slot) -> None:
         self._service = service
         self._slot = slot
-        self._least = 0
-        self.deposit: AtomicFile | None = None
+        self._min_bytes = 0
+        self.target: AtomicFile | None = None
 
     def begin(self, fields: dict[str, str]) -> None:
-        """Check the form before a single byte of the file is kept."""
-        self._least, most = length_range(self._service, self._slot, fields)
-        self.deposit = AtomicFile(self._service.folder("uploads") / self._slot.token, most)
+        """Check the form before any byte of the file is written."""
+        self._min_bytes, max_bytes = length_range(self._service, self._slot, fields)
+        self.target = AtomicFile(self._service.folder("uploads") / self._slot.token, max_bytes)
 
     def write(self, data: bytes) -> None:
-        """Keep more of the file."""
-        if self.deposit is not None:
-            self.deposit.write(data)
+        """Write more of the file."""
+        if self.target is not None:
+            self.target.write(data)
 
     def finish(self) -> str:
-        """Put the file into its slot and return its digest."""
-        if self.deposit is None:
+        """Complete the file and return its digest."""
+        if self.target is None:
             raise Refusal(400, "InvalidArgument", "the form has no field named file")
-        if self.deposit.size_bytes < self._least:
+        if self.target.size_bytes < self._min_bytes:
             raise Refusal(400, "EntityTooSmall", "the file is smaller than the policy allows")
-        self.deposit.keep()
-        return self.deposit.sha256
+        self.target.commit()
+        return self.target.sha256
 
 
 async def fill(service: Service, exchange: Exchange) -> Answer:
-    """Store the file of the form; a second form replaces the file of the first, as long as the policy holds."""
+    """Store the file of the form; while the policy is valid, a second form replaces the file."""
     slot = service.slots.by_token(exchange.path["token"])
     if slot is None:
         raise Refusal(404, "NoSuchBucket", "there is no such slot")
-    # Object storage takes no upload whose length it does not know beforehand.
+    # As object storage: an upload must announce its length.
     if "content-length" not in exchange.request.headers:
         raise Refusal(411, "MissingContentLength", "the Content-Length header is required")
     file = _SlotFile(service, slot)
@@ -53,14 +53,14 @@ async def fill(service: Service, exchange: Exchange) -> Answer:
         await _read(exchange, file)
         sha256 = file.finish()
     finally:
-        if file.deposit is not None:
-            file.deposit.discard()
+        if file.target is not None:
+            file.target.discard()
     service.slots.fill(slot, sha256)
     return stored(service.unspecified.stored_status, sha256)
 
 
 def stored(status: int, sha256: str) -> Answer:
-    """Say that the file is stored; as object storage does, 201 alone comes with a body."""
+    """Answer that the file is stored; as in object storage, only 201 has a body."""
     etag = f'"{sha256[:32]}"'
     if status != 201:  # noqa: PLR2004 - Created
         return Answer(status=status, headers={"etag": etag})
@@ -69,26 +69,26 @@ def stored(status: int, sha256: str) -> Answer:
 
 
 async def _read(exchange: Exchange, file: _SlotFile) -> None:
-    """Take the body to its end, also after a refusal: a client that still sends could not read the answer."""
-    refused: Refusal | None = None
+    """Read the body to its end, also after a refusal: a client that is still sending cannot read the answer."""
+    refusal: Refusal | None = None
     try:
         form = SlotForm(exchange.request.headers.get("content-type", ""), file)
     except MalformedForm as error:
         raise Refusal(412, "PreconditionFailed", str(error)) from error
     async for chunk in exchange.request.stream():
-        if refused is None:
-            refused = _taken(form, chunk)
-    if refused is None and not form.is_complete:
-        refused = Refusal(400, "MalformedPOSTRequest", "the form ends before its closing boundary")
-    if refused is not None:
-        raise refused
+        if refusal is None:
+            refusal = _refusal_of(form, chunk)
+    if refusal is None and not form.is_complete:
+        refusal = Refusal(400, "MalformedPOSTRequest", "the form ends before its closing boundary")
+    if refusal is not None:
+        raise refusal
 
 
-def _taken(form: SlotForm, chunk: bytes) -> Refusal | None:
+def _refusal_of(form: SlotForm, chunk: bytes) -> Refusal | None:
     try:
         form.write(chunk)
-    except Refusal as refused:
-        return refused
+    except Refusal as refusal:
+        return refusal
     except TooLarge:
         return Refusal(400, "EntityTooLarge", "the file is larger than the policy allows")
     except MalformedForm as error:

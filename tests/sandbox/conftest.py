@@ -56,7 +56,7 @@ def key(operator: sandbox.Operator) -> sandbox.NewKey:
 
 @pytest.fixture
 def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]:
-    """Routes the API with this test's key."""
+    """Calls the API with this test's key."""
     headers = {"x-api-key": key.api_key}
     with httpx.Client(base_url=running.base_url, headers=headers, verify=TLS, trust_env=False) as client:
         yield client
@@ -64,7 +64,7 @@ def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]
 
 @pytest.fixture
 def keyless(running: sandbox.Running) -> Iterator[httpx.Client]:
-    """Routes without any key: the API's public call, slots and links."""
+    """Calls without any key: the API's public call, slots and links."""
     with httpx.Client(base_url=running.base_url, verify=TLS, trust_env=False) as client:
         yield client
 

@@ -18,7 +18,7 @@ def one_file(issue: Issue) -> sandbox.Issued:
 
 @pytest.fixture
 def stranger(operator: sandbox.Operator, keyless: httpx.Client) -> Callable[[str, str], httpx.Response]:
-    """Routes with the key of another tenant."""
+    """Calls with the key of another tenant."""
     other = operator.add_tenant("another")
 
     def call(method: str, path: str) -> httpx.Response:
