@@ -1,7 +1,10 @@
-"""Holding a service against the contract, from outside: every sentence that can be tested is one check.
+"""The conformance suite: tests a service against the contract, from outside. Each testable sentence is one check.
 
-It reads the wire by itself. It shares no code with the core, whose tolerance would hide what is to be found, nor with
-the sandbox, which it examines like any other service.
+It has its own strict reader of the wire. It shares no code with the core, which tolerates what the suite must find, and
+none with the sandbox, which is only one more service under test.
+
+To add a check, write a function in the module of its subject in `checks/`. A sentence that cannot be tested goes into
+`untestable.py`.
 """
 
 from conformance.definition import Check, Risk

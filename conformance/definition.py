@@ -1,4 +1,4 @@
-"""What a check is: a function that is named for its sentence of the contract, and says it. Pure."""
+"""What a check is: a function for one sentence of the contract. Its name begins with the section. Pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from conformance.subject import Subject
 
 
 class Risk(StrEnum):
-    """What a check does that nobody wants done unasked; such checks run only when they are named."""
+    """What a check does to the service; a check with a risk runs only if it is named."""
 
     NONE = "does nothing that stays"
     SPENDS = "spends much"  # calls, bytes or time
@@ -21,13 +21,13 @@ class Check:
     """One sentence of the contract that can be tested from outside.
 
     Attributes:
-        calls: most keyed calls that it takes by itself.
-        needs: names of the inputs without which it cannot be tried.
+        calls: the most keyed calls that it makes by itself.
+        needs: the names of the inputs that it requires.
     """
 
     name: str
     sentence: str
-    make: Callable[[Subject], None]
+    run: Callable[[Subject], None]
     calls: int
     needs: tuple[str, ...]
     risk: Risk
@@ -36,14 +36,14 @@ class Check:
 def check(
     *, calls: int, needs: tuple[str, ...] = (), risk: Risk = Risk.NONE
 ) -> Callable[[Callable[[Subject], None]], Check]:
-    """Make a check of a function: its name is the check's, the first line of its docstring the sentence.
+    """Make a check from a function: its name is the check's name, its docstring's first line the sentence.
 
-    The function returns where the sentence holds, and raises Violation or NotTried otherwise.
+    The function returns if the service obeys the sentence; otherwise it raises Violation or NotTried.
     """
 
-    def made(make: Callable[[Subject], None]) -> Check:
-        sentence = (make.__doc__ or "").strip().splitlines()[0]
-        name = make.__name__.replace("_", "-")
-        return Check(name=name, sentence=sentence, make=make, calls=calls, needs=needs, risk=risk)
+    def make(function: Callable[[Subject], None]) -> Check:
+        sentence = (function.__doc__ or "").strip().splitlines()[0]
+        name = function.__name__.replace("_", "-")
+        return Check(name=name, sentence=sentence, run=function, calls=calls, needs=needs, risk=risk)
 
-    return made
+    return make

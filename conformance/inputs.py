@@ -1,4 +1,4 @@
-"""What may be given to the suite: the more, the more can be tried."""
+"""The optional inputs of the suite: more inputs enable more checks."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """Files, names and keys of the person who runs the suite; secrets are never shown.
+    """Files, names and keys from the user; secrets are never shown.
 
     Attributes:
-        sidecar_field: the sidecar's wire name.
-        one_file: a WAV whose one-file credential the service accepts.
-        pair: audio and sidecar that the service accepts, held under the key.
+        sidecar_field: the wire name of the sidecar.
+        one_file: a WAV with an accepted one-file credential.
+        pair: the audio and sidecar of an accepted pair, of the key's tenant.
         local_seal: a WAV with an artist-device seal that was never registered.
-        unregistered: a WAV with an intact credential that is no registered one.
-        proof: the id of a proof held under the key.
+        unregistered: a WAV with an intact credential that is not registered.
+        proof: the id of a proof of the key's tenant.
         other_key: a key of another tenant of the same environment.
         other_environment_key: a key of another environment.
-        new_key_file: where the new key of a rotation is written.
-        erase_proof: the id of a proof held under the key, which may be erased for good.
-        slot_seconds: how long a slot can be filled, as the partner told you.
+        new_key_file: the file for the new key of a rotation.
+        erase_proof: the id of a proof of the key's tenant that the suite may erase.
+        slot_seconds: the lifetime of a slot, as stated by the partner.
     """
 
     sidecar_field: str | None = None
@@ -36,14 +36,14 @@ class Inputs:
 
     @staticmethod
     def option(name: str) -> str:
-        """Name the command line's option that gives an input; a key is given in a file."""
+        """Return the command-line option for an input; a key is given as a file."""
         return f"--{name.replace('_', '-')}{'-file' if name.endswith('_key') else ''}"
 
     def missing(self, needs: tuple[str, ...]) -> tuple[str, ...]:
-        """Give those of the needed inputs that are not there."""
+        """Return the needed inputs that are missing."""
         return tuple(name for name in needs if getattr(self, name) is None)
 
     def __repr__(self) -> str:
-        """Tell only what is there."""
+        """Name the given inputs without their values."""
         given = ", ".join(field.name for field in fields(self) if getattr(self, field.name) is not None)
         return f"Inputs({given})"

@@ -1,4 +1,4 @@
-"""The new key of a rotation is the user's: it is on disk before anything else is done with it."""
+"""Save the new key of a rotation to disk, before anything else happens with it."""
 
 import os
 import secrets
@@ -8,52 +8,52 @@ from conformance.replies import NoAnswer, NotTried
 
 
 class NewKeyFile:
-    """Writes secrets to `file`, and any further ones to `file.2`, `file.3` …; nothing is overwritten."""
+    """Writes the new secret to `file`, and further ones to `file.2`, `file.3` …; overwrites nothing."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._kept: list[str] = []
+        self._saved: list[str] = []
         self._has_begun = False
         self.idempotency_key = secrets.token_hex(8)
 
     def begin(self) -> None:
-        """Put the Idempotency-Key down before it is used: whoever loses the answer can ask for it again.
+        """Write the Idempotency-Key before its use, so that the user can repeat a call whose answer is lost.
 
         Raises:
-            NotTried: there is such a file already, or it cannot be made; then nothing is rotated.
+            NotTried: the file exists already, or cannot be created; then nothing is rotated.
         """
         if self._has_begun:
             return
         try:
-            self._make_files()
+            self._create_files()
         except OSError as error:
-            raise NotTried(f"{self._file} cannot be made ({error.strerror})") from error
+            raise NotTried(f"{self._file} cannot be created ({error.strerror})") from error
         self._has_begun = True
 
-    def keep(self, secret: str) -> None:
-        """Write a secret that was received, once.
+    def save(self, secret: str) -> None:
+        """Write a received secret, once.
 
         Raises:
-            NoAnswer: it cannot be written; the Idempotency-Key stays, with which the service tells it again.
+            NoAnswer: it cannot be written; the Idempotency-Key remains on disk to repeat the call.
         """
-        if secret in self._kept:
+        if secret in self._saved:
             return
-        self._kept.append(secret)
-        count = len(self._kept)
+        self._saved.append(secret)
+        count = len(self._saved)
         file = self._file if count == 1 else self._file.with_name(f"{self._file.name}.{count}")
         try:
             _write(file, f"{secret}\n", is_new=count > 1)
-            self._beside.unlink(missing_ok=True)
+            self._idempotency_file.unlink(missing_ok=True)
         except OSError as error:
-            told = f"{file} cannot be written ({error.strerror}): ask again with the key in {self._beside}"
-            raise NoAnswer(told) from error
+            said = f"{file} cannot be written ({error.strerror})"
+            raise NoAnswer(f"{said}: repeat the call with the Idempotency-Key in {self._idempotency_file}") from error
 
-    def _make_files(self) -> None:
+    def _create_files(self) -> None:
         _write(self._file, "")
-        _write(self._beside, f"{self.idempotency_key}\n")
+        _write(self._idempotency_file, f"{self.idempotency_key}\n")
 
     @property
-    def _beside(self) -> Path:
+    def _idempotency_file(self) -> Path:
         return self._file.with_name(f"{self._file.name}.idempotency-key")
 
 

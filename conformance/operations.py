@@ -1,11 +1,11 @@
-"""The operations of the contract, with the statuses that it documents for each (contract, Endpoints). Pure."""
+"""The operations of the contract, with their documented statuses (contract, Endpoints). Pure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One endpoint; without `statuses` the contract does not list them all."""
+    """One endpoint; `statuses` is empty if the contract does not list all of them."""
 
     method: str
     path: str
@@ -14,7 +14,7 @@ class Operation:
     is_public: bool = False
 
     def __str__(self) -> str:
-        """Name it as the contract does: a proof's id is never part of the name."""
+        """Return the contract's name of it, without any proof id."""
         return f"{self.method} {self.path}"
 
 

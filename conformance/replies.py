@@ -1,4 +1,4 @@
-"""Replies, and the two ways in which a check ends early. Pure."""
+"""Replies, and the exceptions that end a check early. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from conformance.operations import Operation
 
-_LONGEST_ID = 200
+# Chosen: a longer request ID is cut in reports; real ones have 36 characters or so.
+_MAX_ID_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One answer of the API as it came; names of headers are in lower case."""
+    """One reply of the API, as received."""
 
     operation: Operation
     status: int
@@ -20,20 +21,22 @@ class Reply:
 
     @property
     def request_id(self) -> str | None:
-        """What support asks for, where the reply has it."""
-        return (self.headers.get("X-Request-Id") or self.headers.get("x-amzn-requestid") or "")[:_LONGEST_ID] or None
+        """The request ID for a problem report, if the reply has one."""
+        return (self.headers.get("X-Request-Id") or self.headers.get("x-amzn-requestid") or "")[
+            :_MAX_ID_CHARACTERS
+        ] or None
 
     @property
     def document(self) -> Mapping[str, object]:
-        """The body as a JSON object; complain where it is none."""
+        """The body as a JSON object; raises a Violation for any other body."""
         decoded = self._decoded
         if not isinstance(decoded, dict):
-            raise Violation(f"{self.operation} answered {self.status} with a body that is no JSON object", (self,))
+            raise Violation(f"{self.operation} answered {self.status} with a body that is not a JSON object", (self,))
         return decoded
 
     @property
     def members(self) -> Mapping[str, object]:
-        """The members of the body, none where it is no JSON object."""
+        """The members of the body; empty if it is not a JSON object."""
         decoded = self._decoded
         return decoded if isinstance(decoded, dict) else {}
 
@@ -47,13 +50,13 @@ class Reply:
 
 
 class Headers:
-    """A reply's headers, whatever letters their names are in."""
+    """A reply's headers; the case of a name does not matter."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._values = {name.lower(): value.strip() for name, value in pairs}
 
     def get(self, name: str) -> str | None:
-        """Give a header's value, None where there is no such header."""
+        """Return a header's value, or None."""
         return self._values.get(name.lower())
 
 
@@ -65,12 +68,12 @@ class _EndsEarlyError(Exception):
 
 
 class Violation(_EndsEarlyError):
-    """The service does not do what the contract says: what was seen, and in which replies."""
+    """The service breaks the contract: the finding, and its replies."""
 
 
 class NotTried(_EndsEarlyError):
-    """A check cannot be made here: something that it needs is not there."""
+    """A check cannot run here: it lacks something."""
 
 
 class NoAnswer(NotTried):
-    """A check cannot be made now: the service is down, cannot be reached, or throttles for too long."""
+    """A check cannot run now: the service is down, unreachable, or throttled for too long."""

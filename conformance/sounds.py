@@ -1,14 +1,16 @@
-"""Audio that is made on the spot, and audio that is spoiled on purpose. Pure."""
+"""Generated audio, and altered copies of audio and sidecars. Pure."""
 
 import secrets
 import struct
 
+# The lowest common rate, for small files.
 _RATE_HZ = 8_000
+# RIFF: the header of a PCM WAV.
 _HEADER_BYTES = 44
 
 
 def silence(size_bytes: int = _HEADER_BYTES + 1_600) -> bytes:
-    """Return a mono WAV of exactly this size, silent but for a few samples that make it one of its kind."""
+    """Return a mono WAV of exactly this size: silence, and a few random samples that make it unique."""
     samples = size_bytes - _HEADER_BYTES
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, _RATE_HZ, _RATE_HZ, 1, 8)
     head = b"RIFF" + struct.pack("<I", size_bytes - 8) + b"WAVE" + form + b"data" + struct.pack("<I", samples)
@@ -16,14 +18,14 @@ def silence(size_bytes: int = _HEADER_BYTES + 1_600) -> bytes:
 
 
 def with_another_sample(audio: bytes) -> bytes:
-    """Return audio with one byte in the middle of its samples changed; of what is no WAV, the byte in its middle."""
+    """Return audio with one changed byte: in the middle of a WAV's samples, or in the middle of another file."""
     start, length = _samples(audio)
     at = start + length // 2
     return audio[:at] + bytes([audio[at] ^ 1]) + audio[at + 1 :]
 
 
 def with_another_letter(sidecar: bytes) -> bytes:
-    """Return a sidecar with one byte in its middle changed; a letter or digit stays one, where there is any near."""
+    """Return a sidecar with one changed byte: the first letter or digit from its middle on, if there is one."""
     half = len(sidecar) // 2
     near = (at for at in range(half, len(sidecar)) if chr(sidecar[at]).isalnum() and sidecar[at] < 0x80)  # noqa: PLR2004 - ASCII
     at = next(near, half)
@@ -32,7 +34,7 @@ def with_another_letter(sidecar: bytes) -> bytes:
 
 
 def _samples(audio: bytes) -> tuple[int, int]:
-    """Give where a WAV's samples begin and how many bytes they take."""
+    """Return the offset and the length of a WAV's samples, in bytes."""
     at = 12
     while audio[:4] == b"RIFF" and at + 8 <= len(audio):
         label, length = struct.unpack_from("<4sI", audio, at)

@@ -1,4 +1,4 @@
-"""The service under examination: what several checks look at is asked for once."""
+"""The service under test; a reply that several checks need is requested once."""
 
 import base64
 import secrets
@@ -15,12 +15,13 @@ from conformance.replies import NotTried, Reply, Violation
 from conformance.wire import Wire
 
 MADE_UP = "made-up-by-the-conformance-suite"
+# Chosen: 2,000 proofs in pages of 100; a longer list is not tried, to save calls.
 _MOST_PAGES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A slot as it was handed out; what is in it is for the storage alone."""
+    """A slot from POST /uploads; its URL and fields are secrets."""
 
     upload_id: str
     url: str = field(repr=False)
@@ -28,13 +29,13 @@ class Slot:
     reply: Reply
 
     def form(self, audio: bytes) -> list[tuple[str, bytes | str]]:
-        """Give the form as the contract wants it: all fields, then the file."""
+        """Return the form that the contract requires: all fields, then the file."""
         return [*self.fields.items(), ("file", audio)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """One completed rotation: its answer's members, and when it came (unix seconds)."""
+    """One completed rotation: its reply, its members, and its time in unix seconds."""
 
     reply: Reply
     members: Mapping[str, object] = field(repr=False)
@@ -42,7 +43,7 @@ class Rotation:
 
 
 class Subject:
-    """The wire and the inputs, with what was already seen."""
+    """The service under test: its wire, the inputs, and the replies so far."""
 
     def __init__(self, wire: Wire, inputs: Inputs) -> None:
         self.wire = wire
@@ -53,12 +54,12 @@ class Subject:
 
     @cached_property
     def health(self) -> Reply:
-        """The service's health, asked for without a key."""
+        """The reply of GET /health, without a key."""
         return self.wire.ask(HEALTH)
 
     @cached_property
     def inventory(self) -> Reply:
-        """All keys, asked for without `limit` and `cursor`."""
+        """The list of keys, without `limit` and `cursor`."""
         return self.wire.ask(KEYS)
 
     @cached_property
@@ -68,7 +69,7 @@ class Subject:
 
     @cached_property
     def listing(self) -> Reply:
-        """The newest proofs, as many as fit on a page."""
+        """The newest proofs, up to 100."""
         return self.wire.ask(PROOFS, query={"limit": "100"})
 
     @cached_property
@@ -88,11 +89,11 @@ class Subject:
 
     @cached_property
     def a_proof(self) -> str:
-        """The id of a proof held under the key: the one that was given, else the newest."""
+        """The id of a proof of this tenant: the given one, or the newest."""
         if self.inputs.proof is not None:
             return self.inputs.proof
         if not self.items:
-            raise NotTried("no proof is held under this key; give one with --proof")
+            raise NotTried("this key has no proof; name one with --proof")
         return text_of(self.items[0], "proofId", self.listing)
 
     @cached_property
@@ -102,44 +103,44 @@ class Subject:
 
     @cached_property
     def unknown_proof(self) -> Reply:
-        """What is said of a proof that never was."""
+        """The reply for an unknown proof."""
         return self.wire.ask(PROOF, proof_id=MADE_UP)
 
     @cached_property
     def keyless(self) -> Reply:
-        """What is said to somebody without a key."""
+        """The reply to a call without a key."""
         return self.wire.ask(USAGE, key=None)
 
     @cached_property
     def bad_limit(self) -> Reply:
-        """What is said of a page of no keys at all."""
+        """The reply to a list of keys with a `limit` of 0."""
         return self.wire.ask(KEYS, query={"limit": "0"})
 
     @cached_property
     def slot(self) -> Slot:
-        """A slot that is looked at and never filled."""
+        """A slot that stays empty."""
         return self.new_slot()
 
     @cached_property
     def unreadable(self) -> tuple[Reply, str]:
-        """The answer to audio without any credential, made on the spot, and its uploadId."""
+        """The reply for generated audio without a credential, and its uploadId."""
         return self.verified(sounds.silence())
 
     @cached_property
     def one_file(self) -> bytes:
-        """The audio that was given as one that is accepted."""
+        """The bytes of the accepted one-file credential."""
         if self.inputs.one_file is None:
             raise NotTried("needs --one-file")
         return self.inputs.one_file.read_bytes()
 
     @cached_property
     def accepted(self) -> Reply:
-        """The answer to the one file that is accepted."""
+        """The reply for the accepted one-file credential."""
         return self.verified(self.one_file)[0]
 
     @cached_property
     def pair(self) -> tuple[bytes, bytes]:
-        """Audio and sidecar of the pair that is accepted."""
+        """The bytes of the accepted pair: audio and sidecar."""
         if self.inputs.pair is None:
             raise NotTried("needs --pair")
         audio, sidecar = self.inputs.pair
@@ -147,15 +148,15 @@ class Subject:
 
     @cached_property
     def accepted_pair(self) -> Reply:
-        """The answer to the pair that is accepted."""
+        """The reply for the accepted pair."""
         return self.verified(*self.pair)[0]
 
     def new_slot(self) -> Slot:
-        """Ask for a slot for verification."""
+        """Request a slot for verification."""
         reply = self.wire.ask(UPLOADS, query={"purpose": "verify"})
         members = success_members(reply)
         fields = object_of(members, "fields", reply)
-        expect(all(isinstance(value, str) for value in fields.values()), "a form field is no string", reply)
+        expect(all(isinstance(value, str) for value in fields.values()), "a form field is not a string", reply)
         return Slot(
             upload_id=text_of(members, "uploadId", reply),
             url=text_of(members, "url", reply),
@@ -164,19 +165,19 @@ class Subject:
         )
 
     def stored(self, audio: bytes) -> str:
-        """Take audio through the first two steps of the core flow; give the uploadId."""
+        """Request a slot and fill it with audio; return the uploadId."""
         slot = self.new_slot()
         status = self.wire.post_form(slot.url, slot.form(audio))
         expect(is_success(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
         return slot.upload_id
 
     def verified(self, audio: bytes, sidecar: bytes | None = None) -> tuple[Reply, str]:
-        """Take audio, or a pair, through all three steps; give the answer and the uploadId."""
+        """Upload and verify audio, or a pair; return the reply and the uploadId."""
         upload_id = self.stored(audio)
         return self.verify(upload_id, sidecar), upload_id
 
     def verify(self, upload_id: str, sidecar: bytes | None = None) -> Reply:
-        """Ask for a verdict on what is stored."""
+        """Verify stored audio."""
         body = {"uploadId": upload_id}
         if sidecar is not None:
             if self.inputs.sidecar_field is None:
@@ -185,7 +186,7 @@ class Subject:
         return self.wire.ask(VERIFY, body=body)
 
     def pages(self, operation: Operation, limit: int) -> list[Reply]:
-        """Page through a listing to its end; NotTried where that takes more than 20 pages."""
+        """Return all pages of a list; raise NotTried if there are more than 20."""
         replies: list[Reply] = []
         query = {"limit": str(limit)}
         while len(replies) < _MOST_PAGES:
@@ -195,17 +196,17 @@ class Subject:
                 return replies
             cursor = members["nextCursor"]
             if not isinstance(cursor, str) or not cursor:
-                raise Violation("nextCursor is there and is no cursor: on the last page it is absent", replies[-1:])
-            expect(query.get("cursor") != cursor, "a page's nextCursor is the cursor that led to it", replies[-1])
+                raise Violation("nextCursor is not a cursor; on the last page it must be absent", replies[-1:])
+            expect(query.get("cursor") != cursor, "a page's nextCursor is its own cursor", replies[-1])
             query = {"limit": str(limit), "cursor": cursor}
-        raise NotTried(f"the listing has more than {_MOST_PAGES} pages")
+        raise NotTried(f"the list has more than {_MOST_PAGES} pages")
 
 
 def is_success(status: int) -> bool:
-    """Say whether a storage target took the audio: nothing but its 2xx means that."""
-    return 200 <= status < 300  # noqa: PLR2004 - the successes of HTTP
+    """Return whether a status means that the storage stored the audio: only 2xx does."""
+    return 200 <= status < 300  # noqa: PLR2004 - HTTP
 
 
 def a_made_up_key() -> str:
-    """Give a key that no service has ever issued."""
+    """Return a key that no service has issued."""
     return f"made-up-{secrets.token_hex(16)}"

@@ -1,4 +1,4 @@
-"""The suite: which checks there are, which are run, and what came of each."""
+"""The suite: all checks, the choice of checks to run, and their results."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -36,18 +36,18 @@ _MODULES: tuple[ModuleType, ...] = (
     errors,
     rotation,
     erasure,
-    every_reply,  # looks back at what the others saw
+    every_reply,  # last, because it reads the replies of all others
 )
 
 CHECKS = {each.name: each for module in _MODULES for each in vars(module).values() if isinstance(each, Check)}
-"""All checks by name, in the order in which they are run."""
+"""All checks by name, in the order of their runs."""
 
 PASSED, FAILED, NOT_TRIED = "passed", "failed", "not tried"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of one check; `said` tells what was seen, or why it was not tried."""
+    """The result of one check; `said` is the finding, or why it was not tried."""
 
     check: Check
     result: str
@@ -57,30 +57,30 @@ class Result:
 
 
 def chosen(only: Iterable[str], include: Iterable[str]) -> list[Check]:
-    """Give the checks that are named in `only`, else all that are harmless with those named in `include`."""
+    """Return the checks named in `only`, or by default all without a risk, and those named in `include`."""
     named, more = set(only), set(include)
     wanted = named | more if named else {name for name, each in CHECKS.items() if each.risk is Risk.NONE} | more
     return [each for name, each in CHECKS.items() if name in wanted]
 
 
 def most_calls(checks: Iterable[Check], subject: Subject) -> int:
-    """Say how many keyed calls these checks take at most; what several look at is asked for once."""
+    """Return the most keyed calls that these checks make; shared replies make it fewer."""
     return sum(each.calls for each in checks if not subject.inputs.missing(each.needs))
 
 
 def run(checks: Iterable[Check], subject: Subject) -> Iterator[Result]:
-    """Make one check after another."""
+    """Run one check after another."""
     for each in checks:
-        yield _made(each, subject)
+        yield _result_of(each, subject)
 
 
-def _made(each: Check, subject: Subject) -> Result:
+def _result_of(each: Check, subject: Subject) -> Result:
     missing = subject.inputs.missing(each.needs)
     if missing:
         options = ", ".join(subject.inputs.option(name) for name in missing)
         return Result(check=each, result=NOT_TRIED, said=f"needs {options}")
     try:
-        each.make(subject)
+        each.run(subject)
     except (Violation, NotTried) as end:
         return Result(
             check=each,

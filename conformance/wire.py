@@ -1,4 +1,4 @@
-"""The wire: one client with nothing in it but what the contract asks for, and no memory of the key anywhere else."""
+"""The HTTP client of the suite: it sends only what the contract defines, and keeps the key away from other hosts."""
 
 import logging
 import ssl
@@ -14,22 +14,27 @@ import httpx
 from conformance.operations import Operation
 from conformance.replies import Headers, NoAnswer, Reply
 
+# Chosen, in seconds: far above any normal answer, so that only a hung service is a missing answer.
 _TIMEOUTS = httpx.Timeout(60.0, connect=10.0)
+# Chosen: tries of one call. With one, a single failure hides a check's result; more only wait longer.
 _TRIES = 3
+# Chosen: between two tries.
 _PAUSE_SECONDS = 0.5
+# Contract, Errors 5.
 _THROTTLED = 429
-_FAILED = 500
+# HTTP: failures of the service begin here.
+_FIRST_FAILURE_STATUS = 500
 
-# It writes URLs, and those of proofs and slots are nobody's business.
+# At lower levels these write URLs; URLs contain proof ids and slots, which are confidential.
 for name in ("httpx", "httpcore"):
     logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class Wire:
-    """Asks the service, and keeps every reply of the API in the order in which they came.
+    """Calls the service, and keeps all replies of the API in order.
 
-    The key goes into single requests to the API and never into a client, so that no slot, link or redirect sees it.
-    A 429 is waited out as long as the service asks, but for no more than `patience_seconds` in all.
+    The key is in single requests to the API and never in a client: no slot, link or redirect gets it. After a 429 the
+    wire waits as long as the service says, in all for at most `max_wait_seconds`.
     """
 
     def __init__(
@@ -37,14 +42,14 @@ class Wire:
         base_url: str,
         key: str,
         *,
-        patience_seconds: float = 120.0,
+        max_wait_seconds: float = 120.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.key = key
         self.replies: list[Reply] = []
         self.keyed_calls = 0
         self._base_url = base_url.rstrip("/")
-        self._patience_seconds = patience_seconds
+        self._max_wait_seconds = max_wait_seconds
         self._sleep = sleep
         self._api, self._elsewhere = (
             httpx.Client(timeout=_TIMEOUTS, verify=_certificates(), follow_redirects=False, trust_env=False)
@@ -62,12 +67,12 @@ class Wire:
         body: object = None,
         waits: bool = True,
     ) -> Reply:
-        """Ask once, and again where the service fails or throttles: everything that is asked here is safe to repeat.
+        """Make one call, and repeat it if the service fails or throttles: every call of the suite is safe to repeat.
 
-        `key` is the service's own by default, and None for no key at all. `body` is sent as JSON, bytes as they are.
+        `key` is the wire's key by default, and None for no key. `body` is sent as JSON, or as it is if it is bytes.
 
         Raises:
-            NoAnswer: there is none to be had.
+            NoAnswer: all tries failed.
         """
         secret = self.key if key == "" else key
         sent = dict(headers or {}) | ({} if secret is None or operation.is_public else {"x-api-key": secret})
@@ -77,16 +82,16 @@ class Wire:
         for tries in range(1, _TRIES + 1):
             self.keyed_calls += "x-api-key" in sent
             reply = self._reply(operation, request, is_last=tries == _TRIES)
-            if reply is None or (reply.status >= _FAILED and tries < _TRIES):
+            if reply is None or (reply.status >= _FIRST_FAILURE_STATUS and tries < _TRIES):
                 self._sleep(_PAUSE_SECONDS)
             elif reply.status == _THROTTLED and waits:
-                self._wait_out(reply, tries)
+                self._wait_after(reply, tries)
             else:
                 return reply
-        raise NoAnswer(f"{operation} is throttled again and again", self.replies[-1:])
+        raise NoAnswer(f"{operation} is throttled repeatedly", self.replies[-1:])
 
     def post_form(self, url: str, form: list[tuple[str, bytes | str]], content_type: str = "audio/wav") -> int:
-        """Post a form to a slot, field by field in the order given; `bytes` are the file. Give the status.
+        """Post a form to a slot, with the fields in this order; `bytes` are the file. Return the status.
 
         Raises:
             NoAnswer: the storage cannot be reached.
@@ -98,22 +103,22 @@ class Wire:
         try:
             return self._elsewhere.post(url, files=parts).status_code
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise NoAnswer(f"the slot is not to be reached ({type(error).__name__})") from None
+            raise NoAnswer(f"the slot cannot be reached ({type(error).__name__})") from None
 
     def download(self, url: str) -> tuple[int, bytes]:
-        """Get a link without any key; give the status and the first bytes.
+        """Get a link without a key; return the status and the first bytes.
 
         Raises:
-            NoAnswer: it cannot be reached.
+            NoAnswer: the link cannot be reached.
         """
         try:
             with self._elsewhere.stream("GET", url) as response:
                 return response.status_code, next(response.iter_bytes(64), b"")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise NoAnswer(f"the link is not to be reached ({type(error).__name__})") from None
+            raise NoAnswer(f"the link cannot be reached ({type(error).__name__})") from None
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait."""
         self._sleep(seconds)
 
     def close(self) -> None:
@@ -134,9 +139,9 @@ class Wire:
             response = self._api.send(request)
         except httpx.HTTPError as error:
             if is_last:
-                raise NoAnswer(f"{operation} is not answered ({type(error).__name__})") from None
+                raise NoAnswer(f"{operation} has no answer ({type(error).__name__})") from None
             return None
-        self._api.cookies.clear()  # what a gateway sets is not to be sent back
+        self._api.cookies.clear()  # a gateway's cookies are not sent back
         reply = Reply(
             operation=operation,
             status=response.status_code,
@@ -146,16 +151,16 @@ class Wire:
         self.replies.append(reply)
         return reply
 
-    def _wait_out(self, reply: Reply, tries: int) -> None:
-        asked = reply.headers.get("Retry-After") or ""
-        seconds = float(asked) if asked.isascii() and asked.isdigit() else float(2**tries)
-        if seconds > self._patience_seconds:
-            raise NoAnswer(f"{reply.operation} is throttled, and to be asked again in {seconds:.0f} s", (reply,))
-        self._patience_seconds -= seconds
+    def _wait_after(self, reply: Reply, tries: int) -> None:
+        header = reply.headers.get("Retry-After") or ""
+        seconds = float(header) if header.isascii() and header.isdigit() else float(2**tries)
+        if seconds > self._max_wait_seconds:
+            raise NoAnswer(f"{reply.operation} is throttled; the service says to wait {seconds:.0f} s", (reply,))
+        self._max_wait_seconds -= seconds
         self._sleep(seconds)
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Read the system's certificates once: it takes longer than many a call."""
+    """Read the system's certificates once, because this is slow."""
     return ssl.create_default_context()

@@ -1,1 +1,1 @@
-"""The checks, in modules by what they look at; each is named for its section of the contract."""
+"""The checks, one module per subject; each name begins with the section of the contract."""

@@ -1,4 +1,4 @@
-"""Authentication: who may call, with which key."""
+"""Authentication: keys, and the tenants that they belong to."""
 
 from conformance.assertions import expect, expect_status, objects_of, success_members, text_of
 from conformance.definition import check
@@ -9,7 +9,7 @@ from conformance.subject import MADE_UP, Subject, a_made_up_key
 
 @check(calls=0)
 def authentication_2_every_operation_needs_a_key(service: Subject) -> None:
-    """Without a key every operation but health is refused with 403."""
+    """Every operation except health needs a key: without one it is refused with 403."""
     for operation in OPERATIONS:
         if not operation.is_public:
             expect_status(service.wire.ask(operation, key=None, proof_id=MADE_UP), 403, "without a key")
@@ -17,29 +17,29 @@ def authentication_2_every_operation_needs_a_key(service: Subject) -> None:
 
 @check(calls=1)
 def authentication_3_invalid_key_is_403(service: Subject) -> None:
-    """A key that was never issued is refused with 403; there is no 401."""
+    """An invalid key is refused with 403, never with 401."""
     expect_status(service.wire.ask(USAGE, key=a_made_up_key()), 403, "with a made-up key")
 
 
 @check(calls=1)
 def authentication_1_key_is_taken(service: Subject) -> None:
-    """The key is taken in the header `x-api-key`."""
+    """The service accepts the key in the header `x-api-key`."""
     success_members(service.usage)
 
 
 @check(calls=2, needs=("other_key",))
 def authentication_4_listing_is_the_tenants_own(service: Subject) -> None:
-    """A listing holds the caller's own proofs only: no proof is in the listings of two tenants."""
+    """A list has only the caller's own proofs: no proof is in the lists of two tenants."""
     reply = service.wire.ask(PROOFS, key=service.inputs.other_key, query={"limit": "100"})
     theirs = {text_of(item, "proofId", reply) for item in objects_of(success_members(reply), "items", reply)}
     ours = {text_of(item, "proofId", service.listing) for item in service.items}
     if not ours and not theirs:
-        raise NotTried("neither tenant holds a proof")
+        raise NotTried("neither tenant has a proof")
     expect(not ours & theirs, "a proof is listed for both tenants", reply, service.listing)
 
 
 @check(calls=1, needs=("other_environment_key",))
 def authentication_6_other_environments_key_is_403(service: Subject) -> None:
-    """A key of another environment is refused with 403: such keys are never interchangeable."""
+    """A key of another environment is refused with 403."""
     reply = service.wire.ask(USAGE, key=service.inputs.other_environment_key)
     expect_status(reply, 403, "with the other environment's key")

@@ -1,4 +1,4 @@
-"""Errors: one body for all of them, and what a 429 carries."""
+"""Errors: their common body, and the headers of a 429."""
 
 from conformance.assertions import expect, expect_api_error, expect_quota_headers, expect_status, header_number
 from conformance.definition import Risk, check
@@ -6,13 +6,15 @@ from conformance.operations import KEYS, USAGE
 from conformance.replies import NotTried, Reply
 from conformance.subject import Subject
 
+# Contract, Errors 5.
 _THROTTLED = 429
+# Chosen: calls in a row to cause a 429. Fewer may stay below the throttle; more use more of the quota.
 _MOST_BURST = 600
 
 
 @check(calls=2)
 def errors_1_api_error_of_the_service(service: Subject) -> None:
-    """What the service itself refuses is told as `error` and `code`, both strings."""
+    """An error of the service has `error` and `code`, both strings."""
     for reply in (service.bad_limit, service.unknown_proof):
         expect(reply.status >= 400, f"{reply.operation} was not refused", reply)  # noqa: PLR2004 - HTTP's refusals
         expect_api_error(reply)
@@ -20,23 +22,23 @@ def errors_1_api_error_of_the_service(service: Subject) -> None:
 
 @check(calls=0)
 def errors_1_api_error_of_the_gateway(service: Subject) -> None:
-    """What the gateway refuses, such as a call without a key, is told with the very same body."""
+    """An error of the gateway, for a call without a key, has the same body."""
     expect_status(service.keyless, 403, "without a key")
     expect_api_error(service.keyless)
 
 
 @check(calls=2)
 def resources_api_error_code_is_stable(service: Subject) -> None:
-    """`code` is a stable slug: the same mistake, made again, has the same code."""
+    """`code` is stable: the same wrong call has the same code twice."""
     again = service.wire.ask(KEYS, query={"limit": "0"})
     first = service.bad_limit
     expect(first.status >= 400, f"{first.operation} was not refused", first)  # noqa: PLR2004 - HTTP's refusals
-    expect(first.document.get("code") == again.document.get("code"), "one mistake has two codes", first, again)
+    expect(first.document.get("code") == again.document.get("code"), "the same call has two codes", first, again)
 
 
 @check(calls=_MOST_BURST, risk=Risk.SPENDS)
 def errors_5_code_on_429(service: Subject) -> None:
-    """A throttled call is told with the code `rate_limited`."""
+    """The code of a 429 is `rate_limited`."""
     reply = _throttled(service)
     expect_api_error(reply)
     expect(reply.document.get("code") == "rate_limited", "the code of a 429 is not rate_limited", reply)
@@ -44,23 +46,23 @@ def errors_5_code_on_429(service: Subject) -> None:
 
 @check(calls=_MOST_BURST, risk=Risk.SPENDS)
 def errors_5_retry_after_on_429(service: Subject) -> None:
-    """A throttled call is told in `Retry-After` how many seconds to wait."""
+    """A 429 has `Retry-After` in whole seconds."""
     header_number(_throttled(service), "Retry-After")
 
 
 @check(calls=_MOST_BURST, risk=Risk.SPENDS)
 def errors_5_quota_headers_on_429(service: Subject) -> None:
-    """A throttled call carries the rate-limit headers."""
+    """A 429 has the rate-limit headers."""
     expect_quota_headers(_throttled(service))
 
 
 def _throttled(service: Subject) -> Reply:
-    """Give a 429 that was met, or bring one about."""
+    """Return an earlier 429, or cause one."""
     met = [reply for reply in service.wire.replies if reply.status == _THROTTLED]
     for _ in range(0 if met else _MOST_BURST):
         reply = service.wire.ask(USAGE, query={"days": "1"}, waits=False)
         if reply.status == _THROTTLED:
             return reply
     if not met:
-        raise NotTried(f"{_MOST_BURST} calls one after another were not throttled")
+        raise NotTried(f"{_MOST_BURST} calls in a row were not throttled")
     return met[0]

@@ -1,4 +1,4 @@
-"""GET /health: the one call that is public."""
+"""GET /health: the only public operation."""
 
 from conformance.assertions import flag_of, seconds_of, success_members, text_of
 from conformance.definition import check
@@ -7,13 +7,13 @@ from conformance.subject import Subject
 
 @check(calls=0)
 def endpoints_1_health_needs_no_key(service: Subject) -> None:
-    """The service's health is told to anyone, without a key."""
+    """Health needs no key."""
     success_members(service.health)
 
 
 @check(calls=0)
 def resources_health_fields(service: Subject) -> None:
-    """Health is told as `ok` (a boolean), `version` and `commit` (strings)."""
+    """Health has `ok` (a boolean), `version` and `commit` (strings)."""
     members = success_members(service.health)
     flag_of(members, "ok", service.health)
     text_of(members, "version", service.health)
@@ -22,5 +22,5 @@ def resources_health_fields(service: Subject) -> None:
 
 @check(calls=0)
 def resources_health_deployed_at_in_seconds(service: Subject) -> None:
-    """`deployedAt` is unix time in whole seconds, and no longer an ISO string."""
+    """`deployedAt` is unix time in whole seconds, not an ISO string."""
     seconds_of(success_members(service.health), "deployedAt", service.health)

@@ -1,4 +1,4 @@
-"""GET /partner/keys: the inventory and its pages."""
+"""GET /partner/keys: the list of keys and its pages."""
 
 from math import ceil
 
@@ -16,14 +16,16 @@ from conformance.operations import KEYS
 from conformance.replies import Reply
 from conformance.subject import MADE_UP, Subject
 
+# Chosen: pages for a full list of up to 1,000 keys; each check that reads them makes at most so many calls.
 _WALK_PAGES = 10
+# Contract, Limits: the largest page.
 _LARGEST_PAGE = 100
 
 
 @check(calls=1)
 def resources_keys_record_fields(service: Subject) -> None:
-    """A key's record tells `keyId`, `name` and `status`, all strings."""
-    expect(service.keys, "the inventory is empty, and the calling key belongs into it", service.inventory)
+    """A key's record has `keyId`, `name` and `status`, all strings."""
+    expect(service.keys, "the list is empty: it lacks the calling key", service.inventory)
     for record in service.keys:
         for name in ("keyId", "name", "status"):
             text_of(record, name, service.inventory)
@@ -31,39 +33,39 @@ def resources_keys_record_fields(service: Subject) -> None:
 
 @check(calls=1)
 def resources_keys_list_no_secret(service: Subject) -> None:
-    """Listing returns metadata only: the calling key's secret is nowhere in it."""
+    """The list of keys does not contain the calling key's secret."""
     success_members(service.inventory)
-    expect(service.wire.key.encode() not in service.inventory.body, "the secret is in the listing", service.inventory)
+    expect(service.wire.key.encode() not in service.inventory.body, "the secret is in the list", service.inventory)
 
 
 @check(calls=1 + _WALK_PAGES)
 def endpoints_2_full_inventory_without_paging(service: Subject) -> None:
-    """Without `limit` and `cursor` the complete inventory is returned, in one piece."""
+    """Without `limit` and `cursor` the response has all keys and no next page."""
     members = success_members(service.inventory)
-    expect(members.get("nextCursor") is None, "the full inventory has a nextCursor", service.inventory)
-    left_out = set(_ids(_walk(service))) - set(service.key_ids)
-    expect(not left_out, f"{len(left_out)} keys are on the pages and not in the full inventory", service.inventory)
+    expect(members.get("nextCursor") is None, "the full list has a nextCursor", service.inventory)
+    left_out = set(_ids(_pages(service))) - set(service.key_ids)
+    expect(not left_out, f"{len(left_out)} keys are on the pages and not in the full list", service.inventory)
 
 
 @check(calls=1 + _WALK_PAGES)
 def endpoints_2_cursor_goes_on(service: Subject) -> None:
-    """`cursor` takes up where the response before it ended: page by page comes every key, once."""
-    pages = _walk(service)
+    """`cursor` continues the previous page: the pages together have every key, once."""
+    pages = _pages(service)
     ids = _ids(pages)
     expect(is_unique(ids), "a key is on two pages", *pages)
-    expect(set(ids) == set(service.key_ids), "the pages together do not hold the inventory", *pages)
+    expect(set(ids) == set(service.key_ids), "the pages together do not have the full list", *pages)
 
 
 @check(calls=1 + _WALK_PAGES)
 def resources_keys_next_cursor_only_while_more(service: Subject) -> None:
-    """`nextCursor` is there only while more results exist."""
-    pages = _walk(service)
+    """`nextCursor` is present only if there are more results."""
+    pages = _pages(service)
     expect(_records(pages[-1]), "a nextCursor led to an empty page", *pages[-2:])
 
 
 @check(calls=1)
 def endpoints_2_limit_bounds_the_page(service: Subject) -> None:
-    """`limit` activates bounded pagination: a page holds no more than that."""
+    """A page has at most `limit` keys."""
     page = service.wire.ask(KEYS, query={"limit": "1"})
     count = len(_records(page))
     expect(count <= 1, f"{count} keys are on a page of 1", page)
@@ -71,14 +73,14 @@ def endpoints_2_limit_bounds_the_page(service: Subject) -> None:
 
 @check(calls=2)
 def limits_page_of_1_and_100_keys(service: Subject) -> None:
-    """Pages of 1 and of 100 keys can be asked for."""
+    """A `limit` of 1 and of 100 keys is accepted."""
     for limit in ("1", "100"):
         success_members(service.wire.ask(KEYS, query={"limit": limit}))
 
 
 @check(calls=4)
 def limits_page_of_keys_out_of_bounds_is_400(service: Subject) -> None:
-    """A page of keys of 0 or 101, or of what is no whole number, is a malformed request: 400."""
+    """For keys, a `limit` of 0, 101, -1 or a word is refused with 400."""
     expect_status(service.bad_limit, 400, "with limit=0")
     for limit in ("101", "-1", "many"):
         expect_status(service.wire.ask(KEYS, query={"limit": limit}), 400, f"with limit={limit}")
@@ -86,19 +88,19 @@ def limits_page_of_keys_out_of_bounds_is_400(service: Subject) -> None:
 
 @check(calls=1)
 def endpoints_2_made_up_cursor(service: Subject) -> None:
-    """A cursor that no listing gave is answered with a page or 400: no other status of the list would fit."""
+    """For keys, an unknown `cursor` is answered with a page or with 400."""
     reply = service.wire.ask(KEYS, query={"cursor": MADE_UP})
     expect(reply.status in {200, 400}, f"{KEYS} with a made-up cursor answered {reply.status}", reply)
 
 
 @check(calls=1)
 def endpoints_2_keys_tell_the_quota(service: Subject) -> None:
-    """A listing of keys carries `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`."""
+    """The list of keys has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`."""
     success_members(service.inventory)
     expect_quota_headers(service.inventory)
 
 
-def _walk(service: Subject) -> list[Reply]:
+def _pages(service: Subject) -> list[Reply]:
     limit = min(_LARGEST_PAGE, ceil(len(service.key_ids) / _WALK_PAGES))
     return service.pages(KEYS, max(1, limit))
 

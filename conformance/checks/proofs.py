@@ -1,4 +1,4 @@
-"""GET /proofs/{proofId} and what stands below it: one proof, read by its tenant and by others."""
+"""GET /proofs/{proofId}, its asset and its interpretation, for its own tenant and for others."""
 
 import base64
 import binascii
@@ -16,94 +16,94 @@ _NOTE_STATUSES = ("pending", "ready", "unavailable")
 
 @check(calls=2)
 def resources_proof_display_fields(service: Subject) -> None:
-    """A proof's record carries its display fields: `song`, and `classification` where it has one."""
+    """A proof's record has `song`; an optional `classification` is a string."""
     members = success_members(service.record)
-    expect(isinstance(members.get("song"), str), "song of a proof is no string", service.record)
+    expect(isinstance(members.get("song"), str), "song of a proof is not a string", service.record)
     if "classification" in members:
         text_of(members, "classification", service.record)
 
 
 @check(calls=2, needs=("sidecar_field",))
 def resources_proof_sidecar_is_base64(service: Subject) -> None:
-    """A proof's record carries the sealed sidecar proof file in standard base64."""
+    """A proof's record has the sidecar in standard base64."""
     expect(_sidecar(service, service.record), "the sidecar is empty", service.record)
 
 
 @check(calls=4, needs=("pair", "sidecar_field"))
 def resources_proof_sidecar_is_as_issued(service: Subject) -> None:
-    """The sidecar in a proof's record is, byte for byte, the one that issuance produced."""
+    """The sidecar in a proof's record has exactly the issued bytes."""
     members = success_members(service.accepted_pair)
     record = service.wire.ask(PROOF, proof_id=text_of(members, "proofId", service.accepted_pair))
     if record.status == 404:  # noqa: PLR2004 - another tenant's
-        raise NotTried("the pair's proof is not held under this key")
+        raise NotTried("the pair's proof does not belong to this key")
     expect(_sidecar(service, record) == service.pair[1], "the sidecar differs from the pair's own", record)
 
 
 @check(calls=2)
 def resources_proof_holds_no_audio(service: Subject) -> None:
-    """A proof's record never contains the retained audio."""
+    """A proof's record contains no audio."""
     for text in _texts(success_members(service.record)):
-        head = text[:64] if len(text) > 1000 else ""  # noqa: PLR2004 - no audio is that short
-        expect(not _opened(head).startswith(_AUDIO), "a member of the record is audio in base64", service.record)
+        head = text[:64] if len(text) > 1000 else ""  # noqa: PLR2004 - shorter text is no audio
+        expect(not _decoded(head).startswith(_AUDIO), "a member of the record is audio in base64", service.record)
 
 
 @check(calls=1)
 def endpoints_6_unknown_proof_is_404(service: Subject) -> None:
-    """A proof that never was is not found: 404."""
+    """An unknown proof is answered with 404."""
     expect_status(service.unknown_proof, 404, "of a made-up id")
 
 
 @check(calls=2, needs=("other_key",))
 def endpoints_6_other_tenants_proof_is_404(service: Subject) -> None:
-    """Another tenant's proof reads as one that never was: 404."""
+    """Another tenant's proof is answered with 404."""
     reply = service.wire.ask(PROOF, key=service.inputs.other_key, proof_id=service.a_proof)
     expect_status(reply, 404, "of another tenant's proof")
 
 
 @check(calls=1)
 def endpoints_8_unknown_asset_is_404(service: Subject) -> None:
-    """The artifact of a proof that never was is not found: 404."""
+    """The asset of an unknown proof is answered with 404."""
     expect_status(service.wire.ask(ASSET, proof_id=MADE_UP), 404, "of a made-up id")
 
 
 @check(calls=3, needs=("other_key",))
 def endpoints_8_other_tenants_asset_is_not_given(service: Subject) -> None:
-    """A download link is given for an owned deliverable only."""
+    """The asset of another tenant's proof is refused with 403 or 404."""
     if service.wire.ask(ASSET, proof_id=service.a_proof).status == 404:  # noqa: PLR2004 - there is none
-        raise NotTried("the proof has no one-file artifact; give one that has with --proof")
+        raise NotTried("the proof has no one-file artifact; name another one with --proof")
     reply = service.wire.ask(ASSET, key=service.inputs.other_key, proof_id=service.a_proof)
     expect(reply.status in {403, 404}, f"another tenant's asset answered {reply.status}", reply)
 
 
 @check(calls=4, needs=("one_file",))
 def resources_asset_downloads_without_a_key(service: Subject) -> None:
-    """The asset's answer holds a URL from which the one-file audio is had, without a key."""
+    """The asset's answer has a URL that returns the one-file audio without a key."""
     proof_id = text_of(success_members(service.accepted), "proofId", service.accepted)
     reply = service.wire.ask(ASSET, proof_id=proof_id)
     if reply.status == 404 and service.wire.ask(PROOF, proof_id=proof_id).status == 404:  # noqa: PLR2004 - another tenant's
-        raise NotTried("the one file's proof is not held under this key")
+        raise NotTried("the one file's proof does not belong to this key")
     links = [text for text in _texts(success_members(reply)) if text.startswith(("http://", "https://"))]
     expect(links, "no member of the answer is a URL", reply)
     status, head = service.wire.download(links[0])
-    expect(status == 200, f"the link answered {status}", reply)  # noqa: PLR2004 - had, whole
-    expect(head[:4] in {b"RIFF", b"RF64", b"BW64"} and head[8:12] == b"WAVE", "what the link gives is no WAV", reply)
+    expect(status == 200, f"the link answered {status}", reply)  # noqa: PLR2004 - OK
+    expect(head[:4] in {b"RIFF", b"RF64", b"BW64"} and head[8:12] == b"WAVE", "the link returns no WAV", reply)
 
 
 @check(calls=1)
 def endpoints_9_unknown_interpretation_is_404(service: Subject) -> None:
-    """The interpretation of a proof that never was is not found: 404."""
+    """The interpretation of an unknown proof is answered with 404."""
     expect_status(service.wire.ask(INTERPRETATION, proof_id=MADE_UP), 404, "of a made-up id")
 
 
 @check(calls=2)
 def endpoints_9_a_known_proof_has_an_interpretation(service: Subject) -> None:
-    """Of a proof that exists an interpretation is always told, be it pending or unavailable; never 404."""
+    """The interpretation of an existing proof is answered with 200, in every state."""
     success_members(_note(service))
 
 
 @check(calls=2)
 def resources_interpretation_fields(service: Subject) -> None:
-    """An interpretation is `pending`, `ready` or `unavailable`, has a `text` when ready, and whole seconds to wait."""
+    """An interpretation has a known `status`, a `text` if ready, and valid optional members."""
     reply = _note(service)
     members = success_members(reply)
     status = text_of(members, "status", reply)
@@ -111,14 +111,14 @@ def resources_interpretation_fields(service: Subject) -> None:
     if status == "ready":
         text_of(members, "text", reply)
     wait = members.get("retryAfterSeconds", 0)
-    expect(isinstance(wait, int) and not isinstance(wait, bool), "retryAfterSeconds is no whole number", reply)
+    expect(isinstance(wait, int) and not isinstance(wait, bool), "retryAfterSeconds is not a whole number", reply)
     if "policyVersion" in members:
         text_of(members, "policyVersion", reply)
 
 
 @check(calls=1)
 def endpoints_9_the_id_alone_is_not_enough(service: Subject) -> None:
-    """Whoever knows a proof's id and has no key is refused: 403."""
+    """An interpretation without a key is refused with 403, also for an existing proof."""
     expect_status(
         service.wire.ask(INTERPRETATION, key=None, proof_id=service.a_proof), 403, "with an id and without a key"
     )
@@ -126,7 +126,7 @@ def endpoints_9_the_id_alone_is_not_enough(service: Subject) -> None:
 
 @check(calls=2, needs=("other_key",))
 def authentication_4_other_tenants_interpretation_is_not_given(service: Subject) -> None:
-    """Proof reads are within the caller's tenant: another tenant's interpretation is not given."""
+    """The interpretation of another tenant's proof is refused with 403 or 404."""
     reply = service.wire.ask(INTERPRETATION, key=service.inputs.other_key, proof_id=service.a_proof)
     expect(reply.status in {403, 404}, f"another tenant's interpretation answered {reply.status}", reply)
 
@@ -144,16 +144,16 @@ def _sidecar(service: Subject, record: Reply) -> bytes:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Walk through every string in a document."""
+    """Yield every string in a document."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for below in value.values() if isinstance(value, dict) else value:
-            yield from _texts(below)
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
-def _opened(text: str) -> bytes:
-    """Decode what may be base64."""
+def _decoded(text: str) -> bytes:
+    """Decode possible base64; return no bytes if it is none."""
     try:
         return base64.b64decode(text)
     except (binascii.Error, ValueError):

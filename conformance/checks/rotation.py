@@ -1,4 +1,4 @@
-"""POST /partner/keys/rotate: only when named, since it replaces the key; the new one is written down."""
+"""POST /partner/keys/rotate: these checks run only if named; the new key is saved to a file."""
 
 import time
 from collections.abc import Callable
@@ -20,8 +20,11 @@ from conformance.operations import KEYS, ROTATE, USAGE
 from conformance.replies import NotTried, Reply
 from conformance.subject import Rotation, Subject
 
+# Contract, Limits: the key grace window.
 _GRACE_SECONDS = 72 * 3600
+# Chosen: how far the service's clock may differ from ours.
 _TOLERANCE_SECONDS = 600
+# Chosen: rotations in a row to cause a 429 in their low lane; more use more of the quota.
 _MOST_REPLAYS = 30
 
 
@@ -31,20 +34,20 @@ def _rotating(calls: int) -> Callable[[Callable[[Subject], None]], Check]:
 
 @_rotating(calls=1)
 def rotate_needs_an_idempotency_key(service: Subject) -> None:
-    """`Idempotency-Key` is required: without one a rotation is refused with 400."""
-    expect_status(_asked(service, None), 400, "without Idempotency-Key")
+    """A rotation without `Idempotency-Key` is refused with 400."""
+    expect_status(_request_rotation(service, None), 400, "without Idempotency-Key")
 
 
 @_rotating(calls=2)
 def rotate_bounds_the_idempotency_key(service: Subject) -> None:
     """An `Idempotency-Key` of 15 or of 129 characters is refused with 400."""
     for length in (15, 129):
-        expect_status(_asked(service, "x" * length), 400, f"with an Idempotency-Key of {length} characters")
+        expect_status(_request_rotation(service, "x" * length), 400, f"with an Idempotency-Key of {length} characters")
 
 
 @_rotating(calls=1)
 def rotate_answers_201_with_a_new_key(service: Subject) -> None:
-    """A rotation, under an `Idempotency-Key` of 16 characters, is answered with 201 and a new key."""
+    """A rotation with an `Idempotency-Key` of 16 characters is answered with 201 and a new key."""
     rotation = _rotation(service)
     expect(rotation.members["apiKey"] != service.wire.key, "the new secret is the old one", rotation.reply)
     text_of(rotation.members, "keyId", rotation.reply)
@@ -53,32 +56,32 @@ def rotate_answers_201_with_a_new_key(service: Subject) -> None:
 
 @_rotating(calls=2)
 def rotate_new_key_is_listed(service: Subject) -> None:
-    """The new key stands in the inventory under its id."""
+    """The new key is in the list of keys."""
     rotation = _rotation(service)
     key_id = text_of(rotation.members, "keyId", rotation.reply)
     inventory = service.wire.ask(KEYS)
     listed = [text_of(key, "keyId", inventory) for key in objects_of(success_members(inventory), "keys", inventory)]
-    expect(key_id in listed, "the new key is not in the inventory", rotation.reply, inventory)
+    expect(key_id in listed, "the new key is not in the list", rotation.reply, inventory)
 
 
 @_rotating(calls=1)
 def rotate_old_key_expires_72_hours_later(service: Subject) -> None:
-    """`previousKeyExpiresAt` is the end of the old key's 72 hours of grace, in whole unix seconds."""
+    """`previousKeyExpiresAt` is 72 hours after the rotation, in whole unix seconds."""
     rotation = _rotation(service)
     grace = seconds_of(rotation.members, "previousKeyExpiresAt", rotation.reply) - rotation.completed_at
     is_right = abs(grace - _GRACE_SECONDS) < _TOLERANCE_SECONDS
-    expect(is_right, f"the old key expires {grace / 3600:.1f} hours later, not 72", rotation.reply)
+    expect(is_right, f"the old key expires after {grace / 3600:.1f} hours, not 72", rotation.reply)
 
 
 @_rotating(calls=1)
 def rotate_tells_the_quota(service: Subject) -> None:
-    """A self-service response, this one too, carries the monthly quota in `X-RateLimit-Limit`."""
+    """The answer to a rotation has the quota in `X-RateLimit-Limit`."""
     header_number(_rotation(service).reply, "X-RateLimit-Limit")
 
 
 @_rotating(calls=2)
 def rotate_replays_the_same_answer(service: Subject) -> None:
-    """The same `Idempotency-Key` within 24 hours replays the answer: 201, the same key id, the same secret."""
+    """The same `Idempotency-Key` within 24 hours replays the answer: 201, same key id, same secret."""
     first, again = _rotation(service), _replay(service)
     members = success_members(again)
     for name in ("apiKey", "keyId"):
@@ -87,29 +90,29 @@ def rotate_replays_the_same_answer(service: Subject) -> None:
 
 @_rotating(calls=2)
 def rotate_marks_the_replay(service: Subject) -> None:
-    """A replay carries the header `idempotency-replayed: true`."""
+    """A replay has the header `idempotency-replayed: true`."""
     again = _replay(service)
     success_members(again)
-    expect(again.headers.get("idempotency-replayed") == "true", "the replay is not marked as one", again)
+    expect(again.headers.get("idempotency-replayed") == "true", "the replay has no idempotency-replayed: true", again)
 
 
 @_rotating(calls=2)
 def rotate_again_is_409(service: Subject) -> None:
-    """A key is rotated once: another `Idempotency-Key`, here of 128 characters, is refused with 409."""
+    """A second rotation, with another `Idempotency-Key` of 128 characters, is refused with 409."""
     _rotation(service)
-    expect_status(_asked(service, "y" * 128), 409, "after a rotation, with another Idempotency-Key,")
+    expect_status(_request_rotation(service, "y" * 128), 409, "after a rotation, with another Idempotency-Key,")
 
 
 @_rotating(calls=2)
 def rotate_old_key_keeps_working(service: Subject) -> None:
-    """The old key keeps working in its grace window."""
+    """The old key still works in its grace window."""
     _rotation(service)
     success_members(service.wire.ask(USAGE, query={"days": "1"}))
 
 
 @_rotating(calls=3)
 def rotate_new_key_works_on_the_same_plan(service: Subject) -> None:
-    """The new key works, and is on the same plan."""
+    """The new key works and has the same quota limit."""
     rotation = _rotation(service)
     new = service.wire.ask(USAGE, key=str(rotation.members["apiKey"]), query={"days": "1"})
     old = service.wire.ask(USAGE, query={"days": "1"})
@@ -119,21 +122,21 @@ def rotate_new_key_works_on_the_same_plan(service: Subject) -> None:
 
 @_rotating(calls=_MOST_REPLAYS + 2)
 def rotate_has_a_lane_of_its_own(service: Subject) -> None:
-    """Rotation runs in a low throttle lane of its own: where it is throttled, other calls still pass."""
+    """Rotation has its own throttle lane: while rotation is throttled, usage is not."""
     _rotation(service)
     for _ in range(_MOST_REPLAYS):
         reply = _replay(service, waits=False)
         if reply.status == 429:  # noqa: PLR2004 - throttled
             other = service.wire.ask(USAGE, query={"days": "1"}, waits=False)
-            expect(other.status != 429, "where rotation is throttled, usage is too", reply, other)  # noqa: PLR2004
+            expect(other.status != 429, "while rotation is throttled, usage is throttled too", reply, other)  # noqa: PLR2004
             return
-    raise NotTried(f"{_MOST_REPLAYS} replays one after another were not throttled")
+    raise NotTried(f"{_MOST_REPLAYS} replays in a row were not throttled")
 
 
 def _rotation(service: Subject) -> Rotation:
     """Rotate the key, once for all checks."""
     if service.rotation is None:
-        reply = _asked(service, _new_keys(service).idempotency_key)
+        reply = _request_rotation(service, _new_keys(service).idempotency_key)
         members = success_members(reply)
         text_of(members, "apiKey", reply)
         service.rotation = Rotation(reply=reply, members=members, completed_at=time.time())
@@ -142,17 +145,17 @@ def _rotation(service: Subject) -> Rotation:
 
 def _replay(service: Subject, *, waits: bool = True) -> Reply:
     _rotation(service)
-    return _asked(service, _new_keys(service).idempotency_key, waits=waits)
+    return _request_rotation(service, _new_keys(service).idempotency_key, waits=waits)
 
 
-def _asked(service: Subject, idempotency_key: str | None, *, waits: bool = True) -> Reply:
-    """Ask for a rotation; whatever secret comes, wanted or not, is written down first of all."""
+def _request_rotation(service: Subject, idempotency_key: str | None, *, waits: bool = True) -> Reply:
+    """Request a rotation; save any secret in the reply before anything else."""
     new_key_file = _new_keys(service)
     new_key_file.begin()
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     reply = service.wire.ask(ROTATE, headers=headers, waits=waits)
     if isinstance(secret := reply.members.get("apiKey"), str) and secret:
-        new_key_file.keep(secret)
+        new_key_file.save(secret)
     return reply
 
 

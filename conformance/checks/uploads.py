@@ -1,4 +1,4 @@
-"""POST /uploads and the slots that it hands out."""
+"""POST /uploads, and the slots that it returns."""
 
 from conformance import sounds
 from conformance.assertions import expect
@@ -6,60 +6,61 @@ from conformance.definition import Risk, check
 from conformance.replies import NotTried, Violation
 from conformance.subject import Slot, Subject, is_success
 
+# Contract, Limits: the verification upload slot.
 _SLOT_BYTES = 65 * 1024 * 1024
 
 
 @check(calls=1)
 def resources_upload_fields(service: Subject) -> None:
-    """A slot is an `uploadId`, a `url` and `fields`, which maps strings to strings."""
+    """A slot has `uploadId`, `url` and `fields`; all values of `fields` are strings."""
     slot = service.slot
-    expect(slot.url.startswith(("http://", "https://")), "url is no http(s) URL", slot.reply)
+    expect(slot.url.startswith(("http://", "https://")), "url is not an http(s) URL", slot.reply)
 
 
 @check(calls=2)
 def endpoints_10_fresh_slot_on_every_call(service: Subject) -> None:
-    """Every call hands out a fresh slot."""
+    """Every call returns a new slot."""
     slots = service.slot, service.new_slot()
     replies = [slot.reply for slot in slots]
-    expect(slots[0].upload_id != slots[1].upload_id, "two calls gave one uploadId", *replies)
+    expect(slots[0].upload_id != slots[1].upload_id, "two calls returned the same uploadId", *replies)
     forms = [(slot.url, dict(slot.fields)) for slot in slots]
-    expect(forms[0] != forms[1], "two calls gave one slot", *replies)
+    expect(forms[0] != forms[1], "two calls returned the same slot", *replies)
 
 
 @check(calls=1)
 def endpoints_slot_takes_fields_then_file(service: Subject) -> None:
-    """A slot takes a form with every returned field first and then the audio as `file`, and asks for no key."""
+    """A slot stores a form with all returned fields and then the audio as `file`, without a key."""
     service.stored(sounds.silence())
 
 
 @check(calls=2)
 def endpoints_slot_needs_its_fields(service: Subject) -> None:
-    """All form fields must be sent: a form without them is not taken."""
+    """A slot refuses a form without the returned fields."""
     slot = service.new_slot()
     _expect_refusal(service, slot, [("file", sounds.silence())], "without its fields")
 
 
 @check(calls=2)
 def endpoints_slot_wants_fields_before_file(service: Subject) -> None:
-    """All form fields come before `file`: a form that has the file first is not taken."""
+    """A slot refuses a form with `file` before the fields."""
     slot = service.new_slot()
     _expect_refusal(service, slot, [("file", sounds.silence()), *slot.fields.items()], "with the file first")
 
 
 @check(calls=2)
 def endpoints_slot_wants_the_name_file(service: Subject) -> None:
-    """The audio is the form field named `file`: under another name there is none, and nothing is stored."""
+    """A slot refuses a form without a field named `file`."""
     slot = service.new_slot()
     _expect_refusal(service, slot, [*slot.fields.items(), ("audio", sounds.silence())], "without a field named file")
 
 
 @check(calls=2, needs=("one_file",))
 def endpoints_slot_refusal_means_not_stored(service: Subject) -> None:
-    """Where the storage answers without success, the audio is not stored, and cannot be verified."""
+    """If the storage refuses a form, its audio is not stored and cannot be verified."""
     slot = service.new_slot()
     status = service.wire.post_form(slot.url, [("file", service.one_file)])
     if is_success(status):
-        raise NotTried("the storage refuses no form; see endpoints-slot-needs-its-fields")
+        raise NotTried("the storage accepted a form without its fields; see endpoints-slot-needs-its-fields")
     reply = service.verify(slot.upload_id)
     is_good = is_success(reply.status) and reply.document.get("good") is True
     expect(not is_good, f"the storage answered {status}, and the audio is verified as good", reply)
@@ -67,7 +68,7 @@ def endpoints_slot_refusal_means_not_stored(service: Subject) -> None:
 
 @check(calls=1, needs=("slot_seconds",), risk=Risk.SPENDS)
 def endpoints_10_unused_slot_expires(service: Subject) -> None:
-    """A slot that nobody uses expires on its own: after its lifetime it takes no audio."""
+    """An unused slot expires: after its lifetime it refuses audio."""
     slot = service.new_slot()
     service.wire.wait(service.inputs.slot_seconds or 0)
     _expect_refusal(service, slot, slot.form(sounds.silence()), "after its lifetime")
@@ -75,13 +76,13 @@ def endpoints_10_unused_slot_expires(service: Subject) -> None:
 
 @check(calls=2, risk=Risk.SPENDS)
 def limits_65_mib_is_stored(service: Subject) -> None:
-    """A slot takes a file of 65 MiB, which is 68,157,440 bytes, to the last byte."""
+    """A slot stores a file of 65 MiB (68,157,440 bytes)."""
     service.stored(sounds.silence(_SLOT_BYTES))
 
 
 @check(calls=2, risk=Risk.SPENDS)
 def limits_65_mib_and_a_byte_is_refused(service: Subject) -> None:
-    """A slot takes no more than 65 MiB: one byte more is refused."""
+    """A slot refuses a file of one byte more than 65 MiB."""
     slot = service.new_slot()
     _expect_refusal(service, slot, slot.form(sounds.silence(_SLOT_BYTES + 1)), "with 65 MiB and a byte")
 

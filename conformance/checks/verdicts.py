@@ -1,4 +1,4 @@
-"""Verdicts: what is said of which audio (contract, Verdicts)."""
+"""Verdicts: which audio gets which verdict (contract, Verdicts)."""
 
 from pathlib import Path
 
@@ -12,32 +12,32 @@ from conformance.subject import Subject
 
 @check(calls=2)
 def verdicts_audio_without_a_proof_is_unreadable(service: Subject) -> None:
-    """Audio in which no proof can be found is `unreadable`."""
+    """Audio without a proof is `unreadable`."""
     _expect_verdict(service.unreadable[0], "unreadable")
 
 
 @check(calls=2, needs=("one_file",))
 def verdicts_accepted_one_file_is_valid(service: Subject) -> None:
-    """A one-file credential that passes is `valid`, and asked for without a sidecar."""
+    """An accepted one-file credential is `valid`, without a sidecar."""
     _expect_verdict(service.accepted, "valid")
 
 
 @check(calls=2, needs=("one_file",))
 def verdicts_changed_one_file_is_unreadable(service: Subject) -> None:
-    """Where one sample of a one-file credential is changed, its hard binding has failed: `unreadable`."""
+    """A one-file credential with one changed sample is `unreadable`."""
     reply, _ = service.verified(sounds.with_another_sample(service.one_file))
     _expect_verdict(reply, "unreadable")
 
 
 @check(calls=2, needs=("pair", "sidecar_field"))
 def verdicts_accepted_pair_is_valid(service: Subject) -> None:
-    """A legacy pair that passes is `valid`."""
+    """An accepted legacy pair is `valid`."""
     _expect_verdict(service.accepted_pair, "valid")
 
 
 @check(calls=2, needs=("pair", "sidecar_field"))
 def verdicts_changed_audio_of_a_pair(service: Subject) -> None:
-    """Where audio does not match its sidecar in every byte, the verdict is `audioChanged`."""
+    """A legacy pair with one changed byte of audio is `audioChanged`."""
     audio, sidecar = service.pair
     reply, _ = service.verified(sounds.with_another_sample(audio), sidecar)
     _expect_verdict(reply, "audioChanged")
@@ -45,7 +45,7 @@ def verdicts_changed_audio_of_a_pair(service: Subject) -> None:
 
 @check(calls=2, needs=("pair", "sidecar_field"))
 def verdicts_changed_sidecar_of_a_pair(service: Subject) -> None:
-    """A sidecar of which a letter was changed is `tampered`, or `unreadable` where it is no proof any more."""
+    """A legacy pair with one changed byte of the sidecar is `tampered` or `unreadable`."""
     audio, sidecar = service.pair
     reply, _ = service.verified(audio, sounds.with_another_letter(sidecar))
     _expect_verdict(reply, "tampered", "unreadable")
@@ -59,13 +59,13 @@ def verdicts_local_seal(service: Subject) -> None:
 
 @check(calls=2, needs=("unregistered",))
 def verdicts_unregistered(service: Subject) -> None:
-    """A credential that is not a registered one is `unregistered`."""
+    """A credential that is not registered is `unregistered`."""
     _expect_verdict(_of_file(service, service.inputs.unregistered), "unregistered")
 
 
 @check(calls=2)
 def verdicts_good_with_valid_alone(service: Subject) -> None:
-    """`good` is true for an accepted credential and for nothing else: never without `valid`, never false with it."""
+    """`good` is true if, and only if, the verdict is `valid`."""
     answers = [service.unreadable[0], *(reply for reply in service.wire.replies if reply.operation == VERIFY)]
     for reply in answers:
         if reply.status == VERIFY.success:
@@ -79,9 +79,9 @@ def _of_file(service: Subject, file: Path | None) -> Reply:
 
 
 def _expect_verdict(reply: Reply, *verdicts: str) -> None:
-    """Complain unless the answer is one of these verdicts, and good with `valid` only."""
+    """Expect one of these verdicts, and `good` only with `valid`."""
     members = success_members(reply)
     verdict = members.get("verdict")
-    told = repr(verdict[:40]) if isinstance(verdict, str) else "no string"
-    expect(verdict in verdicts, f"the verdict is {told}, not {' or '.join(verdicts)}", reply)
+    received = repr(verdict[:40]) if isinstance(verdict, str) else "no string"
+    expect(verdict in verdicts, f"the verdict is {received}, not {' or '.join(verdicts)}", reply)
     expect(members.get("good") is (verdict == "valid"), f"good is not {verdict == 'valid'} with {verdict}", reply)

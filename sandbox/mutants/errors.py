@@ -1,14 +1,15 @@
-"""Mutants of errors, and of what every response has."""
+"""Mutants of errors, and of the rules for every response."""
 
 from secrets import token_hex
 
 from sandbox.mutants.changes import Members, change_error, change_status, set_header
 from sandbox.mutants.definition import Mutant
 
+# Contract, Errors 5: the status of a throttled call.
 _THROTTLED = 429
 
 
-def _as_a_gateway_does(members: Members) -> None:
+def _without_api_error(members: Members) -> None:
     members.clear()
     members["message"] = "Forbidden"
 
@@ -16,14 +17,14 @@ def _as_a_gateway_does(members: Members) -> None:
 MUTANTS = (
     Mutant(
         rule="errors-1-api-error-of-the-service",
-        breaks="a proof that is not found has no `code`",
+        breaks="the 404 of an unknown proof has no `code`",
         on=("proof",),
         change_answer=change_error(lambda members: members.pop("code")),
     ),
     Mutant(
         rule="errors-1-api-error-of-the-gateway",
-        breaks="a 403 is told in the gateway's own words",
-        change_answer=change_error(_as_a_gateway_does, 403),
+        breaks="the body of a 403 is no ApiError",
+        change_answer=change_error(_without_api_error, 403),
     ),
     Mutant(
         rule="errors-1-every-error-is-an-api-error",
@@ -32,7 +33,7 @@ MUTANTS = (
     ),
     Mutant(
         rule="resources-api-error-code-is-stable",
-        breaks="`code` is another one each time",
+        breaks="`code` differs each time",
         change_answer=change_error(lambda members: members.update(code=f"e_{token_hex(4)}")),
     ),
     Mutant(
@@ -72,13 +73,13 @@ MUTANTS = (
     ),
     Mutant(
         rule="endpoints-all-return-json",
-        breaks="health is told as text",
+        breaks="health has the content type `text/plain`",
         on=("health",),
         change_answer=set_header("content-type", "text/plain"),
     ),
     Mutant(
         rule="endpoints-answer-with-documented-statuses",
-        breaks="a slot is handed out with 201",
+        breaks="a new slot is answered with 201",
         on=("uploads",),
         change_answer=change_status(200, 201),
     ),

@@ -1,4 +1,4 @@
-"""Mutants of health, authentication and the inventory of keys."""
+"""Mutants of health, authentication and the list of keys."""
 
 from sandbox.answers import Answer
 from sandbox.mutants.broken_parts import accept_any_key, hide_newest_key, ignore_tenants, skip_one_entry
@@ -21,11 +21,11 @@ from sandbox.service import Service
 def _with_secret(service: Service, exchange: Exchange, answer: Answer) -> Answer:
     secret = exchange.caller.secret
 
-    def tell(members: Members) -> None:
+    def add_secret(members: Members) -> None:
         for key in members["keys"]:
             key["secret"] = secret
 
-    return change_success(tell)(service, exchange, answer)
+    return change_success(add_secret)(service, exchange, answer)
 
 
 def _without_status(members: Members) -> None:
@@ -49,12 +49,12 @@ def _one_at_a_time(query: dict[str, str]) -> None:
 MUTANTS = (
     Mutant(
         rule="endpoints-1-health-needs-no-key",
-        breaks="health is told to nobody",
+        breaks="health is refused",
         on=("health",),
         change_answer=answer_error(403),
     ),
     Mutant(
-        rule="resources-health-fields", breaks="`ok` is a word", on=("health",), change_answer=set_members(ok="yes")
+        rule="resources-health-fields", breaks="`ok` is a string", on=("health",), change_answer=set_members(ok="yes")
     ),
     Mutant(
         rule="resources-health-deployed-at-in-seconds",
@@ -70,7 +70,7 @@ MUTANTS = (
     ),
     Mutant(
         rule="authentication-1-key-is-taken",
-        breaks="the key is looked for in another header",
+        breaks="the header `x-api-key` is ignored",
         on=("usage",),
         change_request=change_request_header("x-api-key", lambda _: None),
     ),
@@ -83,18 +83,18 @@ MUTANTS = (
     ),
     Mutant(
         rule="authentication-3-invalid-key-is-403",
-        breaks="an invalid key is 401",
+        breaks="an invalid key is answered with 401",
         change_answer=change_status(403, 401),
     ),
     Mutant(
         rule="authentication-4-listing-is-the-tenants-own",
-        breaks="everybody's proofs are listed",
+        breaks="the proofs of all tenants are listed",
         on=("proofs",),
         replace_part=ignore_tenants,
     ),
     Mutant(
         rule="authentication-6-other-environments-key-is-403",
-        breaks="any key is taken",
+        breaks="every key is accepted",
         replace_part=accept_any_key,
     ),
     Mutant(
@@ -106,13 +106,13 @@ MUTANTS = (
     Mutant(rule="resources-keys-list-no-secret", breaks="secrets are listed", on=("keys",), change_answer=_with_secret),
     Mutant(
         rule="endpoints-2-full-inventory-without-paging",
-        breaks="pages are bounded unasked",
+        breaks="a list without a limit has one key per page",
         on=("keys",),
         change_request=change_query(_one_at_a_time),
     ),
     Mutant(
         rule="endpoints-2-cursor-goes-on",
-        breaks="the cursor is passed over",
+        breaks="the cursor is ignored",
         on=("keys",),
         change_request=change_query(lambda query: query.pop("cursor", None)),
     ),
@@ -127,13 +127,13 @@ MUTANTS = (
     ),
     Mutant(
         rule="resources-keys-next-cursor-only-while-more",
-        breaks="the last `nextCursor` leads to an empty page",
+        breaks="the last page is empty",
         on=("keys",),
         change_answer=_with_an_empty_last_page,
     ),
     Mutant(
         rule="endpoints-2-limit-bounds-the-page",
-        breaks="a page holds one key more",
+        breaks="a page has one key more",
         on=("keys",),
         change_request=replace_query_value("limit", "1", "2"),
     ),
@@ -145,25 +145,25 @@ MUTANTS = (
     ),
     Mutant(
         rule="limits-page-of-keys-out-of-bounds-is-400",
-        breaks="a limit of 0 is taken",
+        breaks="a limit of 0 is accepted",
         on=("keys",),
         change_request=replace_query_value("limit", "0", "1"),
     ),
     Mutant(
         rule="limits-page-of-keys-out-of-bounds-is-400",
-        breaks="a limit of 101 is taken for 100",
+        breaks="a limit of 101 is accepted",
         on=("keys",),
         change_request=replace_query_value("limit", "101", "100"),
     ),
     Mutant(
         rule="endpoints-2-made-up-cursor",
-        breaks="a made-up cursor is 404",
+        breaks="an unknown cursor is answered with 404",
         on=("keys",),
         change_answer=change_status(400, 404, where=lambda exchange: "cursor" in exchange.request.query_params),
     ),
     Mutant(
         rule="endpoints-2-keys-tell-the-quota",
-        breaks="keys are listed without `X-RateLimit-Reset`",
+        breaks="the list of keys has no `X-RateLimit-Reset`",
         on=("keys",),
         change_answer=set_header("x-ratelimit-reset", None),
     ),

@@ -1,13 +1,13 @@
-"""Mutants of the listing of proofs."""
+"""Mutants of the list of proofs."""
 
 from sandbox.mutants.broken_parts import skip_one_entry
 from sandbox.mutants.changes import Members, change_query, change_status, change_success, replace_query_value
 from sandbox.mutants.definition import Mutant
 
 
-def _each(members: Members, **told: object) -> None:
+def _set_in_items(members: Members, **changed: object) -> None:
     for item in members["items"]:
-        item.update(told)
+        item.update(changed)
 
 
 def _in_milliseconds(members: Members) -> None:
@@ -18,9 +18,9 @@ def _in_milliseconds(members: Members) -> None:
 MUTANTS = (
     Mutant(
         rule="resources-proofs-item-fields",
-        breaks="`hasFeedback` is a word",
+        breaks="`hasFeedback` is a string",
         on=("proofs",),
-        change_answer=change_success(lambda members: _each(members, hasFeedback="no")),
+        change_answer=change_success(lambda members: _set_in_items(members, hasFeedback="no")),
     ),
     Mutant(
         rule="resources-proofs-issued-at-in-seconds",
@@ -30,13 +30,13 @@ MUTANTS = (
     ),
     Mutant(
         rule="endpoints-5-newest-first",
-        breaks="the oldest stands first",
+        breaks="the oldest proof is first",
         on=("proofs",),
         change_answer=change_success(lambda members: members["items"].reverse()),
     ),
     Mutant(
         rule="endpoints-5-cursor-goes-on",
-        breaks="the cursor is passed over",
+        breaks="the cursor is ignored",
         on=("proofs",),
         change_request=change_query(lambda query: query.pop("cursor", None)),
     ),
@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     Mutant(
         rule="endpoints-5-limit-bounds-the-page",
-        breaks="a page holds one proof more",
+        breaks="a page has one proof more",
         on=("proofs",),
         change_request=replace_query_value("limit", "1", "2"),
     ),
@@ -66,19 +66,19 @@ MUTANTS = (
     ),
     Mutant(
         rule="limits-page-of-proofs-out-of-bounds-is-400",
-        breaks="a limit of 0 is taken",
+        breaks="a limit of 0 is accepted",
         on=("proofs",),
         change_request=replace_query_value("limit", "0", "1"),
     ),
     Mutant(
         rule="limits-page-of-proofs-out-of-bounds-is-400",
-        breaks="a limit of 101 is taken for 100",
+        breaks="a limit of 101 is accepted",
         on=("proofs",),
         change_request=replace_query_value("limit", "101", "100"),
     ),
     Mutant(
         rule="endpoints-5-made-up-cursor",
-        breaks="a made-up cursor is 404",
+        breaks="an unknown cursor is answered with 404",
         on=("proofs",),
         change_answer=change_status(400, 404, where=lambda exchange: "cursor" in exchange.request.query_params),
     ),

@@ -7,6 +7,7 @@ from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange
 from sandbox.service import Service
 
+# The unit in which the mutant shortens the grace window.
 _DAY_SECONDS = 86_400
 
 
@@ -34,13 +35,13 @@ MUTANTS = (
     ),
     Mutant(
         rule="rotate-bounds-the-idempotency-key",
-        breaks="15 characters are enough",
+        breaks="15 characters are accepted",
         on=_ROTATE,
         change_request=change_request_header("idempotency-key", lambda given: given and given.ljust(16, "0")),
     ),
     Mutant(
         rule="rotate-bounds-the-idempotency-key",
-        breaks="129 characters are not too many",
+        breaks="129 characters are accepted",
         on=_ROTATE,
         change_request=change_request_header("idempotency-key", lambda given: given and given[:128]),
     ),
@@ -52,7 +53,7 @@ MUTANTS = (
     ),
     Mutant(
         rule="rotate-old-key-expires-72-hours-later",
-        breaks="the old key's grace is a day",
+        breaks="the old key's grace window is one day",
         on=_ROTATE,
         change_answer=change_success(_two_days_earlier),
     ),
@@ -76,13 +77,13 @@ MUTANTS = (
     ),
     Mutant(
         rule="rotate-again-is-409",
-        breaks="a second rotation is 400",
+        breaks="a second rotation is answered with 400",
         on=_ROTATE,
         change_answer=change_status(409, 400),
     ),
     Mutant(
         rule="rotate-old-key-keeps-working",
-        breaks="a rotated key has no grace",
+        breaks="a rotated key is refused at once",
         on=("usage",),
         replace_part=refuse_old_key,
     ),

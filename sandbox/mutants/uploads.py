@@ -1,4 +1,4 @@
-"""Mutants of slots, and of the storage behind them."""
+"""Mutants of slots and of the storage target."""
 
 import base64
 import hashlib
@@ -12,13 +12,13 @@ from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
 
 
-def _with_most_bytes(most_bytes: int) -> AnswerChange:
-    """Bind a slot's policy to another size."""
+def _with_max_bytes(max_bytes: int) -> AnswerChange:
+    """Set the maximum size in a slot's policy."""
 
     def change_answer(service: Service, exchange: Exchange, answer: Answer) -> Answer:
         def rebind(members: Members) -> None:
             policy = json.loads(base64.b64decode(members["fields"]["policy"]))
-            policy["conditions"][-1] = ["content-length-range", 1, most_bytes]
+            policy["conditions"][-1] = ["content-length-range", 1, max_bytes]
             encoded = base64.b64encode(json.dumps(policy).encode()).decode()
             signature = service.signatures.sign("slot", encoded)
             members["fields"] |= {"policy": encoded, "x-amz-signature": signature}
@@ -53,37 +53,37 @@ MUTANTS = (
     ),
     Mutant(
         rule="endpoints-10-fresh-slot-on-every-call",
-        breaks="two slots share an uploadId",
+        breaks="all slots have the same `uploadId`",
         on=("uploads",),
         change_answer=set_members(uploadId="upl_1"),
     ),
     Mutant(
         rule="endpoints-slot-takes-fields-then-file",
-        breaks="the storage refuses a form that is in order",
+        breaks="the storage refuses a correct form",
         on=("slot",),
         change_answer=answer_error(403),
     ),
     Mutant(
         rule="endpoints-slot-needs-its-fields",
-        breaks="a form without fields is taken",
+        breaks="a form without the fields is accepted",
         on=("slot",),
         change_answer=change_status(403, 204),
     ),
     Mutant(
         rule="endpoints-slot-wants-fields-before-file",
-        breaks="a form with the file first is taken",
+        breaks="a form with the file first is accepted",
         on=("slot",),
         change_answer=change_status(403, 204),
     ),
     Mutant(
         rule="endpoints-slot-wants-the-name-file",
-        breaks="a form without a field named file is taken",
+        breaks="a form without a field named `file` is accepted",
         on=("slot",),
         change_answer=change_status(400, 204),
     ),
     Mutant(
         rule="endpoints-slot-refusal-means-not-stored",
-        breaks="what is refused is stored all the same",
+        breaks="refused audio is stored",
         on=("slot",),
         wrap_serve=_storing_what_is_refused,
     ),
@@ -97,12 +97,12 @@ MUTANTS = (
         rule="limits-65-mib-is-stored",
         breaks="a slot takes 65,000,000 bytes",
         on=("uploads",),
-        change_answer=_with_most_bytes(65_000_000),
+        change_answer=_with_max_bytes(65_000_000),
     ),
     Mutant(
         rule="limits-65-mib-and-a-byte-is-refused",
         breaks="a slot takes 66 MiB",
         on=("uploads",),
-        change_answer=_with_most_bytes(66 * 1024 * 1024),
+        change_answer=_with_max_bytes(66 * 1024 * 1024),
     ),
 )

@@ -1,4 +1,4 @@
-"""Mutants of usage and of the quota's headers."""
+"""Mutants of usage and of the quota headers."""
 
 from sandbox.mutants.broken_parts import count_nothing
 from sandbox.mutants.changes import change_success, replace_query_value, set_header, set_members
@@ -13,7 +13,7 @@ MUTANTS = (
     ),
     Mutant(
         rule="resources-usage-plan",
-        breaks="`quotaLimit` is a word",
+        breaks="`quotaLimit` is a string",
         on=("usage",),
         change_answer=set_members(plan={"quotaLimit": "many", "quotaPeriod": "MONTH"}),
     ),
@@ -37,19 +37,19 @@ MUTANTS = (
     ),
     Mutant(
         rule="resources-usage-days",
-        breaks="a day is there twice",
+        breaks="one day is listed twice",
         on=("usage",),
         change_answer=change_success(lambda members: members["days"].append(members["days"][0])),
     ),
     Mutant(
         rule="resources-usage-counts",
-        breaks="`used` is below zero",
+        breaks="`used` is negative",
         on=("usage",),
         change_answer=change_success(lambda members: members["days"][0].update(used=-1)),
     ),
     Mutant(
         rule="limits-usage-window-is-30-days-by-default",
-        breaks="the default window is a week",
+        breaks="the default window is 7 days",
         on=("usage",),
         change_request=replace_query_value("days", None, "7"),
     ),
@@ -61,25 +61,25 @@ MUTANTS = (
     ),
     Mutant(
         rule="limits-usage-window-of-1-to-90-days",
-        breaks="a window of 1 day has two",
+        breaks="a window of 1 day has two days",
         on=("usage",),
         change_request=replace_query_value("days", "1", "2"),
     ),
     Mutant(
         rule="limits-usage-window-out-of-bounds-is-400",
-        breaks="a window of 91 days is taken for 90",
+        breaks="a window of 91 days is accepted",
         on=("usage",),
         change_request=replace_query_value("days", "91", "90"),
     ),
     Mutant(
         rule="limits-usage-window-out-of-bounds-is-400",
-        breaks="a window of 0 days is taken for 1",
+        breaks="a window of 0 days is accepted",
         on=("usage",),
         change_request=replace_query_value("days", "0", "1"),
     ),
     Mutant(
         rule="endpoints-4-remaining-is-live",
-        breaks="`X-RateLimit-Remaining` stands still",
+        breaks="`X-RateLimit-Remaining` never changes",
         on=("usage",),
         change_answer=set_header("x-ratelimit-remaining", "1000"),
     ),

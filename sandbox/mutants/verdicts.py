@@ -1,4 +1,4 @@
-"""Mutants of verification: what is asked, what an answer holds, which verdict is given."""
+"""Mutants of verification: the request, the answer's members and the verdict."""
 
 from sandbox.answers import Answer
 from sandbox.mutants.broken_parts import accept_any_signature
@@ -7,26 +7,27 @@ from sandbox.mutants.definition import AnswerChange, Mutant
 from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
 
-_EVER = 2.0**62
+# A time after every expiry, in unix seconds.
+_END_OF_TIME_SECONDS = 2.0**62
 
 
 def _spending_uploads(serve: Serve) -> Serve:
     async def verify(service: Service, exchange: Exchange) -> Answer:
         answer = await serve(service, exchange)
-        service.slots.forget_older(_EVER)
+        service.slots.forget_older(_END_OF_TIME_SECONDS)
         return answer
 
     return verify
 
 
-def _reworded(verdict: str, other: str) -> AnswerChange:
-    """Give another verdict in the place of one, good or not as that one was to be."""
+def _with_verdict(verdict: str, other: str) -> AnswerChange:
+    """Replace one verdict by another, and set `good` to match."""
 
-    def reword(members: Members) -> None:
+    def change(members: Members) -> None:
         if members["verdict"] == verdict:
             members.update(verdict=other, good=other == "valid")
 
-    return change_success(reword)
+    return change_success(change)
 
 
 def _an_hour_later(members: Members) -> None:
@@ -45,25 +46,25 @@ MUTANTS = (
     ),
     Mutant(
         rule="endpoints-11-verify-repeats-identically",
-        breaks="a verification spends the upload",
+        breaks="an upload can be verified only once",
         on=_VERIFY,
         wrap_serve=_spending_uploads,
     ),
     Mutant(
         rule="endpoints-11-body-that-is-no-json-is-400",
-        breaks="half a JSON object is 500",
+        breaks="incomplete JSON is answered with 500",
         on=_VERIFY,
         change_answer=change_status(400, 500),
     ),
     Mutant(
         rule="endpoints-11-upload-id-is-required",
-        breaks="a body without uploadId is 422",
+        breaks="a body without `uploadId` is answered with 422",
         on=_VERIFY,
         change_answer=change_status(400, 422),
     ),
     Mutant(
         rule="resources-verify-accepted-fields",
-        breaks="no `proofId` is told",
+        breaks="there is no `proofId`",
         on=_VERIFY,
         change_answer=without_members("proofId"),
     ),
@@ -75,12 +76,12 @@ MUTANTS = (
     ),
     Mutant(
         rule="resources-issued-at-is-the-same-everywhere",
-        breaks="verification tells a later `issuedAt`",
+        breaks="`issuedAt` is one hour later than in the list",
         on=_VERIFY,
         change_answer=change_success(_an_hour_later),
     ),
     Mutant(
-        rule="resources-grade-members", breaks="a grade is a letter", on=_VERIFY, change_answer=set_members(grade="A")
+        rule="resources-grade-members", breaks="the grade is a string", on=_VERIFY, change_answer=set_members(grade="A")
     ),
     Mutant(
         rule="service-publicly-trusted-stays-false",
@@ -92,35 +93,35 @@ MUTANTS = (
         rule="verdicts-audio-without-a-proof-is-unreadable",
         breaks="audio without a proof is `unregistered`",
         on=_VERIFY,
-        change_answer=_reworded("unreadable", "unregistered"),
+        change_answer=_with_verdict("unreadable", "unregistered"),
     ),
     Mutant(
         rule="verdicts-accepted-one-file-is-valid",
-        breaks="`valid` is spelled otherwise",
+        breaks="`valid` is spelled `Valid`",
         on=_VERIFY,
-        change_answer=_reworded("valid", "Valid"),
+        change_answer=_with_verdict("valid", "Valid"),
     ),
     Mutant(
         rule="verdicts-changed-one-file-is-unreadable",
         breaks="changed audio is `valid`",
         on=_VERIFY,
-        change_answer=_reworded("unreadable", "valid"),
+        change_answer=_with_verdict("unreadable", "valid"),
     ),
     Mutant(
         rule="verdicts-accepted-pair-is-valid",
         breaks="a good pair is `audioChanged`",
         on=_VERIFY,
-        change_answer=_reworded("valid", "audioChanged"),
+        change_answer=_with_verdict("valid", "audioChanged"),
     ),
     Mutant(
         rule="verdicts-changed-audio-of-a-pair",
-        breaks="`audioChanged` is spelled in snake case",
+        breaks="`audioChanged` is spelled `audio_changed`",
         on=_VERIFY,
-        change_answer=_reworded("audioChanged", "audio_changed"),
+        change_answer=_with_verdict("audioChanged", "audio_changed"),
     ),
     Mutant(
         rule="verdicts-changed-sidecar-of-a-pair",
-        breaks="a sidecar's signature is not looked at",
+        breaks="the sidecar's signature is not checked",
         on=_VERIFY,
         replace_part=accept_any_signature,
     ),
@@ -128,13 +129,13 @@ MUTANTS = (
         rule="verdicts-local-seal",
         breaks="a local seal is `tampered`",
         on=_VERIFY,
-        change_answer=_reworded("local_seal", "tampered"),
+        change_answer=_with_verdict("local_seal", "tampered"),
     ),
     Mutant(
         rule="verdicts-unregistered",
-        breaks="what is not registered is `valid`",
+        breaks="an unregistered credential is `valid`",
         on=_VERIFY,
-        change_answer=_reworded("unregistered", "valid"),
+        change_answer=_with_verdict("unregistered", "valid"),
     ),
     Mutant(
         rule="verdicts-good-with-valid-alone",
