@@ -20,6 +20,11 @@ class Reply:
     body: bytes = field(repr=False)
 
     @property
+    def is_throttled(self) -> bool:
+        """Whether this is a 429 (contract, Errors 5)."""
+        return self.status == 429  # noqa: PLR2004 - the contract's number
+
+    @property
     def request_id(self) -> str | None:
         """The request ID for a problem report, if the reply has one."""
         return (self.headers.get("X-Request-Id") or self.headers.get("x-amzn-requestid") or "")[

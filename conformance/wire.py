@@ -20,8 +20,6 @@ _TIMEOUTS = httpx.Timeout(60.0, connect=10.0)
 _TRIES = 3
 # Chosen: between two tries.
 _PAUSE_SECONDS = 0.5
-# Contract, Errors 5.
-_THROTTLED = 429
 # HTTP: failures of the service begin here.
 _FIRST_FAILURE_STATUS = 500
 
@@ -84,7 +82,7 @@ class Wire:
             reply = self._reply(operation, request, is_last=tries == _TRIES)
             if reply is None or (reply.status >= _FIRST_FAILURE_STATUS and tries < _TRIES):
                 self._sleep(_PAUSE_SECONDS)
-            elif reply.status == _THROTTLED and waits:
+            elif reply.is_throttled and waits:
                 self._wait_after(reply, tries)
             else:
                 return reply

@@ -7,8 +7,6 @@ from conformance.subject import Subject
 
 # The keyed calls in `_all`: no more are made if earlier checks made them already.
 _CALLS = 8
-# Contract, Errors 5.
-_THROTTLED = 429
 
 
 @check(calls=_CALLS)
@@ -56,7 +54,7 @@ def endpoints_answer_with_documented_statuses(service: Subject) -> None:
 @check(calls=0)
 def errors_5_429s_that_were_met(service: Subject) -> None:
     """Every 429 so far has the code `rate_limited`, `Retry-After` and the rate-limit headers."""
-    met = [reply for reply in service.wire.replies if reply.status == _THROTTLED]
+    met = [reply for reply in service.wire.replies if reply.is_throttled]
     if not met:
         raise NotTried("no call was throttled; name the errors-5 checks to cause it")
     for reply in met:

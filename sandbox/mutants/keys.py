@@ -168,9 +168,6 @@ MUTANTS = (
         change_answer=set_header("x-ratelimit-reset", None),
     ),
     Mutant(
-        rule="rotate-new-key-is-listed",
-        breaks="a new key is not listed",
-        on=("keys",),
-        replace_part=hide_newest_key,
+        rule="rotate-new-key-is-listed", breaks="a new key is not listed", on=("keys",), replace_part=hide_newest_key
     ),
 )

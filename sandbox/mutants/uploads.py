@@ -88,10 +88,7 @@ MUTANTS = (
         wrap_serve=_storing_what_is_refused,
     ),
     Mutant(
-        rule="endpoints-10-unused-slot-expires",
-        breaks="a slot never expires",
-        on=("slot",),
-        replace_part=stop_clock,
+        rule="endpoints-10-unused-slot-expires", breaks="a slot never expires", on=("slot",), replace_part=stop_clock
     ),
     Mutant(
         rule="limits-65-mib-is-stored",

@@ -1,4 +1,4 @@
-"""A sandbox for all tests here, and everything that the suite can be given."""
+"""One sandbox for all tests of this folder, and every input of the suite."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
@@ -11,8 +11,8 @@ import sandbox
 from conformance import CHECKS, Inputs, Result, Subject, Wire, run
 from sandbox.samples import sounds
 
+# The longest lifetime of a slot with any seed: four times the sandbox's default of 900 s.
 SLOT_SECONDS = 4 * 900
-"""The longest life of a slot under any seed of silences."""
 Given = tuple[str, Inputs]
 Examine = Callable[[Iterable[str], Given], tuple[list[Result], int]]
 
@@ -26,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Runnin
 
 @pytest.fixture
 def operator(running: sandbox.Running) -> Iterator[sandbox.Operator]:
-    """The operator's side; everything is put back afterwards."""
+    """The operator; everything is reset after the test."""
     running.operator.set_lane(1 / 12, 20, lane="rotate")
     yield running.operator
     running.operator.set_mutant(None)
@@ -44,7 +44,7 @@ def wav(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Given]:
-    """Make a tenant with three keys and four proofs; give a key, and all that the suite can be given of that tenant."""
+    """Make a tenant with three keys and four proofs; return its key, and every input of the suite for it."""
     numbers = count()
 
     def furnish() -> Given:
@@ -83,15 +83,15 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="session")
 def furnished(furnish: Callable[[], Given]) -> Given:
-    """A tenant for all checks that leave it as it is."""
+    """A tenant for all checks that do not change it."""
     return furnish()
 
 
 @pytest.fixture
 def examine(running: sandbox.Running, operator: sandbox.Operator) -> Examine:
-    """Make some checks; give what came of each, and the number of keyed calls.
+    """Run some checks; return their results and the number of keyed calls.
 
-    When the suite waits, time passes in the sandbox alone.
+    A wait of the suite moves the sandbox's time and takes none.
     """
     waited: list[float] = []
 

@@ -1,4 +1,4 @@
-"""`proofsweep conformance`, as a person or a script meets it."""
+"""The command `proofsweep conformance`."""
 
 import json
 import stat
@@ -12,14 +12,14 @@ import sandbox
 from cli.app import run
 from conformance import CHECKS, Inputs
 
-Said = tuple[int, str, str]
-Command = Callable[..., Said]
+Output = tuple[int, str, str]
+Command = Callable[..., Output]
 CHEAP = ["--only", "endpoints-1-health-needs-no-key", "--only", "authentication-3-invalid-key-is-403"]
 
 
 @pytest.fixture
 def key_file(operator: sandbox.Operator, tmp_path: Path) -> Path:
-    """A file with the key of a tenant that has nothing."""
+    """A file with the key of a tenant without proofs."""
     file = tmp_path / "key"
     file.write_text(operator.add_tenant("empty").api_key)
     return file
@@ -27,11 +27,11 @@ def key_file(operator: sandbox.Operator, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def conformance(running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run the command on the sandbox; give its exit code, what it printed and what it complained of."""
+    """Run the command on the sandbox; return its exit code, standard output and standard error."""
 
-    def conformance(*arguments: str, environment: str | None = "sandbox") -> Said:
-        said_where = [] if environment is None else ["--environment", environment]
-        place = ["--base-url", running.base_url, "--key-file", str(key_file), *said_where]
+    def conformance(*arguments: str, environment: str | None = "sandbox") -> Output:
+        environment_option = [] if environment is None else ["--environment", environment]
+        place = ["--base-url", running.base_url, "--key-file", str(key_file), *environment_option]
         code = run(["conformance", *place, *arguments])
         return code, *capsys.readouterr()
 
@@ -39,7 +39,7 @@ def conformance(running: sandbox.Running, key_file: Path, capsys: pytest.Capture
 
 
 def test_a_service_that_keeps_the_contract_passes(conformance: Command) -> None:
-    """Also for a tenant without a single proof, and with nothing else given."""
+    """Also for a tenant without proofs, and without inputs."""
     code, out, err = conformance()
 
     assert code == 0
@@ -49,8 +49,8 @@ def test_a_service_that_keeps_the_contract_passes(conformance: Command) -> None:
     assert "keyed calls" in err
 
 
-def test_the_object_tells_what_the_table_tells(conformance: Command, key_file: Path) -> None:
-    """One object on stdout, with each check's result and the sums; and no secret in it."""
+def test_the_json_object_has_the_results(conformance: Command, key_file: Path) -> None:
+    """One object on stdout, with each check's result and the totals, and without secrets."""
     code, out, _ = conformance(*CHEAP, "--json")
     told = json.loads(out)
 
@@ -61,8 +61,8 @@ def test_the_object_tells_what_the_table_tells(conformance: Command, key_file: P
     assert key_file.read_text() not in out
 
 
-def test_a_broken_rule_is_told_with_its_request_id(conformance: Command, operator: sandbox.Operator) -> None:
-    """Exit code 3, what was seen, and the ID that support asks for."""
+def test_a_broken_rule_is_reported_with_its_request_id(conformance: Command, operator: sandbox.Operator) -> None:
+    """Exit code 3, the finding, and the request IDs."""
     operator.set_mutant("resources-health-fields")
 
     code, out, _ = conformance("--only", "resources-health-fields", "--json")
@@ -76,7 +76,7 @@ def test_a_broken_rule_is_told_with_its_request_id(conformance: Command, operato
 
 
 def test_a_service_that_gives_no_answer_is_not_blamed(conformance: Command, operator: sandbox.Operator) -> None:
-    """Internal failures are documented: the check is not tried, and the exit code is 4."""
+    """The contract documents internal failures: the check is not tried, and the exit code is 4."""
     operator.add_fault("keys", "status", status=500)
 
     code, out, _ = conformance("--only", "resources-keys-record-fields", "--json")
@@ -87,7 +87,7 @@ def test_a_service_that_gives_no_answer_is_not_blamed(conformance: Command, oper
     assert "500" in check["said"]
 
 
-def test_the_list_tells_all_checks_and_asks_nothing(conformance: Command, operator: sandbox.Operator) -> None:
+def test_the_list_has_all_checks_and_makes_no_call(conformance: Command, operator: sandbox.Operator) -> None:
     """As a table, or as one object."""
     before = len(operator.exchanges())
 
@@ -104,7 +104,7 @@ def test_the_list_tells_all_checks_and_asks_nothing(conformance: Command, operat
 def test_what_spends_rotates_or_erases_is_refused_elsewhere(
     conformance: Command, operator: sandbox.Operator, environment: str | None, name: str
 ) -> None:
-    """Whoever did not say that it is beta or a sandbox may be in production: nothing is asked."""
+    """Without beta or sandbox as the environment, no call is made."""
     before = len(operator.exchanges())
 
     code, _, err = conformance("--include", name, environment=environment)
@@ -128,8 +128,8 @@ def test_what_spends_rotates_or_erases_is_refused_elsewhere(
         (["--only", "rotate-marks-the-replay", "--new-key-file", "no/such/key"], "no folder"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(conformance: Command, arguments: list[str], words: str) -> None:
-    """Exit code 2, before anything is asked."""
+def test_a_wrong_argument_is_reported_in_one_line(conformance: Command, arguments: list[str], words: str) -> None:
+    """Exit code 2, before any call."""
     code, out, err = conformance(*arguments)
 
     assert (code, out) == (2, "")
@@ -146,24 +146,24 @@ def test_what_cannot_be_is_said_in_one_line(conformance: Command, arguments: lis
         (["--config", "sandbox", "--environment", "beta"], "'sandbox', not 'beta'"),
     ],
 )
-def test_a_place_that_cannot_be_is_said_in_one_line(
+def test_a_wrong_service_is_reported(
     place: list[str], words: str, key_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Half a place, a wrong one, or an environment that contradicts the config's."""
+    """A missing key file, a wrong URL, or an environment that differs from the config's."""
     code = run(["conformance", *(str(key_file) if each == "KEY" else each for each in place)])
 
     assert code == 2
     assert words in capsys.readouterr().err
 
 
-def test_the_configs_service_is_examined_where_none_is_named(
+def test_the_default_is_the_configs_service(
     running: sandbox.Running,
     key_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """With its key, and with its word for what environment it is."""
+    """With the config's key and environment."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
@@ -174,10 +174,10 @@ def test_the_configs_service_is_examined_where_none_is_named(
     assert json.loads(capsys.readouterr().out)["environment"] == "sandbox"
 
 
-def test_the_production_profile_permits_nothing_that_stays(
+def test_the_production_profile_permits_no_lasting_change(
     running: sandbox.Running, key_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A profile says by itself what it is, and the command line cannot say otherwise."""
+    """The command line cannot override the profile's environment."""
     monkeypatch.setenv("PROOFSWEEP_CONFIG", "production")
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
@@ -190,20 +190,20 @@ def test_the_production_profile_permits_nothing_that_stays(
 
 
 @pytest.mark.parametrize(("url", "code"), [("http://127.0.0.1:9/v1", 8), (None, 7)])
-def test_a_closed_door_is_told_at_once(
+def test_an_unreachable_service_or_refused_key_ends_the_command(
     url: str | None, code: int, running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody there, or a key that is not taken: one line, and the exit code of any other command."""
+    """No service, or a refused key: no traceback, and the exit code of every command."""
     key_file.write_text("sk_of_nobody")
 
     assert run(["conformance", "--base-url", url or running.base_url, "--key-file", str(key_file)]) == code
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_the_new_key_of_a_rotation_is_in_the_users_hands(
+def test_the_new_key_of_a_rotation_is_saved(
     conformance: Command, running: sandbox.Running, operator: sandbox.Operator, tmp_path: Path
 ) -> None:
-    """It is in the file that was named, for its owner's eyes only, works, and was printed nowhere."""
+    """It is in the given file, readable by the owner only; it works, and it is not printed."""
     new = tmp_path / "new-key"
 
     code, out, err = conformance("--only", "rotate-answers-201-with-a-new-key", "--new-key-file", str(new))
@@ -218,10 +218,10 @@ def test_the_new_key_of_a_rotation_is_in_the_users_hands(
 
 
 @pytest.mark.parametrize("rule", ["rotate-needs-an-idempotency-key", "rotate-answers-201-with-a-new-key"])
-def test_a_key_that_came_in_a_wrong_way_is_kept_too(
+def test_the_key_of_a_wrong_rotation_is_saved_too(
     conformance: Command, operator: sandbox.Operator, tmp_path: Path, rule: str
 ) -> None:
-    """A service that rotates without an Idempotency-Key, or answers with 200, has rotated all the same."""
+    """A service that rotates without an Idempotency-Key, or answers with 200, also creates a key."""
     operator.set_mutant(rule)
     new = tmp_path / "new-key"
 
@@ -231,10 +231,10 @@ def test_a_key_that_came_in_a_wrong_way_is_kept_too(
     assert new.read_text().startswith("sk_sandbox_")
 
 
-def test_an_answer_that_got_lost_can_be_had_again(
+def test_a_lost_rotation_can_be_repeated(
     conformance: Command, operator: sandbox.Operator, running: sandbox.Running, key_file: Path, tmp_path: Path
 ) -> None:
-    """The Idempotency-Key lies beside the file: with it, the service replays the answer with the new key."""
+    """The Idempotency-Key is next to the file: with it, the service replays the answer with the new key."""
     operator.add_fault("rotate", "reset_after")
     new = tmp_path / "new-key"
 
@@ -253,7 +253,7 @@ def test_an_answer_that_got_lost_can_be_had_again(
 def test_nothing_secret_is_printed(
     conformance: Command, operator: sandbox.Operator, furnished: tuple[str, Inputs], key_file: Path, tmp_path: Path
 ) -> None:
-    """No key, sidecar, slot or link, and no proof id, is in the table or the object, passed or failed."""
+    """The table and the object contain no key, sidecar, slot, link or proof id."""
     key, inputs = furnished
     key_file.write_text(key)
     other = tmp_path / "other"

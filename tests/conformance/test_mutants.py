@@ -1,4 +1,4 @@
-"""The suite can fail: for each sentence there is a sandbox that breaks it, and the check of that sentence finds it."""
+"""Each check finds its mutants: sandboxes that break the check's sentence."""
 
 from collections.abc import Callable
 
@@ -10,13 +10,13 @@ from sandbox.mutants import MUTANTS
 
 from .conftest import Examine, Given
 
-ASK_FIRST = {"errors-5-429s-that-were-met": ["errors-5-code-on-429"]}
-"""A check that only looks back needs another one that sees something."""
+# This check reads earlier replies only, so another check must cause a 429 first.
+RUN_FIRST = {"errors-5-429s-that-were-met": ["errors-5-code-on-429"]}
 
 
 @pytest.fixture
 def prepare(operator: sandbox.Operator, furnished: Given, furnish: Callable[[], Given]) -> Callable[[str], Given]:
-    """Make ready for a check: a tenant of its own where it rotates or erases, and a narrow lane for the throttle's."""
+    """Prepare for a check: a new tenant if it rotates or erases, and a narrow lane if it needs a 429."""
 
     def prepare(rule: str) -> Given:
         if rule.startswith("errors-5"):
@@ -27,7 +27,7 @@ def prepare(operator: sandbox.Operator, furnished: Given, furnish: Callable[[], 
 
 
 def test_every_check_has_a_mutant() -> None:
-    """No check without a proof that it can fail, and no mutant of a rule that nobody checks."""
+    """Every check can fail, and every mutant breaks the rule of a check."""
     assert {mutant.rule for mutant in MUTANTS.values()} == set(CHECKS)
 
 
@@ -35,12 +35,12 @@ def test_every_check_has_a_mutant() -> None:
 def test_check_finds_the_mutant_of_its_sentence(
     name: str, operator: sandbox.Operator, examine: Examine, prepare: Callable[[str], Given]
 ) -> None:
-    """With that one rule broken, the check that is named for it fails, and says what was seen."""
+    """The check of the broken rule fails, and says what it found."""
     rule = MUTANTS[name].rule
     given = prepare(rule)
     operator.set_mutant(name)
 
-    results, _ = examine([*ASK_FIRST.get(rule, []), rule], given)
+    results, _ = examine([*RUN_FIRST.get(rule, []), rule], given)
 
     assert (results[-1].check.name, results[-1].result) == (rule, FAILED), results[-1].said
     assert results[-1].said
@@ -48,8 +48,8 @@ def test_check_finds_the_mutant_of_its_sentence(
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_check_passes_where_no_rule_is_broken(name: str, examine: Examine, prepare: Callable[[str], Given]) -> None:
-    """Each check passes by itself, and takes no more keyed calls than it says."""
-    results, calls = examine([*ASK_FIRST.get(name, []), name], prepare(name))
+    """Each check passes alone, and makes no more keyed calls than it declares."""
+    results, calls = examine([*RUN_FIRST.get(name, []), name], prepare(name))
 
     assert [(each.result, each.said) for each in results] == [(PASSED, "")] * len(results)
     assert calls <= sum(each.check.calls for each in results)

@@ -1,4 +1,4 @@
-"""A sandbox for all tests of this folder; each test calls it as a tenant of its own."""
+"""One sandbox for all tests of this folder; each test has its own tenant."""
 
 import base64
 import ssl
@@ -16,7 +16,7 @@ from sandbox.samples import sounds
 Verify = Callable[..., httpx.Response]
 Issue = Callable[..., sandbox.Issued]
 
-# MeterReading the system's certificates takes longer than most of these tests, and plain HTTP needs none of them.
+# Plain HTTP needs no certificates, and reading the system's is slow.
 TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -29,7 +29,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Runnin
 
 @pytest.fixture
 def operator(running: sandbox.Running) -> Iterator[sandbox.Operator]:
-    """The operator's side; faults and lanes are put back afterwards."""
+    """The operator; faults and lanes are reset after the test."""
     yield running.operator
     running.operator.clear_faults()
     running.operator.set_lane(2000, 4000)
@@ -37,7 +37,7 @@ def operator(running: sandbox.Running) -> Iterator[sandbox.Operator]:
 
 @pytest.fixture
 def later(operator: sandbox.Operator) -> Iterator[Callable[[float], None]]:
-    """Move the sandbox's time ahead; it is moved back afterwards."""
+    """Move the sandbox's time ahead; it is moved back after the test."""
     moved: list[float] = []
 
     def move(seconds: float) -> None:
@@ -92,7 +92,7 @@ def issue(operator: sandbox.Operator, key: sandbox.NewKey, wav: Path, tmp_path: 
 
 @pytest.fixture
 def upload(api: httpx.Client, keyless: httpx.Client) -> Callable[[bytes], str]:
-    """Take audio through the first two steps; return its uploadId."""
+    """Upload audio; return its uploadId."""
 
     def upload(audio: bytes) -> str:
         slot = api.post("/uploads", params={"purpose": "verify"}).json()
@@ -105,7 +105,7 @@ def upload(api: httpx.Client, keyless: httpx.Client) -> Callable[[bytes], str]:
 
 @pytest.fixture
 def verify(api: httpx.Client, upload: Callable[[bytes], str]) -> Verify:
-    """Take audio, and a sidecar where there is one, through all three steps; return the last answer."""
+    """Upload and verify audio, with an optional sidecar; return the answer."""
 
     def verify(audio: bytes, sidecar: bytes | None = None) -> httpx.Response:
         body = {"uploadId": upload(audio)}

@@ -35,7 +35,7 @@ def test_a_rule_says_which_calls_are_struck(rule: dict[str, object], struck: str
 
 
 def test_chance_repeats_itself() -> None:
-    """A share is drawn from the seed, so that a run that failed can be had again."""
+    """A share is drawn from the seed, so that a failed run can be repeated."""
     draws = []
     for _ in range(2):
         faults = Faults(seed=7)
@@ -47,7 +47,7 @@ def test_chance_repeats_itself() -> None:
 
 
 def test_an_answer_fault_sets_and_leaves_out_members() -> None:
-    """A value of null is a value; what is to be missing is named in `without`."""
+    """Null is a value; `without` names the members to remove."""
     fault = Fault(
         call="verify", kind=FaultKind.ANSWER, answer={"good": None, "verdict": "quantumSealed"}, without=("song",)
     )
@@ -58,14 +58,14 @@ def test_an_answer_fault_sets_and_leaves_out_members() -> None:
 
 
 def test_an_answer_fault_leaves_errors_alone() -> None:
-    """Members of a success make no sense in an ApiError."""
+    """An ApiError is not changed."""
     refused = json_answer({"error": "no", "code": "not_found"}, 404)
 
     assert with_faults(refused, [Fault(call="*", kind=FaultKind.ANSWER, answer={"good": True})]) == refused
 
 
 def test_a_status_fault_is_an_api_error(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """It bears the code and the headers that were asked for, the request ids, and on 429 the quota's headers."""
+    """It has the chosen code and headers, the request IDs, and on 429 the quota headers."""
     operator.add_fault("proofs", "status", status=429, code="rate_limited", retry_after=7, count=1)
 
     struck, healed = api.get("/proofs"), api.get("/proofs")
@@ -78,7 +78,7 @@ def test_a_status_fault_is_an_api_error(operator: sandbox.Operator, api: httpx.C
 def test_a_status_fault_at_the_storage_is_xml(
     operator: sandbox.Operator, api: httpx.Client, keyless: httpx.Client
 ) -> None:
-    """Each origin fails in its own form; faults are aimed by the call's name."""
+    """Each origin has its own form of errors; a fault names its call."""
     operator.add_fault("slot", "status", status=503, code="SlowDown")
     slot = api.post("/uploads").json()
 
@@ -89,7 +89,7 @@ def test_a_status_fault_at_the_storage_is_xml(
 
 
 def test_a_slot_can_refuse_before_the_body_is_read(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """A 413 comes after the headers alone, and the connection closes."""
+    """A 413 comes after the request headers, and the connection closes."""
     operator.add_fault("slot", "status", status=413, code="EntityTooLarge", headers={"connection": "close"})
     target = urlsplit(api.post("/uploads").json()["url"])
     head = f"POST {target.path} HTTP/1.1\r\nHost: {target.netloc}\r\nContent-Length: 1000000\r\n\r\n"
@@ -102,8 +102,8 @@ def test_a_slot_can_refuse_before_the_body_is_read(operator: sandbox.Operator, a
 
 
 @pytest.mark.parametrize("kind", ["reset_before", "reset_after"])
-def test_a_reset_tears_the_connection(operator: sandbox.Operator, api: httpx.Client, kind: str) -> None:
-    """The client gets no answer, and the record shows an exchange without a status."""
+def test_a_reset_breaks_the_connection(operator: sandbox.Operator, api: httpx.Client, kind: str) -> None:
+    """The client gets no answer, and the logged exchange has no status."""
     before = len(operator.exchanges())
     operator.add_fault("proofs", kind, count=1)
 
@@ -117,7 +117,7 @@ def test_a_reset_tears_the_connection(operator: sandbox.Operator, api: httpx.Cli
 def test_a_reset_after_the_work_leaves_the_work_done(
     operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
 ) -> None:
-    """A rotation whose answer was lost has happened; the replay tells its secret."""
+    """A rotation with a lost answer is completed; the replay returns its secret."""
     operator.add_fault("rotate", "reset_after", count=1)
     headers = {"idempotency-key": "lost-rotation-00001"}
 
@@ -142,14 +142,14 @@ def test_a_reset_before_the_work_leaves_it_undone(
 
 
 def test_a_truncated_answer_ends_before_its_length(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """The headers announce the whole body, half of it comes."""
+    """The headers announce the whole body; half of it is sent."""
     operator.add_fault("usage", "truncate")
 
     with pytest.raises(httpx.RemoteProtocolError):
         api.get("/partner/usage")
 
 
-def test_half_of_the_json_can_be_said_to_be_whole(operator: sandbox.Operator, api: httpx.Client) -> None:
+def test_half_of_the_json_has_a_matching_length(operator: sandbox.Operator, api: httpx.Client) -> None:
     """The length is right, the JSON is not."""
     operator.add_fault("usage", "cut_json")
 
@@ -160,8 +160,8 @@ def test_half_of_the_json_can_be_said_to_be_whole(operator: sandbox.Operator, ap
         answer.json()
 
 
-def test_a_page_can_stand_in_the_place_of_json(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """A proxy's page comes with the status of the answer that it hides."""
+def test_an_html_page_can_replace_json(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """The page has the status of the original answer."""
     operator.add_fault("proofs", "not_json")
 
     answer = api.get("/proofs")
@@ -170,8 +170,8 @@ def test_a_page_can_stand_in_the_place_of_json(operator: sandbox.Operator, api: 
     assert answer.text.startswith("<!doctype html>")
 
 
-def test_headers_can_be_set_and_left_out(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """Sunset appears, a wrong type is told, and the request ids go missing."""
+def test_headers_can_be_set_and_removed(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """Sunset is added, the content type is wrong, and a request ID is removed."""
     changes = {"Sunset": "Sat, 01 May 2027 00:00:00 GMT", "Content-Type": "text/plain", "X-Request-Id": None}
     operator.add_fault("proofs", "headers", headers=changes)
 
@@ -183,7 +183,7 @@ def test_headers_can_be_set_and_left_out(operator: sandbox.Operator, api: httpx.
 
 
 def test_a_redirect_is_a_status_with_a_location(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """A client that follows it would carry its key to another place."""
+    """A client that follows it sends its key to another host."""
     operator.add_fault("proofs", "status", status=307, headers={"location": "http://127.0.0.1:9/"})
 
     answer = api.get("/proofs", follow_redirects=False)
@@ -192,7 +192,7 @@ def test_a_redirect_is_a_status_with_a_location(operator: sandbox.Operator, api:
 
 
 def test_a_body_can_be_oversized(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """The JSON stays JSON, and grows."""
+    """The longer body is still JSON."""
     operator.add_fault("proofs", "oversized", size_bytes=2_000_000)
 
     answer = api.get("/proofs")
@@ -202,7 +202,7 @@ def test_a_body_can_be_oversized(operator: sandbox.Operator, api: httpx.Client) 
 
 
 def test_a_call_that_hangs_lets_others_pass(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """The client gives up; the sandbox goes on."""
+    """One hanging call does not block the sandbox."""
     operator.add_fault("proofs", "hang", count=1)
 
     with pytest.raises(httpx.ReadTimeout):
@@ -211,8 +211,8 @@ def test_a_call_that_hangs_lets_others_pass(operator: sandbox.Operator, api: htt
     assert api.get("/proofs").status_code == 200
 
 
-def test_latency_holds_an_answer_back(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """An answer that comes later than the client waits is a timeout; without the latency it is an answer."""
+def test_latency_delays_an_answer(operator: sandbox.Operator, api: httpx.Client) -> None:
+    """The client times out with the latency, and gets an answer without it."""
     operator.set_latency("proofs", 5.0)
     with pytest.raises(httpx.ReadTimeout):
         api.get("/proofs", timeout=0.2)
@@ -222,8 +222,8 @@ def test_latency_holds_an_answer_back(operator: sandbox.Operator, api: httpx.Cli
     assert api.get("/proofs").status_code == 200
 
 
-def test_a_latency_takes_the_place_of_the_one_before() -> None:
-    """Latencies of one call do not add up, and leave the faults of others alone."""
+def test_a_latency_replaces_the_one_before() -> None:
+    """Latencies of one call do not add up, and other faults remain."""
     faults = Faults(seed=1)
     faults.add(Fault(call="verify", kind=FaultKind.SLOW, seconds=9, count=1))
 
@@ -239,7 +239,7 @@ def test_a_latency_takes_the_place_of_the_one_before() -> None:
 def test_struck_calls_are_counted_all_the_same(
     operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
 ) -> None:
-    """A fault comes after the meter: the quota sees what the client sent."""
+    """A fault acts after the meter, so the quota counts the call."""
     operator.add_fault("proofs", "status", status=500, count=3)
     for _ in range(3):
         api.get("/proofs")
@@ -248,7 +248,7 @@ def test_struck_calls_are_counted_all_the_same(
 
 
 def test_the_operator_sees_how_often_a_fault_struck(operator: sandbox.Operator, api: httpx.Client) -> None:
-    """`met` counts the calls that a rule looked at, `struck` those that it with_faults."""
+    """`met` counts the matching calls, `struck` the failed ones."""
     operator.add_fault("proofs", "status", after=1, count=1)
     for _ in range(3):
         api.get("/proofs")
@@ -258,7 +258,7 @@ def test_the_operator_sees_how_often_a_fault_struck(operator: sandbox.Operator, 
     assert (fault["met"], fault["struck"]) == (3, 1)
 
 
-def test_a_fault_that_makes_no_sense_is_refused(operator: sandbox.Operator) -> None:
-    """A misspelt rule is an error and not a rule that never strikes."""
+def test_a_fault_of_an_unknown_kind_is_refused(operator: sandbox.Operator) -> None:
+    """A misspelt fault is an error, not a fault that never strikes."""
     with pytest.raises(sandbox.OperatorError):
         operator.add_fault("proofs", "explode")

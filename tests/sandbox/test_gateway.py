@@ -17,7 +17,7 @@ TRIO = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
 
 
 def test_the_contract_has_eleven_endpoints() -> None:
-    """Nothing is missing and nothing is added."""
+    """The contract lists eleven endpoints."""
     assert len({(call.method, call.path) for call in ENDPOINTS.endpoints}) == 11
 
 
@@ -26,14 +26,14 @@ def test_the_contract_has_eleven_endpoints() -> None:
 def test_a_missing_or_invalid_key_is_a_403(
     keyless: httpx.Client, name: str, method: str, path: str, headers: dict[str, str]
 ) -> None:
-    """There is no 401 anywhere, and proof ids alone open nothing."""
+    """No endpoint answers 401, and a proof id alone is not enough."""
     answer = keyless.request(method, path, headers=headers)
 
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), name
 
 
 def test_health_needs_no_key(keyless: httpx.Client) -> None:
-    """The one public call tells when the service was deployed, in whole unix seconds."""
+    """The only public call; `deployedAt` is in whole unix seconds."""
     health = keyless.get("/health")
 
     assert health.status_code == 200
@@ -53,8 +53,8 @@ def test_health_needs_no_key(keyless: httpx.Client) -> None:
         ("GET", "/uploads", 405),
     ],
 )
-def test_every_answer_bears_both_request_id_headers(api: httpx.Client, method: str, path: str, status: int) -> None:
-    """Success or failure: X-Request-Id, also as x-amzn-requestid, with one value, new on each call."""
+def test_every_answer_has_both_request_id_headers(api: httpx.Client, method: str, path: str, status: int) -> None:
+    """X-Request-Id and x-amzn-requestid have the same value, which is new on each call."""
     first, second = (api.request(method, path) for _ in range(2))
 
     assert first.status_code == status
@@ -66,7 +66,7 @@ def test_every_answer_bears_both_request_id_headers(api: httpx.Client, method: s
     ("method", "path"), [("GET", "/nowhere"), ("GET", "/verify"), ("GET", f"/proofs/{UNKNOWN_PROOF}")]
 )
 def test_every_error_is_an_api_error(api: httpx.Client, method: str, path: str) -> None:
-    """`error` and `code`, both strings, and nothing else."""
+    """The body has `error` and `code`, both strings, and no other member."""
     body = api.request(method, path).json()
 
     assert {name: type(value) for name, value in body.items()} == {"error": str, "code": str}
@@ -76,7 +76,7 @@ def test_every_error_is_an_api_error(api: httpx.Client, method: str, path: str) 
 def test_rate_limit_headers_are_on_self_service_answers_only(
     api: httpx.Client, name: str, method: str, path: str
 ) -> None:
-    """The trio is promised on keys, rotate and usage; elsewhere a success or failure does without it."""
+    """Keys, rotate and usage have the three headers; other answers have none."""
     answer = api.request(method, path, headers={"idempotency-key": "k" * 16})
 
     present = [header in answer.headers for header in TRIO]
@@ -84,7 +84,7 @@ def test_rate_limit_headers_are_on_self_service_answers_only(
 
 
 def test_keyed_calls_are_counted_whatever_their_answer(api: httpx.Client) -> None:
-    """A call with a valid key draws on the quota, also when it is refused; a public one does not."""
+    """A call with a valid key counts, also if it is refused; a public call does not."""
     paths = ["/proofs", "/nowhere", "/partner/usage?days=0", f"/proofs/{UNKNOWN_PROOF}", "/health"]
     for path in paths:
         api.get(path)
@@ -102,7 +102,7 @@ def test_keyed_calls_are_counted_whatever_their_answer(api: httpx.Client) -> Non
 def test_an_exhausted_quota_is_a_429_until_the_next_month(
     operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
 ) -> None:
-    """Retry-After is a duration and X-RateLimit-Reset an instant; both lead to the first of the next UTC month."""
+    """Retry-After is in seconds and X-RateLimit-Reset in unix seconds; both mean the start of the next UTC month."""
     operator.set_quota(1, tenant=key.tenant)
 
     passed, refused = api.get("/proofs"), api.get("/proofs")
@@ -118,7 +118,7 @@ def test_an_exhausted_quota_is_a_429_until_the_next_month(
 def test_a_call_beyond_the_quota_is_not_counted(
     operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
 ) -> None:
-    """There is nothing left to count it against: used and remaining always make up the quota."""
+    """Used and remaining calls always add up to the quota."""
     operator.set_quota(2, tenant=key.tenant)
     for _ in range(4):
         api.get("/proofs")
@@ -130,10 +130,10 @@ def test_a_call_beyond_the_quota_is_not_counted(
     assert charged == [1, 1, 0, 0]
 
 
-def test_a_full_lane_is_a_429_that_heals_by_waiting(
+def test_a_throttled_call_passes_after_retry_after(
     operator: sandbox.Operator, api: httpx.Client, later: Callable[[float], None]
 ) -> None:
-    """The token bucket says after how many seconds there is a token again."""
+    """Retry-After is the time until the next token."""
     operator.set_lane(rate=0.1, burst=1)
 
     passed, refused = api.get("/proofs"), api.get("/proofs")
@@ -145,10 +145,10 @@ def test_a_full_lane_is_a_429_that_heals_by_waiting(
     assert all(name in refused.headers for name in TRIO)
 
 
-def test_one_tenants_full_lane_does_not_slow_another(
+def test_a_throttled_tenant_does_not_slow_another(
     operator: sandbox.Operator, api: httpx.Client, keyless: httpx.Client
 ) -> None:
-    """Buckets belong to a key's own account."""
+    """Each meter has its own token bucket."""
     other = operator.add_tenant("another")
     operator.set_lane(rate=0.1, burst=1)
 
@@ -160,7 +160,7 @@ def test_one_tenants_full_lane_does_not_slow_another(
 
 @pytest.mark.parametrize("days", ["0", "91", "-1", "1.5", "", "thirty", "\uff11"])
 def test_days_out_of_range_is_a_400(api: httpx.Client, days: str) -> None:
-    """The usage window is 1 to 90 days, written in ASCII digits."""
+    """The usage window is 1 to 90 days, in ASCII digits."""
     answer = api.get("/partner/usage", params={"days": days})
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
@@ -168,7 +168,7 @@ def test_days_out_of_range_is_a_400(api: httpx.Client, days: str) -> None:
 
 @pytest.mark.parametrize(("query", "count"), [({}, 30), ({"days": "1"}, 1), ({"days": "90"}, 90)])
 def test_usage_has_one_entry_for_each_utc_day(api: httpx.Client, query: dict[str, str], count: int) -> None:
-    """Thirty days by default; the last one is today."""
+    """The default is 30 days; the last one is today."""
     days = api.get("/partner/usage", params=query).json()["days"]
 
     assert len({day["date"] for day in days}) == count
@@ -176,13 +176,13 @@ def test_usage_has_one_entry_for_each_utc_day(api: httpx.Client, query: dict[str
     assert [day["used"] for day in days] == [0] * (count - 1) + [1]
 
 
-def test_the_exchanges_on_record_are_those_that_clients_saw(
+def test_the_exchange_log_has_every_answer_of_a_client(
     operator: sandbox.Operator, api: httpx.Client, keyless: httpx.Client
 ) -> None:
-    """Every request id that is handed out is on record, with its call and status, the storage's own included."""
+    """Every request ID is in the log with its call and status, also those of the storage."""
     before = max((exchange["seq"] for exchange in operator.exchanges()), default=0)
     slot = api.post("/uploads").json()
-    seen = [
+    received = [
         ("slot", keyless.post(slot["url"], data=slot["fields"], files={"file": b"audio"}), "x-amz-request-id"),
         ("proofs", api.get("/proofs"), "x-request-id"),
         ("unknown", api.get("/nowhere"), "x-request-id"),
@@ -192,5 +192,5 @@ def test_the_exchanges_on_record_are_those_that_clients_saw(
     recorded = operator.exchanges(after=before)[1:]
 
     assert [(each["call"], each["status"], each["request_id"]) for each in recorded] == [
-        (call, answer.status_code, answer.headers[header]) for call, answer, header in seen
+        (call, answer.status_code, answer.headers[header]) for call, answer, header in received
     ]

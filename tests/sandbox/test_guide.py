@@ -17,11 +17,11 @@ PATHS = sorted({path.replace("{proof_id}", "{proofId}") for _, path, _ in ROUTES
 
 @pytest.mark.parametrize("word", [*CALLS, *FaultKind, *OPTIONS])
 def test_the_guide_tells_of_every_call_fault_and_option(word: str) -> None:
-    """What can be named in a rule or on the command line can be looked up."""
+    """Every name that a user can type is in the guide."""
     assert f"`{word}`" in GUIDE
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_the_guide_tells_of_every_operators_path(path: str) -> None:
-    """Nothing on the operator's port is a secret of the code."""
+    """The guide lists every path of the operator API."""
     assert f" {path}" in GUIDE

@@ -26,10 +26,10 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_audio_that_is_no_sound_wav_gets_no_one_file_credential(
+def test_a_broken_wav_gets_no_one_file_credential(
     operator: sandbox.Operator, wav: Path, tmp_path: Path, how: str
 ) -> None:
-    """A signature over a broken WAV would look good and protect nothing, so the operator is told why there is none."""
+    """A signature over a broken WAV protects nothing, so the operator gets an error."""
     wav.write_bytes(BROKEN[how](wav.read_bytes()))
 
     with pytest.raises(sandbox.OperatorError):
@@ -40,7 +40,7 @@ def test_audio_that_is_no_sound_wav_gets_no_one_file_credential(
 
 @pytest.mark.parametrize("sound", [sounds.mp3, sounds.aiff, sounds.m4a, sounds.caf, sounds.wav])
 def test_any_audio_gets_a_sidecar(operator: sandbox.Operator, tmp_path: Path, sound: Sound) -> None:
-    """A legacy pair binds bytes, whatever they are."""
+    """A legacy pair binds any bytes."""
     audio = tmp_path / "take 1"
     audio.write_bytes(sound(0.05, Random(3)))  # noqa: S311 - a sound, not a secret
 
@@ -52,7 +52,7 @@ def test_any_audio_gets_a_sidecar(operator: sandbox.Operator, tmp_path: Path, so
 
 
 def test_a_credentialed_copy_keeps_the_samples(operator: sandbox.Operator, wav: Path, tmp_path: Path) -> None:
-    """The manifest is added; the audio stays as it was."""
+    """The manifest is added; the audio does not change."""
     issued = operator.issue(wav, tmp_path / "copy.wav")
 
     assert wav.read_bytes()[36:] in issued.audio.read_bytes()
@@ -60,7 +60,7 @@ def test_a_credentialed_copy_keeps_the_samples(operator: sandbox.Operator, wav: 
 
 
 def test_a_copy_never_overwrites_its_original(operator: sandbox.Operator, wav: Path) -> None:
-    """The user's own file stays as it is."""
+    """The original does not change."""
     before = wav.read_bytes()
 
     with pytest.raises(sandbox.OperatorError):
@@ -70,7 +70,7 @@ def test_a_copy_never_overwrites_its_original(operator: sandbox.Operator, wav: P
 
 
 def test_empty_audio_is_refused(operator: sandbox.Operator, tmp_path: Path) -> None:
-    """There is nothing to bind a proof to."""
+    """A proof needs audio."""
     audio = tmp_path / "empty.wav"
     audio.touch()
 
@@ -79,29 +79,31 @@ def test_empty_audio_is_refused(operator: sandbox.Operator, tmp_path: Path) -> N
 
 
 def test_an_unknown_tenant_is_refused(operator: sandbox.Operator, wav: Path, tmp_path: Path) -> None:
-    """Proofs belong to tenants that exist."""
+    """A proof belongs to an existing tenant."""
     with pytest.raises(sandbox.OperatorError):
         operator.issue(wav, tmp_path, legacy=True, tenant="tnt_none")
 
 
-def test_a_proof_that_is_not_registered_leaves_nothing_behind(
+def test_an_unregistered_proof_leaves_no_file(
     running: sandbox.Running, operator: sandbox.Operator, wav: Path, tmp_path: Path
 ) -> None:
-    """The only credentialed copy is the one that goes out."""
+    """The answer is the only credentialed copy."""
     issued = operator.issue(wav, tmp_path / "copy.wav", registered=False)
 
     with pytest.raises(sandbox.OperatorError):
         operator.erase(issued.proof_id)
     deadline = time.monotonic() + 10.0
-    while left := list((running.key_file.parent / "assets").glob(f"{issued.proof_id}*")):  # it goes after the answer
+    while left := list(
+        (running.key_file.parent / "assets").glob(f"{issued.proof_id}*")
+    ):  # it is deleted after the answer
         assert time.monotonic() < deadline, left
         time.sleep(0.01)
 
 
-def test_every_secret_can_be_searched_for(
+def test_the_operator_lists_every_secret(
     running: sandbox.Running, operator: sandbox.Operator, api: httpx.Client, issue: Issue
 ) -> None:
-    """The operator lists the keys, the sidecars as the API tells them, the slots' URLs and fields, and the links."""
+    """Keys, sidecars in base64, the URLs and fields of slots, and links."""
     proof = f"/proofs/{issue().proof_id}"
     slot = api.post("/uploads").json()
     given = {

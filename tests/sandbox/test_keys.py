@@ -11,7 +11,7 @@ SECOND = {"idempotency-key": "second-rotation-001"}
 
 
 def test_listing_shows_records_and_no_secret(api: httpx.Client, key: sandbox.NewKey) -> None:
-    """Metadata only: the complete inventory, and no cursor."""
+    """The list has metadata only, all keys and no cursor."""
     answer = api.get("/partner/keys")
 
     assert answer.json() == {"keys": [{"keyId": key.key_id, "name": "a test", "status": "active"}]}
@@ -19,7 +19,7 @@ def test_listing_shows_records_and_no_secret(api: httpx.Client, key: sandbox.New
 
 
 def test_limit_or_cursor_turns_on_paging(operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey) -> None:
-    """Without either all keys come at once; with either the cursor leads through them, and is absent at the end."""
+    """Without either, all keys come at once; with either, pages have a cursor until the last one."""
     made = [key.key_id, *(operator.add_key(key.tenant, f"key {at}").key_id for at in range(4))]
 
     inventory = api.get("/partner/keys").json()
@@ -35,15 +35,15 @@ def test_limit_or_cursor_turns_on_paging(operator: sandbox.Operator, api: httpx.
 @pytest.mark.parametrize(
     "query", [{"limit": "0"}, {"limit": "101"}, {"limit": "x"}, {"cursor": ""}, {"cursor": "AAAA"}]
 )
-def test_a_page_that_cannot_be_is_a_400(api: httpx.Client, query: dict[str, str]) -> None:
-    """Limits go from 1 to 100, and cursors are those that were given."""
+def test_an_invalid_limit_or_cursor_is_a_400(api: httpx.Client, query: dict[str, str]) -> None:
+    """Limits are 1 to 100, and cursors come from the same list."""
     assert [api.get(path, params=query).status_code for path in ("/partner/keys", "/proofs")] == [400, 400]
 
 
 def test_rotation_mints_a_key_beside_the_old_one(
     api: httpx.Client, keyless: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
 ) -> None:
-    """201 with the new secret; the old key works for 72 hours more and then no longer."""
+    """201 with the new secret; the old key works for 72 more hours."""
     answer = api.post("/partner/keys/rotate", headers=FIRST)
     minted = answer.json()
     later(71 * HOUR)
@@ -57,8 +57,8 @@ def test_rotation_mints_a_key_beside_the_old_one(
     assert keyless.get("/proofs", headers={"x-api-key": minted["apiKey"]}).status_code == 200
 
 
-def test_a_lost_answer_can_be_had_again_for_24_hours(api: httpx.Client, later: Callable[[float], None]) -> None:
-    """The same key with the same Idempotency-Key replays the answer and says so; later it is a conflict."""
+def test_a_lost_answer_can_be_replayed_for_24_hours(api: httpx.Client, later: Callable[[float], None]) -> None:
+    """The same Idempotency-Key replays the answer with a header; later it is a conflict."""
     first = api.post("/partner/keys/rotate", headers=FIRST)
     later(23 * HOUR)
     replay = api.post("/partner/keys/rotate", headers=FIRST)
@@ -81,7 +81,7 @@ def test_a_second_rotation_of_one_key_is_a_conflict(api: httpx.Client) -> None:
 
 
 def test_an_idempotency_key_belongs_to_one_request(api: httpx.Client, keyless: httpx.Client) -> None:
-    """Another body or another calling key under the same Idempotency-Key is changed request data."""
+    """The same Idempotency-Key with another body or another calling key is a conflict."""
     minted = api.post("/partner/keys/rotate", headers=FIRST).json()
 
     other_body = api.post("/partner/keys/rotate", headers=FIRST, content=b"{}")
@@ -97,7 +97,7 @@ def test_an_idempotency_key_out_of_range_is_a_400(api: httpx.Client, headers: di
 
 
 def test_rotation_has_a_low_lane_of_its_own(api: httpx.Client) -> None:
-    """Rotations run dry long before other calls do."""
+    """Rotation is throttled after five calls; other calls are not."""
     statuses = [api.post("/partner/keys/rotate", headers=FIRST).status_code for _ in range(6)]
 
     assert statuses == [201] * 5 + [429]
@@ -105,7 +105,7 @@ def test_rotation_has_a_low_lane_of_its_own(api: httpx.Client) -> None:
 
 
 def test_a_rotated_key_draws_on_the_same_quota(api: httpx.Client, keyless: httpx.Client) -> None:
-    """The new key is on the same plan and meter: a rotation is no way to a fresh quota."""
+    """The new key has the same meter: a rotation does not reset the quota."""
     minted = api.post("/partner/keys/rotate", headers=FIRST).json()
 
     usage = keyless.get("/partner/usage", params={"days": 1}, headers={"x-api-key": minted["apiKey"]}).json()
@@ -116,7 +116,7 @@ def test_a_rotated_key_draws_on_the_same_quota(api: httpx.Client, keyless: httpx
 def test_rotations_and_expiries_stay_on_the_operators_log(
     operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
 ) -> None:
-    """The audit record is append-only, and an expiry stands at its own time, whenever somebody looks."""
+    """The log is append-only, and an expiry has its own time, whenever it is read."""
     minted = api.post("/partner/keys/rotate", headers=FIRST).json()
     later(80 * HOUR)
 

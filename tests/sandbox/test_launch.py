@@ -14,7 +14,7 @@ import sandbox
 
 
 def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> None:
-    """All state is in the home: the same key works, and what was issued before is listed and still ours."""
+    """All state is in the home: after a restart the same key works, and earlier proofs are listed and valid."""
     home = tmp_path / "home"
     with sandbox.launch(home) as running:
         first_key = running.api_key
@@ -34,8 +34,8 @@ def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> Non
     assert answer["verdict"] == "valid"
 
 
-def test_a_home_of_an_earlier_release_goes_on(tmp_path: Path) -> None:
-    """Its record did not tell which calls were charged; from now on it does."""
+def test_a_home_of_an_earlier_release_still_works(tmp_path: Path) -> None:
+    """Its exchange log lacks the column `charged`, which is added."""
     home = tmp_path / "home"
     with sandbox.launch(home) as running:
         httpx.get(f"{running.base_url}/proofs", headers={"x-api-key": running.api_key}, trust_env=False)
@@ -49,8 +49,8 @@ def test_a_home_of_an_earlier_release_goes_on(tmp_path: Path) -> None:
     assert charged == [None, 1]
 
 
-def test_a_key_that_lies_in_a_new_home_is_taken(tmp_path: Path) -> None:
-    """Who must know the key beforehand puts it there; it stays as it was, and it is the first tenant's."""
+def test_a_key_in_a_new_home_is_used(tmp_path: Path) -> None:
+    """A user can choose the first tenant's key in advance; its file does not change."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "key").write_text("sk_chosen_beforehand_1\n")
@@ -66,7 +66,7 @@ def test_a_key_that_lies_in_a_new_home_is_taken(tmp_path: Path) -> None:
 
 
 def test_secrets_on_disk_are_the_owners_alone(running: sandbox.Running) -> None:
-    """The key file, the signing keys and the folders of audio cannot be read by others."""
+    """Only the owner can read the key file, the signing keys and the folders of audio."""
     home = running.key_file.parent
     secret_files = [running.key_file, *(home / "seals").iterdir()]
 
@@ -90,13 +90,13 @@ def test_a_closed_sandbox_is_gone(tmp_path: Path) -> None:
         os.kill(running.pid, 0)
 
 
-def test_a_sandbox_dies_with_whoever_launched_it(tmp_path: Path) -> None:
-    """A killed parent leaves no server behind: the end of the pipe is the end of the sandbox."""
+def test_a_sandbox_ends_with_the_process_that_launched_it(tmp_path: Path) -> None:
+    """The sandbox ends when the pipe of its killed parent closes."""
     program = (
         "import os, sys, pathlib, sandbox; running = sandbox.launch(pathlib.Path(sys.argv[1]));"
         "print(running.base_url, flush=True); os.kill(os.getpid(), 9)"
     )
-    # Standard error is shared by both, so reading it to its end waits for the sandbox, the last of the two.
+    # Both processes share standard error, so reading it to its end also waits for the sandbox.
     parent = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "home")],
         capture_output=True,
@@ -109,8 +109,8 @@ def test_a_sandbox_dies_with_whoever_launched_it(tmp_path: Path) -> None:
         httpx.get(f"{parent.stdout.strip()}/health", trust_env=False)
 
 
-def test_a_taken_port_is_said_in_one_line(running: sandbox.Running, tmp_path: Path) -> None:
-    """No traceback, an exit code, and the port in the words."""
+def test_a_taken_port_is_reported_in_one_line(running: sandbox.Running, tmp_path: Path) -> None:
+    """Exit code 1, no traceback, and the port in the message."""
     port = running.base_url.split(":")[2].split("/")[0]
 
     ended = subprocess.run(
@@ -127,8 +127,8 @@ def test_a_taken_port_is_said_in_one_line(running: sandbox.Running, tmp_path: Pa
     assert not (tmp_path / "registry.sqlite").exists()
 
 
-def test_the_first_line_says_where_everything_is(tmp_path: Path) -> None:
-    """One line of JSON for whoever started the process; nothing else is printed."""
+def test_the_first_line_has_the_addresses(tmp_path: Path) -> None:
+    """One line of JSON for the launching process, and no other output."""
     process = subprocess.Popen(
         [sys.executable, "-m", "sandbox", "--home", str(tmp_path), "--port=0", "--storage-port=0", "--operator-port=0"],
         stdout=subprocess.PIPE,
@@ -136,10 +136,10 @@ def test_the_first_line_says_where_everything_is(tmp_path: Path) -> None:
         text=True,
     )
     assert process.stdout is not None
-    whereabouts = json.loads(process.stdout.readline())
-    httpx.get(f"{whereabouts['base_url']}/health", trust_env=False)
+    addresses = json.loads(process.stdout.readline())
+    httpx.get(f"{addresses['base_url']}/health", trust_env=False)
     process.terminate()
     rest, _ = process.communicate(timeout=60)
 
-    assert whereabouts.keys() == {"base_url", "operator_url", "key_file"}
+    assert addresses.keys() == {"base_url", "operator_url", "key_file"}
     assert rest == ""

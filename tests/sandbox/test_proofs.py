@@ -28,7 +28,7 @@ def stranger(operator: sandbox.Operator, keyless: httpx.Client) -> Callable[[str
 
 
 def test_listing_is_newest_first_and_paged(api: httpx.Client, later: Callable[[float], None], issue: Issue) -> None:
-    """The cursor leads from the newest proof to the oldest, also among those of one second, and ends by its absence."""
+    """The pages go from the newest proof to the oldest, also within one second; the last page has no cursor."""
     made = [issue(legacy=True).proof_id for _ in range(3)]
     later(5)
     made += [issue(legacy=True).proof_id for _ in range(2)]
@@ -42,7 +42,7 @@ def test_listing_is_newest_first_and_paged(api: httpx.Client, later: Callable[[f
 
 
 def test_an_item_has_its_fields(api: httpx.Client, issue: Issue) -> None:
-    """An older proof has no classification at all, not a null one."""
+    """An older proof has no classification, not a null one."""
     issued = issue(song="Intro", classification="", has_feedback=True)
 
     (item,) = api.get("/proofs").json()["items"]
@@ -56,7 +56,7 @@ def test_an_item_has_its_fields(api: httpx.Client, issue: Issue) -> None:
 
 
 def test_pending_proofs_are_unlisted(api: httpx.Client, issue: Issue) -> None:
-    """A pending proof exists, as its interpretation shows, but has no record to list or fetch yet."""
+    """A pending proof has an interpretation, but is not listed and cannot be fetched."""
     issued = issue(pending=True)
 
     assert api.get("/proofs").json() == {"items": []}
@@ -67,7 +67,7 @@ def test_pending_proofs_are_unlisted(api: httpx.Client, issue: Issue) -> None:
 def test_a_cursor_of_another_tenant_is_a_400(
     api: httpx.Client, stranger: Callable[[str, str], httpx.Response], issue: Issue
 ) -> None:
-    """Cursors are opaque and bound to their listing."""
+    """A cursor is valid for its own list only."""
     for _ in range(2):
         issue(legacy=True)
     cursor = api.get("/proofs", params={"limit": 1}).json()["nextCursor"]
@@ -77,7 +77,7 @@ def test_a_cursor_of_another_tenant_is_a_400(
 
 
 def test_fetching_gives_the_sidecar_as_it_was_issued(api: httpx.Client, issue: Issue) -> None:
-    """The base64 holds the very bytes that issuance produced."""
+    """The base64 has exactly the issued bytes."""
     issued = issue(legacy=True, song="Intro")
 
     record = api.get(f"/proofs/{issued.proof_id}").json()
@@ -90,7 +90,7 @@ def test_fetching_gives_the_sidecar_as_it_was_issued(api: httpx.Client, issue: I
 def test_a_one_file_proof_has_a_sidecar_too(
     api: httpx.Client, verify: Callable[..., httpx.Response], one_file: sandbox.Issued
 ) -> None:
-    """It is bound to the credentialed copy, so that both ways of verifying agree."""
+    """It is bound to the credentialed copy, so both kinds of verification agree."""
     sidecar = base64.b64decode(api.get(f"/proofs/{one_file.proof_id}").json()["sidecar"])
 
     answer = verify(one_file.audio.read_bytes(), sidecar).json()
@@ -102,14 +102,14 @@ def test_a_one_file_proof_has_a_sidecar_too(
 def test_another_tenants_proof_reads_as_missing(
     one_file: sandbox.Issued, stranger: Callable[[str, str], httpx.Response], path: str
 ) -> None:
-    """404, the same as for an id that never was."""
+    """404, the same as for an unknown id."""
     theirs, nobodys = (stranger("GET", f"/proofs/{proof_id}{path}") for proof_id in (one_file.proof_id, "prf_none"))
 
     assert (theirs.status_code, theirs.json()) == (nobodys.status_code, nobodys.json()) == (404, nobodys.json())
 
 
 def test_an_encoded_slash_is_part_of_the_id(api: httpx.Client) -> None:
-    """Ids are one segment: what is percent-encoded does not part them."""
+    """An id is one segment: an encoded slash does not split it."""
     answer = api.request("DELETE", "/proofs/a%2Fasset%20b")
 
     assert answer.json()["proofId"] == "a/asset b"
@@ -118,7 +118,7 @@ def test_an_encoded_slash_is_part_of_the_id(api: httpx.Client) -> None:
 def test_erasing_twice_gives_the_same_receipt(
     api: httpx.Client, one_file: sandbox.Issued, later: Callable[[float], None]
 ) -> None:
-    """The first receipt says erased, every repeat already_erased, at the same time."""
+    """The outcome is erased, then already_erased; `erasedAt` is the same."""
     first = api.delete(f"/proofs/{one_file.proof_id}").json()
     later(60)
     second = api.delete(f"/proofs/{one_file.proof_id}").json()
@@ -138,7 +138,7 @@ def test_an_id_with_nothing_behind_it_is_already_erased(api: httpx.Client) -> No
 def test_another_tenant_cannot_erase(
     api: httpx.Client, one_file: sandbox.Issued, stranger: Callable[[str, str], httpx.Response]
 ) -> None:
-    """It is told already_erased, and the proof stays whole."""
+    """The answer is already_erased, and the proof remains."""
     answer = stranger("DELETE", f"/proofs/{one_file.proof_id}")
 
     assert (answer.status_code, answer.json()["outcome"]) == (200, "already_erased")
@@ -148,7 +148,7 @@ def test_another_tenant_cannot_erase(
 def test_an_asset_link_gives_the_credentialed_copy(
     running: sandbox.Running, api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued
 ) -> None:
-    """The link leads to another origin, needs no key and gives the artifact byte for byte."""
+    """The link is on another origin, needs no key and returns exactly the artifact."""
     link = api.get(f"/proofs/{one_file.proof_id}/asset").json()
 
     download = keyless.get(link["url"])
@@ -161,7 +161,7 @@ def test_an_asset_link_gives_the_credentialed_copy(
 def test_an_asset_link_is_short_lived_and_signed(
     api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued, later: Callable[[float], None]
 ) -> None:
-    """After five minutes, or with another expiry, the storage denies it."""
+    """The storage denies it after five minutes, with another expiry, and without its signature."""
     url = api.get(f"/proofs/{one_file.proof_id}/asset").json()["url"]
 
     stretched = keyless.get(url.replace("expires=1", "expires=2"))
@@ -175,7 +175,7 @@ def test_an_asset_link_is_short_lived_and_signed(
 def test_an_erased_asset_is_gone_from_the_storage(
     api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued
 ) -> None:
-    """Erasure removes the retained audio, so that a link given before leads nowhere."""
+    """Erasure removes the stored audio, so an earlier link is 404."""
     url = api.get(f"/proofs/{one_file.proof_id}/asset").json()["url"]
 
     api.delete(f"/proofs/{one_file.proof_id}")
@@ -184,7 +184,7 @@ def test_an_erased_asset_is_gone_from_the_storage(
 
 
 def test_a_legacy_proof_has_no_asset(api: httpx.Client, issue: Issue) -> None:
-    """There is a one-file artifact only where one was issued."""
+    """Only a one-file proof has an artifact."""
     issued = issue(legacy=True)
 
     assert api.get(f"/proofs/{issued.proof_id}/asset").status_code == 404
@@ -194,7 +194,7 @@ def test_a_legacy_proof_has_no_asset(api: httpx.Client, issue: Issue) -> None:
 def test_an_interpretation_goes_from_pending_to_its_end(
     api: httpx.Client, issue: Issue, later: Callable[[float], None], note: str
 ) -> None:
-    """While it is pending it says when to ask again; a ready one has its text, an unavailable one has none."""
+    """A pending one has a wait, a ready one has a text, an unavailable one has neither."""
     path = f"/proofs/{issue(note=note).proof_id}/interpretation"
 
     at_first = api.get(path).json()

@@ -10,7 +10,7 @@ VERDICTS = {"valid", "audioChanged", "tampered", "unregistered", "unreadable", "
 def test_a_catalog_has_every_kind_and_as_many_files_as_were_asked_for(
     operator: sandbox.Operator, tmp_path: Path
 ) -> None:
-    """One of each kind comes first, the rest is drawn; all names differ and all files exist."""
+    """One of each kind, the rest at random; all names differ and all files exist."""
     samples = sandbox.write_catalog(tmp_path, operator, files=60)
 
     assert len({sample.audio for sample in samples}) == 60
@@ -20,14 +20,14 @@ def test_a_catalog_has_every_kind_and_as_many_files_as_were_asked_for(
 
 
 def test_six_files_show_every_verdict(operator: sandbox.Operator, tmp_path: Path) -> None:
-    """Even the smallest catalog is complete in what the service can say."""
+    """A small catalog has every verdict."""
     samples = sandbox.write_catalog(tmp_path, operator, files=6)
 
     assert {sample.verdict for sample in samples} == VERDICTS
 
 
-def test_a_catalog_repeats_itself(operator: sandbox.Operator, tmp_path: Path) -> None:
-    """Names, kinds and order depend on the seed alone; the seals are new."""
+def test_the_same_seed_makes_the_same_catalog(operator: sandbox.Operator, tmp_path: Path) -> None:
+    """Names, kinds and order depend only on the seed."""
     first, again, other = (
         [
             (sample.audio.relative_to(tmp_path / name), sample.kind)
@@ -39,8 +39,8 @@ def test_a_catalog_repeats_itself(operator: sandbox.Operator, tmp_path: Path) ->
     assert first == again != other
 
 
-def test_what_can_never_be_sent_is_said_to_be_so(operator: sandbox.Operator, tmp_path: Path) -> None:
-    """Empty, larger than the slot (a hole in the file, no real megabytes), unlisted formats, an MP3 without sidecar."""
+def test_files_that_must_not_be_sent_are_ineligible(operator: sandbox.Operator, tmp_path: Path) -> None:
+    """Empty, larger than a slot (a sparse file), unlisted formats, an MP3 without a sidecar."""
     samples = sandbox.write_catalog(tmp_path, operator, files=30)
 
     by_kind = {sample.kind: sample.audio for sample in samples if sample.is_ineligible}
@@ -51,8 +51,8 @@ def test_what_can_never_be_sent_is_said_to_be_so(operator: sandbox.Operator, tmp
     assert by_kind["too_large"].stat().st_blocks * 512 < 1024 * 1024
 
 
-def test_names_are_odd_and_folders_hold_other_things(operator: sandbox.Operator, tmp_path: Path) -> None:
-    """Both normal forms of Unicode, spaces, hashes, percent signs and quotes; pictures, texts and an orphan sidecar."""
+def test_names_are_unusual_and_folders_have_other_files(operator: sandbox.Operator, tmp_path: Path) -> None:
+    """Both normal forms of Unicode, spaces, hashes, percent signs, quotes; pictures, texts, a sidecar without audio."""
     samples = sandbox.write_catalog(tmp_path, operator, files=40)
     names = "".join(sample.audio.name for sample in samples)
 

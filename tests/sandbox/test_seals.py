@@ -42,14 +42,14 @@ def replaced(file: Path, old: bytes, new: bytes) -> None:
 def test_an_intact_manifest_tells_who_signed_what(
     chains: dict[Signer, Chain], wav: Path, tmp_path: Path, signer: Signer
 ) -> None:
-    """Our two leaves are told apart, everybody else is a stranger, and the identity comes back as it went in."""
+    """The examination returns the signer and the identity."""
     seals, target = OneFileSeals(chains), tmp_path / "sealed.wav"
     seals.seal(wav, target, IDENTITY, signer)
 
     assert seals.examine(target) == Finding(condition=Condition.INTACT, signer=signer, identity=IDENTITY)
 
 
-def test_a_leaf_that_borrows_our_name_is_still_a_stranger(sealed: Path) -> None:
+def test_a_leaf_with_our_name_under_another_root_is_a_stranger(sealed: Path) -> None:
     """Names count only under our own roots."""
     elsewhere = OneFileSeals({signer: Chain.make(signer) for signer in Signer})
 
@@ -92,7 +92,7 @@ def test_an_edited_manifest_is_altered(chains: dict[Signer, Chain], sealed: Path
 
 
 def test_changed_audio_comes_before_an_edited_manifest(chains: dict[Signer, Chain], sealed: Path) -> None:
-    """Where both are wrong there is no binding left to speak of."""
+    """With both, the finding is unreadable."""
     replaced(sealed, b"prf_0123456789", b"prf_0123456780")
     sealed.write_bytes(sealed.read_bytes() + b"\x00")
 
@@ -101,7 +101,7 @@ def test_changed_audio_comes_before_an_edited_manifest(chains: dict[Signer, Chai
 
 @pytest.mark.parametrize("content", [b"", b"RIFF", b"hello, world", bytes(4096)])
 def test_what_is_no_credentialed_wav_is_unreadable(chains: dict[Signer, Chain], tmp_path: Path, content: bytes) -> None:
-    """Nothing that is uploaded can make an examination fail."""
+    """No upload can make the examination raise."""
     file = tmp_path / "upload"
     file.write_bytes(content)
 
@@ -110,7 +110,7 @@ def test_what_is_no_credentialed_wav_is_unreadable(chains: dict[Signer, Chain], 
 
 @pytest.mark.parametrize(("signer", "seen_as"), [(Signer.SERVICE, Signer.SERVICE), (Signer.DEVICE, Signer.DEVICE)])
 def test_an_intact_sidecar_tells_who_signed_what(chains: dict[Signer, Chain], signer: Signer, seen_as: Signer) -> None:
-    """The document's identity counts once its signature does."""
+    """The examination returns the signer and the identity."""
     seals = SidecarSeals(chains)
 
     finding = seals.examine(seals.seal(SHA256, IDENTITY, signer), SHA256)
@@ -128,7 +128,7 @@ def test_a_sidecar_of_another_service_is_a_strangers(chains: dict[Signer, Chain]
 
 
 def test_other_audio_is_changed_audio(chains: dict[Signer, Chain]) -> None:
-    """An intact document that speaks of other bytes."""
+    """An intact document with another digest."""
     seals = SidecarSeals(chains)
 
     finding = seals.examine(seals.seal(SHA256, IDENTITY, Signer.SERVICE), "b" * 64)
@@ -159,7 +159,7 @@ def test_the_form_of_the_json_is_not_signed(chains: dict[Signer, Chain]) -> None
     ],
 )
 def test_an_edited_sidecar_is_altered(chains: dict[Signer, Chain], edit: Edit) -> None:
-    """Any member of the document, and the signature itself, also where the edit would make the audio fit."""
+    """Any changed member, and a changed signature, also if the digest then matches the audio."""
     seals = SidecarSeals(chains)
     members = json.loads(seals.seal(SHA256, IDENTITY, Signer.SERVICE))
     edit(members)
@@ -183,5 +183,5 @@ def test_an_edited_sidecar_is_altered(chains: dict[Signer, Chain], edit: Edit) -
     ],
 )
 def test_what_is_no_proof_document_is_unreadable(chains: dict[Signer, Chain], sidecar: bytes) -> None:
-    """Nothing that is sent as a sidecar can make an examination fail."""
+    """No sidecar can make the examination raise."""
     assert SidecarSeals(chains).examine(sidecar, SHA256) == Finding(condition=Condition.UNREADABLE)

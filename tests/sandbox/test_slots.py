@@ -55,14 +55,14 @@ def test_every_call_mints_a_fresh_slot(api: httpx.Client) -> None:
 
 
 def test_an_unknown_purpose_is_a_400(api: httpx.Client) -> None:
-    """Verification is the only purpose here, and the one that is meant when none is named."""
+    """Verification is the only known purpose."""
     assert api.post("/uploads", params={"purpose": "archive"}).status_code == 400
 
 
 def test_a_filled_slot_answers_204_with_the_storages_own_id(
     keyless: httpx.Client, slot: dict[str, dict[str, str]]
 ) -> None:
-    """The storage has its own request id and no body; the API's headers are not here."""
+    """The answer has the storage's own request ID, no body and no header of the API."""
     answer = fill(keyless, slot)
 
     assert (answer.status_code, answer.content) == (204, b"")
@@ -85,7 +85,7 @@ def test_a_filled_slot_answers_204_with_the_storages_own_id(
 def test_a_form_that_does_not_follow_its_policy_is_denied(
     keyless: httpx.Client, slot: dict[str, dict[str, str]], changed: dict[str, str | None]
 ) -> None:
-    """Every field must be there as it was given, and no other: 403, in XML, and nothing is stored."""
+    """A missing, changed or additional field is a 403 in XML."""
     answer = fill(keyless, slot, **changed)
 
     assert (answer.status_code, code_of(answer)) == (403, "AccessDenied")
@@ -114,7 +114,7 @@ def test_an_expired_slot_is_denied_by_the_storage(
 
 
 def test_fields_after_the_file_do_not_count(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
-    """All fields go before the file; what comes later is passed over, so a policy there is a missing one."""
+    """Fields after the file are ignored, so a signature there is missing."""
     late = dict(slot["fields"])
     signature = late.pop("x-amz-signature")
     parts: list[tuple[str, tuple[str | None, str | bytes]]] = [(name, (None, value)) for name, value in late.items()]
@@ -126,7 +126,7 @@ def test_fields_after_the_file_do_not_count(keyless: httpx.Client, slot: dict[st
 
 
 def test_a_file_under_another_name_is_no_file(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
-    """The audio is the form field named `file`, exactly; any other is a field that the policy does not know."""
+    """Only the form field `file` is the audio."""
     answer = keyless.post(str(slot["url"]), data=slot["fields"], files={"audio": ("audio", b"audio")})
 
     assert (answer.status_code, code_of(answer)) == (400, "InvalidArgument")
@@ -158,14 +158,14 @@ def test_an_upload_without_a_length_is_refused(keyless: httpx.Client, slot: dict
 def test_a_body_that_is_no_form_is_refused(
     keyless: httpx.Client, slot: dict[str, dict[str, str]], content_type: str, body: bytes, status: int
 ) -> None:
-    """A wrong type, a broken form, a form cut short and fields without end are all told apart from a denial."""
+    """A wrong type, a broken form, an incomplete form and very long fields have their own statuses."""
     answer = keyless.post(str(slot["url"]), content=body, headers={"content-type": content_type})
 
     assert answer.status_code == status
 
 
 def test_an_empty_file_is_too_small(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
-    """The policy wants at least one byte."""
+    """The policy requires at least one byte."""
     answer = fill(keyless, slot, b"")
 
     assert (answer.status_code, code_of(answer)) == (400, "EntityTooSmall")
@@ -175,7 +175,7 @@ def test_an_empty_file_is_too_small(keyless: httpx.Client, slot: dict[str, dict[
 def test_the_bound_is_65_mebibytes_to_the_byte(
     running: sandbox.Running, slot: dict[str, dict[str, str]], size_bytes: int, status: int
 ) -> None:
-    """65 MiB are stored, one byte more is EntityTooLarge, and neither is ever held in memory whole."""
+    """65 MiB are stored, one byte more is EntityTooLarge, and no partial file remains."""
     answer = posted_in_pieces(slot, size_bytes)
 
     assert answer[0] == status
@@ -184,7 +184,7 @@ def test_the_bound_is_65_mebibytes_to_the_byte(
 
 
 def posted_in_pieces(slot: dict[str, dict[str, str]], size_bytes: int) -> tuple[int, bytes]:
-    """Post zeros as the file without holding them all."""
+    """Post a file of zeros in small pieces."""
     head = b"".join(
         f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
         for name, value in slot["fields"].items()
@@ -205,10 +205,10 @@ def posted_in_pieces(slot: dict[str, dict[str, str]], size_bytes: int) -> tuple[
     return answer
 
 
-def test_what_is_stored_are_the_bytes_that_were_sent(
+def test_the_sent_bytes_are_stored(
     running: sandbox.Running, keyless: httpx.Client, slot: dict[str, dict[str, str]]
 ) -> None:
-    """A file that looks like a form's end is still only a file."""
+    """A boundary inside the file is part of the file."""
     audio = b"\r\n--not-the-boundary\r\n" * 1000
 
     answer = fill(keyless, slot, audio)
@@ -219,7 +219,7 @@ def test_what_is_stored_are_the_bytes_that_were_sent(
 
 
 def test_a_second_form_replaces_the_first(api: httpx.Client, keyless: httpx.Client, wav: Path, issue: Issue) -> None:
-    """While the policy holds a slot can be filled again; verify sees what came last."""
+    """While the policy is valid, a slot can be filled again; verify uses the last file."""
     slot = api.post("/uploads").json()
     credentialed = issue().audio.read_bytes()
 
@@ -232,7 +232,7 @@ def test_a_second_form_replaces_the_first(api: httpx.Client, keyless: httpx.Clie
 
 
 def test_there_is_nothing_else_at_the_storage(keyless: httpx.Client, slot: dict[str, dict[str, str]]) -> None:
-    """An unknown slot is 404 and a slot cannot be read back."""
+    """An unknown slot is 404, and a slot cannot be read."""
     unknown = keyless.post(f"{slot['url']}x", data={"key": "k"}, files={"file": b"audio"})
     read_back = keyless.get(str(slot["url"]))
 

@@ -20,7 +20,7 @@ def chance() -> Random:
     ("sound", "kind"), [(sounds.wav, "WAV"), (sounds.aiff, "AIFF"), (sounds.caf, "CAF"), (sounds.mp3, "MP3")]
 )
 def test_a_sound_can_be_played(sound: Sound, kind: str, chance: Random) -> None:
-    """Another library reads the format, the rate and the length as meant."""
+    """Another library reads the correct format, rate and length."""
     found = soundfile.info(io.BytesIO(sound(0.1, chance)))
 
     assert (found.format, found.samplerate, found.channels) == (kind, 44_100, 1)
@@ -40,5 +40,5 @@ def test_a_sound_can_be_played(sound: Sound, kind: str, chance: Random) -> None:
     ],
 )
 def test_a_sound_begins_as_its_format_does(sound: Sound, magic: bytes, chance: Random) -> None:
-    """Formats are told by content, so the content has to be right."""
+    """The first bytes identify the format."""
     assert sound(0.05, chance).startswith(magic)

@@ -20,27 +20,27 @@ REPORTED = {"classification", "grade", "interpretation", "embeddedCredential"}
 
 @pytest.fixture(params=[*SEEDS, "later"])
 def seed(request: pytest.FixtureRequest, operator: sandbox.Operator) -> Iterator[object]:
-    """The shared sandbox under one seed, or as a later release; its own choices come back afterwards."""
+    """The shared sandbox with one seed, or as a later release; the default returns after the test."""
     is_later = request.param == "later"
     operator.set_silences(5 if is_later else request.param, evolve=is_later)
     yield request.param
     operator.set_silences()
 
 
-def test_a_seed_draws_every_silence_and_always_the_same() -> None:
-    """Seed 0 is the sandbox's own way; among some hundred seeds each choice of each silence is met."""
+def test_a_seed_always_draws_the_same_choices() -> None:
+    """Seed 0 is the default; two hundred seeds together draw every choice of every field."""
     drawn = [asdict(Unspecified.drawn(number)) for number in range(200)]
 
     assert Unspecified.drawn(0) == Unspecified()
     assert drawn == [asdict(Unspecified.drawn(number)) for number in range(200)]
-    for silence in fields(Unspecified):
-        choices = silence.metadata["choices"]
-        assert {repr(each[silence.name]) for each in drawn} == {repr(choice) for choice in choices}, silence.name
+    for behaviour in fields(Unspecified):
+        choices = behaviour.metadata["choices"]
+        assert {repr(each[behaviour.name]) for each in drawn} == {repr(choice) for choice in choices}, behaviour.name
         assert len(choices) > 1
 
 
-def test_one_silence_more_changes_no_other() -> None:
-    """Each is drawn by its own name: what a seed means does not depend on how many there are."""
+def test_a_new_field_changes_no_other_choice() -> None:
+    """Each choice is drawn by its field's name, so a seed keeps its meaning."""
 
     @dataclass(frozen=True, kw_only=True)
     class More(Unspecified):
@@ -52,27 +52,27 @@ def test_one_silence_more_changes_no_other() -> None:
     assert "one_more" in drawn
 
 
-def test_the_guide_lists_every_silence() -> None:
-    """The table in the guide is the code's own."""
+def test_the_guide_lists_every_unspecified_behaviour() -> None:
+    """The table in the guide comes from the code."""
     assert markdown_of_unspecified() in GUIDE
 
 
-def test_a_start_under_a_seed_is_told(tmp_path: Path) -> None:
-    """What was drawn can be looked up, to see under which partner a program failed."""
+def test_the_operator_can_read_the_drawn_choices(tmp_path: Path) -> None:
+    """The choices can be read, to reproduce a failure."""
     options = sandbox.Options(home=tmp_path, silences=4, evolve=True)
 
     with sandbox.launch(tmp_path, options=options) as running:
-        told = running.operator.silences()
+        choices = running.operator.silences()
 
     expected = {
         name: list(each) if isinstance(each, tuple) else each for name, each in asdict(Unspecified.drawn(4)).items()
     }
-    assert told == {"choices": expected, "evolve": True}
+    assert choices == {"choices": expected, "evolve": True}
 
 
 @pytest.mark.usefixtures("seed")
-def test_every_answer_bears_its_ids_and_every_error_is_an_api_error(api: httpx.Client, keyless: httpx.Client) -> None:
-    """Contract, Errors 1, 7 and Authentication 3: under every seed."""
+def test_every_answer_has_its_ids_and_every_error_is_an_api_error(api: httpx.Client, keyless: httpx.Client) -> None:
+    """Contract, Errors 1, 7 and Authentication 3, with every seed."""
     answers = {
         "health": (keyless.get("/health"), {200}),
         "no key": (keyless.get("/proofs"), {403}),
@@ -93,7 +93,7 @@ def test_every_answer_bears_its_ids_and_every_error_is_an_api_error(api: httpx.C
 
 @pytest.mark.usefixtures("seed")
 def test_a_throttled_call_says_how_long_and_how_much(api: httpx.Client, operator: sandbox.Operator) -> None:
-    """Contract, Errors 5: `rate_limited`, Retry-After, and the quota's three headers."""
+    """Contract, Errors 5: `rate_limited`, Retry-After, and the three quota headers."""
     operator.set_lane(0.1, 1)
     api.post("/uploads")
 
@@ -106,7 +106,7 @@ def test_a_throttled_call_says_how_long_and_how_much(api: httpx.Client, operator
 
 @pytest.mark.usefixtures("seed")
 def test_a_proof_is_verified_listed_fetched_and_erased(api: httpx.Client, keyless: httpx.Client, issue: Issue) -> None:
-    """The contract's resources have their stated members in their stated types, and the flow its stated order."""
+    """Every stated member has its stated type, with every seed."""
     issued = issue(song="Intro")
 
     answer = _verified(api, keyless, issued.audio.read_bytes())
@@ -128,7 +128,7 @@ def test_a_proof_is_verified_listed_fetched_and_erased(api: httpx.Client, keyles
 
 @pytest.mark.usefixtures("seed")
 def test_altered_audio_is_never_good(api: httpx.Client, keyless: httpx.Client, issue: Issue) -> None:
-    """Whatever is left open, a broken binding is `unreadable`."""
+    """A broken binding is `unreadable`, with every seed."""
     audio = bytearray(issue().audio.read_bytes())
     audio[audio.index(b"data") + 8] ^= 0xFF
 
@@ -139,7 +139,7 @@ def test_altered_audio_is_never_good(api: httpx.Client, keyless: httpx.Client, i
 
 @pytest.mark.usefixtures("seed")
 def test_usage_has_one_entry_for_each_day(api: httpx.Client) -> None:
-    """And the headroom of this very call in its header."""
+    """The header has the remaining quota after this call."""
     answer = api.get("/partner/usage", params={"days": 3})
 
     days = answer.json()["days"]
@@ -150,18 +150,18 @@ def test_usage_has_one_entry_for_each_day(api: httpx.Client) -> None:
 
 @pytest.mark.usefixtures("seed")
 def test_pages_lead_to_the_last_proof(api: httpx.Client, issue: Issue) -> None:
-    """The last page is the one without a cursor, however long pages are and whatever cursors look like."""
+    """The last page has no cursor, for every page size and form of cursor."""
     made = [issue(legacy=True).proof_id for _ in range(4)]
 
-    seen, query = [], {"limit": "2"}
+    listed, query = [], {"limit": "2"}
     while True:
         page = api.get("/proofs", params=query).json()
-        seen += [item["proofId"] for item in page["items"]]
+        listed += [item["proofId"] for item in page["items"]]
         if "nextCursor" not in page:
             break
         query["cursor"] = page["nextCursor"]
 
-    assert seen == made[::-1]
+    assert listed == made[::-1]
 
 
 @pytest.mark.usefixtures("seed")
@@ -182,7 +182,7 @@ def test_a_slot_that_has_expired_stores_nothing(
 def test_a_later_release_adds_and_announces(
     api: httpx.Client, keyless: httpx.Client, operator: sandbox.Operator
 ) -> None:
-    """Contract, Versioning: new members everywhere, a Sunset header, an endpoint and words that are new."""
+    """Contract, Versioning: new members, a Sunset header, a new endpoint and new values."""
     operator.set_silences(evolve=True)
 
     health, keys = keyless.get("/health"), api.get("/partner/keys").json()
@@ -199,7 +199,7 @@ def test_a_later_release_adds_and_announces(
 
 
 def _verified(api: httpx.Client, keyless: httpx.Client, audio: bytes) -> dict[str, Any]:
-    """Take audio through the core flow; the form's values go as they came."""
+    """Upload and verify audio; return the answer's members."""
     slot = api.post("/uploads", params={"purpose": "verify"}).json()
     stored = keyless.post(slot["url"], data=slot["fields"], files={"file": ("audio", audio)})
     assert stored.is_success, stored.text

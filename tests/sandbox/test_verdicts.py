@@ -52,5 +52,5 @@ def found(condition: Condition, signer: Signer | None = None, identity: Identity
 def test_a_verdict_follows_from_the_finding_and_the_registry(
     finding: Finding, proof: Proof | None, was_erased: bool, verdict: str
 ) -> None:
-    """What is altered is said first, then what the registry does not know, then where seal and record disagree."""
+    """First the condition of the seal, then the registry, then differences between seal and record."""
     assert verdict_of(finding, proof, was_erased=was_erased) == verdict

@@ -15,7 +15,7 @@ Issue = Callable[..., sandbox.Issued]
 def test_every_sample_is_answered_as_its_catalog_says(
     operator: sandbox.Operator, verify: Verify, tmp_path: Path
 ) -> None:
-    """Each verdict arises for its real reason, whichever tenant asks and whatever the file is called."""
+    """Each verdict has its real reason, for any tenant and any file name."""
     samples = [sample for sample in sandbox.write_catalog(tmp_path, operator, files=40) if not sample.is_ineligible]
 
     answers = [
@@ -30,7 +30,7 @@ def test_every_sample_is_answered_as_its_catalog_says(
 
 
 def test_a_valid_answer_quotes_the_record(verify: Verify, issue: Issue) -> None:
-    """Its id, song and time are the record's; the report-only parts are there, and it is not publicly trusted."""
+    """Id, song and time are the record's; report-only members are present; it is not publicly trusted."""
     issued = issue(song="Intro", classification="mixed")
 
     answer = verify(issued.audio.read_bytes()).json()
@@ -43,7 +43,7 @@ def test_a_valid_answer_quotes_the_record(verify: Verify, issue: Issue) -> None:
 
 
 def test_issued_at_is_the_documents_created_at(verify: Verify, wav: Path, issue: Issue) -> None:
-    """The service's time of issuance is the one that stands in the sealed document."""
+    """`issuedAt` equals `createdAt` of the sealed document."""
     issued = issue(legacy=True)
     assert issued.sidecar is not None
 
@@ -65,7 +65,7 @@ def test_verifying_again_gives_the_same_answer(api: httpx.Client, upload: Callab
 def test_a_sidecar_under_a_wrong_name_is_a_one_file_verification(
     api: httpx.Client, upload: Callable[[bytes], str], wav: Path, issue: Issue
 ) -> None:
-    """Unknown members are passed over, so a pair sent under another field name is silently read as one file."""
+    """Unknown members are ignored, so a pair with another field name is verified as one file."""
     issued = issue(legacy=True)
     assert issued.sidecar is not None
     sidecar = base64.b64encode(issued.sidecar.read_bytes()).decode()
@@ -76,7 +76,7 @@ def test_a_sidecar_under_a_wrong_name_is_a_one_file_verification(
 
 
 def test_the_sidecar_field_can_have_another_name(tmp_path: Path, wav: Path) -> None:
-    """The wire name is a setting, for verifying and for fetching alike."""
+    """The wire name is an option."""
     options = sandbox.Options(home=tmp_path, sidecar_field="abcd")
     with sandbox.launch(tmp_path / "home", options=options) as running:
         issued = running.operator.issue(wav, tmp_path, legacy=True)
@@ -107,14 +107,14 @@ def test_the_sidecar_field_can_have_another_name(tmp_path: Path, wav: Path) -> N
     ],
 )
 def test_a_malformed_body_is_a_400(api: httpx.Client, body: bytes) -> None:
-    """The body is a JSON object with uploadId, a string, and perhaps a sidecar in standard base64."""
+    """The body is a JSON object with a string `uploadId` and an optional sidecar in standard base64."""
     answer = api.post("/verify", content=body)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
 
 
 def test_an_unknown_upload_is_a_404_and_an_empty_slot_a_422(api: httpx.Client) -> None:
-    """The contract leaves these open; we tell a wrong id from a slot that nobody has filled."""
+    """The contract leaves both statuses open; the default distinguishes them."""
     slot = api.post("/uploads").json()
 
     unknown = api.post("/verify", json={"uploadId": "upl_none"})
@@ -127,7 +127,7 @@ def test_an_unknown_upload_is_a_404_and_an_empty_slot_a_422(api: httpx.Client) -
 def test_an_upload_of_another_tenant_does_not_exist(
     running: sandbox.Running, operator: sandbox.Operator, upload: Callable[[bytes], str]
 ) -> None:
-    """An uploadId is worth nothing under another tenant's key."""
+    """An uploadId is valid for its own tenant only."""
     other = operator.add_tenant("another")
 
     answer = httpx.post(
@@ -140,10 +140,10 @@ def test_an_upload_of_another_tenant_does_not_exist(
     assert answer.status_code == 404
 
 
-def test_an_upload_outlives_its_slot_but_not_for_ever(
+def test_an_upload_is_kept_for_an_hour_after_its_slot(
     api: httpx.Client, upload: Callable[[bytes], str], later: Callable[[float], None]
 ) -> None:
-    """A stored upload can be verified for an hour after its slot has expired; then the audio is deleted."""
+    """A stored upload can be verified for an hour after its slot has expired; then it is deleted."""
     upload_id = upload(b"some audio")
     later(20 * 60)
 
@@ -156,7 +156,7 @@ def test_an_upload_outlives_its_slot_but_not_for_ever(
 
 
 def test_an_erased_proof_verifies_as_unregistered(operator: sandbox.Operator, verify: Verify, issue: Issue) -> None:
-    """The seal stays intact, but the registry no longer knows it."""
+    """The seal is intact, but the registry does not know it any more."""
     issued = issue()
     audio = issued.audio.read_bytes()
 
@@ -170,7 +170,7 @@ def test_an_erased_proof_verifies_as_unregistered(operator: sandbox.Operator, ve
 def test_a_pending_proof_becomes_valid_when_it_is_complete(
     operator: sandbox.Operator, verify: Verify, issue: Issue
 ) -> None:
-    """What is pending has not been issued."""
+    """A pending proof is not issued yet."""
     issued = issue(pending=True)
     audio = issued.audio.read_bytes()
 
@@ -185,7 +185,7 @@ def test_a_pending_proof_becomes_valid_when_it_is_complete(
 def test_a_wave_that_is_no_riff_is_unreadable_to_a_one_file_verification(
     verify: Verify, wav: Path, magic: bytes
 ) -> None:
-    """The service decides about RF64 and BW64: no manifest can be read from them."""
+    """RF64 and BW64 cannot carry a manifest."""
     answer = verify(magic + wav.read_bytes()[4:]).json()
 
     assert answer == {"good": False, "verdict": "unreadable"}
