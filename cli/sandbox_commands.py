@@ -160,8 +160,8 @@ def _print_choices(running: Running, seed: int) -> None:
     if choices["evolve"]:
         console().print("It is a later release of the contract.")
     if seed:
-        choices = " ".join(f"{name}={choice}" for name, choice in told["choices"].items())
-        console().print(f"Unspecified of seed {seed}: {choices}", soft_wrap=True, markup=False)
+        drawn = " ".join(f"{name}={choice}" for name, choice in choices["choices"].items())
+        console().print(f"Choices of seed {seed}: {drawn}", soft_wrap=True, markup=False)
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
@@ -181,8 +181,8 @@ def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
     return target
 
 
-def _issued(operator: Operator, file: Path, target: Path, order: IssueOptions, url: str) -> Issued:
-    with _said_in_one_line(file, url):
+def _issue(operator: Operator, file: Path, target: Path, order: IssueOptions, url: str) -> Issued:
+    with _errors_explained(file, url):
         return operator.issue(file, target, **order)
 
 

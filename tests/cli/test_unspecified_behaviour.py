@@ -138,7 +138,7 @@ def test_a_headroom_header_that_is_too_low_stops_no_run(
     few = running.operator.add_tenant("of a small quota", quota=99)
     Path(os.environ["PROOFSWEEP_SERVICE__API_KEY_FILE"]).write_text(few.api_key)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
-    fill(next(seed for seed in SEEDS if Unspecified.drawn(seed).headroom_elsewhere == "hundreds"))
+    choose(next(seed for seed in SEEDS if Unspecified.drawn(seed).headroom_elsewhere == "hundreds"))
     running.operator.add_fault("uploads", "status", status=429, code="rate_limited", retry_after=0, count=6)
 
     found = rows("few")
