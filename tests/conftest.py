@@ -1,4 +1,4 @@
-"""What holds for every test: a world of its own, and no quiet skip where all parts were promised."""
+"""Fixtures and rules for every test: settings of its own, and no skip in CI for a missing part."""
 
 import fcntl
 import os
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    import sandbox
+
     from .servers.buckets import AzureServer, S3Server
 
 KEPT = {"PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_KILLS", "PROOFSWEEP_SOAK_LEGS"}
-"""The only variables of ours that a test run may inherit: whoever runs it has settings of their own."""
+"""Our only variables that a test run may inherit; the person who runs it may have set others."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give Prefect an empty home before anything imports it, and forget the settings of whoever runs the tests."""
+    """Give Prefect an empty home before it is imported, and remove the settings of the person who runs the tests."""
     for name in list(os.environ):
         if name.startswith(("PREFECT_", "PROOFSWEEP_")) and name not in KEPT:
             del os.environ[name]
@@ -33,19 +35,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Use one more than there are processors: a third of the time, a test waits for somebody else."""
+    """Use one worker more than there are processors: tests wait for other processes a third of the time."""
     return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(autouse=True)
 def _each_row_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the setting for every test: a demo that ran in this process forgets all of them."""
+    """Keep the setting for every test: a demo in this process removes all settings."""
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
 
 
 @pytest.fixture(scope="session")
 def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with Prefect's tables, made once for all workers: three quarters of a first start are spent on it."""
+    """A database with Prefect's tables, made once for all workers: that is three quarters of a first start."""
     base = tmp_path_factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "prefect-tables"
     home.mkdir(exist_ok=True)
@@ -61,7 +63,7 @@ def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def prefect_url(prefect_tables: Path) -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
-    from cli.embedded_server import prefect_api  # noqa: PLC0415 - after the environment is what it shall be
+    from cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
 
     database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
     if not database.exists():
@@ -79,6 +81,15 @@ def _start_prefect_once() -> None:
     with prefect_api() as server:
         assert server is not None
         server.wait_until_up()
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sandbox.Running]":
+    """One sandbox process, shared by all tests of a worker."""
+    import sandbox  # noqa: PLC0415 - few tests need it
+
+    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -110,7 +121,7 @@ def azurite(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[AzureServer]"
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test that skips for a missing part where `.ci/run` has seen to all parts."""
+    """Fail a test that skips for a missing part in CI, where `.ci/run` installs all parts."""
     report = yield
     if report.skipped and os.environ.get("PROOFSWEEP_CI") == "1" and _lacks_a_part(report):
         report.outcome = "failed"
@@ -118,6 +129,6 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def _lacks_a_part(report: pytest.TestReport) -> bool:
-    """Tell a skip for a missing part by its reason, which begins with "needs"."""
+    """Say whether a skip is for a missing part: its reason begins with "needs"."""
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
     return reason.removeprefix("Skipped: ").startswith("needs ")

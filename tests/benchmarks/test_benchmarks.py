@@ -1,4 +1,4 @@
-"""Figures are for people to measure; that each script still runs, and says something, is for a test."""
+"""These tests check that each benchmark runs and prints its table; people measure the figures."""
 
 import os
 import shutil
@@ -22,16 +22,16 @@ SAYS = {
     "sandbox_rate": "one file of 1 MiB",
 }
 RUNS = {"lane_in_real_time", "night"}
-"""Those that verify catalogs one after another, and need no Prefect server of their own each time."""
+"""Benchmarks that verify one catalog after another; they share one Prefect server."""
 
 
 @pytest.mark.parametrize("name", SAYS)
 def test_each_benchmark_runs_at_a_tiny_size(name: str, prefect_url: str, prefect_tables: Path, tmp_path: Path) -> None:
-    """What they print is in docs/performance.md, and nobody else would notice that they broke."""
+    """docs/performance.md shows their output, and no other test runs them."""
     environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
     if name in RUNS:
         environment["PREFECT_API_URL"] = prefect_url
-    else:  # a server of its own need not make its tables once more
+    else:  # its own server starts faster with tables that exist
         database = shutil.copy(prefect_tables, tmp_path)
         environment["PREFECT_API_DATABASE_CONNECTION_URL"] = f"sqlite+aiosqlite:///{database}"
 
@@ -50,7 +50,7 @@ def test_each_benchmark_runs_at_a_tiny_size(name: str, prefect_url: str, prefect
 
 
 def test_every_benchmark_is_among_them() -> None:
-    """A script is a benchmark if it can be asked what it measures, and no child of another."""
+    """A script that measures something is a benchmark; the others are only used by benchmarks."""
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 
     assert scripts - {"__main__", "children", "core_client", "curl_client", "lane_plot", "null_service"} == set(SAYS)

@@ -1,4 +1,4 @@
-"""What is wrong with a bucket is said in one line, at once, before anything is planned."""
+"""An error of a bucket is one line, at once, before anything is planned."""
 
 import re
 import time
@@ -9,10 +9,10 @@ import pytest
 from cli.app import run
 
 from ..servers.buckets import Bucket, S3Server
-from .worlds import World
+from ..worlds.bucket_world import BucketWorld
 
-SECONDS = 40.0
-"""Well above what any of these takes on a busy machine, and well below what waiting for a cloud's timeouts would."""
+AT_ONCE_SECONDS = 40.0
+"""chosen: well above the time of each case on a busy machine, and well below a cloud client's own timeouts."""
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 GUESSED = "guessed+secret/of-somebody"
@@ -20,8 +20,8 @@ TOKEN = "session+token/of-somebody"
 
 
 @pytest.fixture
-def world(make_world: Callable[[Bucket], World], swift: S3Server) -> World:
-    """A world with results in a bucket of Swift, in which a catalog lies."""
+def world(make_world: Callable[[Bucket], BucketWorld], swift: S3Server) -> BucketWorld:
+    """A world with results in a bucket of Swift that also holds a catalog."""
     world = make_world(swift.new_bucket())
     world.bucket.put("deliveries/a.wav", WAVE)
     return world
@@ -39,14 +39,14 @@ def world(make_world: Callable[[Bucket], World], swift: S3Server) -> World:
     ids=["wrong secret", "unknown key", "wrong region", "dead endpoint", "plain http"],
 )
 @pytest.mark.parametrize("where", ["catalog", "results"])
-def test_bucket_that_cannot_be_reached_is_one_line(
-    world: World, capfd: pytest.CaptureFixture[str], where: str, variables: dict[str, str], words: str
+def test_unreachable_bucket_is_reported_in_one_line(
+    world: BucketWorld, capfd: pytest.CaptureFixture[str], where: str, variables: dict[str, str], words: str
 ) -> None:
-    """Exit code 2, one line on stderr that says what to look at, no secret, and nothing written."""
+    """Exit code 2, one line on stderr that says what to check, no secret, and nothing written."""
     catalog = f"{world.bucket.url}/deliveries" if where == "catalog" else str(world.folder)
-    results = world.results if where == "results" else str(world.folder / "results")
+    results = world.results_url if where == "results" else str(world.folder / "results")
     (world.folder / "a.wav").write_bytes(WAVE)
-    start = time.monotonic()
+    started = time.monotonic()
 
     with pytest.MonkeyPatch.context() as environment:
         for name, value in variables.items():
@@ -56,15 +56,15 @@ def test_bucket_that_cannot_be_reached_is_one_line(
     out, err = capfd.readouterr()
     assert (code, out) == (2, "")
     assert re.fullmatch(rf"proofsweep: .*{words}.*\n", err), err
-    assert time.monotonic() - start < SECONDS
+    assert time.monotonic() - started < AT_ONCE_SECONDS
     assert not any(secret in err for secret in (GUESSED, TOKEN, "secret+of/the-owner"))
     assert world.bucket.keys("results") == []
     assert not (world.folder / "results").exists()
 
 
 @pytest.mark.parametrize("place", ["no-such-bucket/deliveries", "{}/no-such-prefix", "{}/no-such-list.csv"])
-def test_place_at_which_nothing_is_is_named(world: World, capfd: pytest.CaptureFixture[str], place: str) -> None:
-    """Whether it is the bucket or what should lie in it."""
+def test_missing_catalog_is_named(world: BucketWorld, capfd: pytest.CaptureFixture[str], place: str) -> None:
+    """Both if the bucket is missing and if the catalog in it is missing."""
     url = f"s3://{place.format(world.bucket.url.removeprefix('s3://'))}"
 
     code = world.run("verify", url)
@@ -74,7 +74,7 @@ def test_place_at_which_nothing_is_is_named(world: World, capfd: pytest.CaptureF
     assert re.fullmatch(rf"proofsweep: {re.escape(url)}: .*[Tt]here is no such .*\n", err), err
 
 
-def test_results_bucket_that_is_missing_is_named(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+def test_missing_results_bucket_is_named(world: BucketWorld, capfd: pytest.CaptureFixture[str]) -> None:
     """Before any call is made."""
     code = run(["verify", f"{world.bucket.url}/deliveries", "--results", "s3://no-such-bucket/results"])
 
@@ -84,17 +84,17 @@ def test_results_bucket_that_is_missing_is_named(world: World, capfd: pytest.Cap
     assert world.charged == 0
 
 
-def test_absent_credentials_are_said_to_be_absent(
-    world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_missing_credentials_are_reported(
+    world: BucketWorld, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Within seconds, and with the page that says where they are looked for."""
+    """At once, with the page that says where credentials are read from."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    start = time.monotonic()
+    started = time.monotonic()
 
     code = world.run("verify", f"{world.bucket.url}/deliveries")
 
     err = capfd.readouterr().err
     assert code == 2
     assert re.fullmatch(r"proofsweep: .*no credentials were found.*docs/buckets\.md.*\n", err), err
-    assert time.monotonic() - start < SECONDS
+    assert time.monotonic() - started < AT_ONCE_SECONDS

@@ -1,9 +1,8 @@
-"""A catalog in a bucket, results in a bucket: stopped and resumed, every row is right, and plain tools read it."""
+"""Catalog and results in buckets: after a stop and a resume each row is right, and common tools read the tables."""
 
 import signal
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -12,38 +11,38 @@ import pytest
 import sandbox
 
 from ..servers.buckets import Bucket, S3Server
-from .worlds import World, deliver, write_manifest
+from ..worlds.bucket_world import BucketWorld, deliver, write_manifest
+from ..worlds.sandbox_world import Samples
 
 ROWS = 2_000
 
-Samples = tuple[Path, list[sandbox.Sample]]
-MakeWorld = Callable[[Bucket], World]
+MakeWorld = Callable[[Bucket], BucketWorld]
 
 
 @pytest.fixture
-def world(make_world: MakeWorld, swift: S3Server) -> World:
+def world(make_world: MakeWorld, swift: S3Server) -> BucketWorld:
     """A world with results in a bucket of Swift."""
     return make_world(swift.new_bucket())
 
 
 @pytest.fixture(scope="module")
 def samples(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) -> Samples:
-    """Release folders with every kind of sample, and what each must come to."""
+    """Release folders with every kind of sample, and their verdicts."""
     folder = tmp_path_factory.mktemp("catalog")
-    return folder, sandbox.write_catalog(folder, running.operator, files=ROWS)
+    return Samples(folder, sandbox.write_catalog(folder, running.operator, files=ROWS))
 
 
 @pytest.fixture(scope="module")
 def delivery(swift: S3Server, samples: Samples) -> Bucket:
     """A bucket at Swift that holds the samples below `deliveries`, and a manifest of them."""
     bucket = swift.new_bucket()
-    deliver(samples[0], bucket, "deliveries")
-    bucket.put("catalogs/all.csv", write_manifest(samples[1], samples[0], "../deliveries"))
+    deliver(samples.folder, bucket, "deliveries")
+    bucket.put("catalogs/all.csv", write_manifest(samples.files, samples.folder, "../deliveries"))
     return bucket
 
 
-def interrupt(world: World, catalog: str, number: signal.Signals) -> None:
-    """Verify a catalog in another process, and send it a signal once it has finished some rows."""
+def interrupt(world: BucketWorld, catalog: str, number: signal.Signals) -> None:
+    """Verify a catalog in another process, and send it a signal after it has finished some rows."""
     process = world.start("verify", catalog)
     world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
     process.send_signal(number)
@@ -51,10 +50,10 @@ def interrupt(world: World, catalog: str, number: signal.Signals) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_run_over_a_prefix_that_is_stopped_ends_with_every_row_right(
-    world: World, delivery: Bucket, samples: Samples
+def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
+    world: BucketWorld, delivery: Bucket, samples: Samples
 ) -> None:
-    """Each row once, with the verdict of its kind; as many calls as the service charged; plain tools read it."""
+    """Each row once with its verdict; as many calls as the service charged; common tools read the tables."""
     interrupt(world, f"{delivery.url}/deliveries", signal.SIGTERM)
 
     code = world.run("resume")
@@ -70,10 +69,10 @@ def test_run_over_a_prefix_that_is_stopped_ends_with_every_row_right(
 
 
 @pytest.mark.timeout(600)
-def test_run_over_a_manifest_that_is_killed_ends_with_every_row_right(
-    world: World, delivery: Bucket, samples: Samples
+def test_run_over_a_manifest_that_is_killed_has_every_row_right(
+    world: BucketWorld, delivery: Bucket, samples: Samples
 ) -> None:
-    """What the killed leg had written down is published; what it had not is verified again, and nothing twice."""
+    """The killed leg's journal is published; other rows are verified again, and no row is there twice."""
     interrupt(world, f"{delivery.url}/catalogs/all.csv", signal.SIGKILL)
 
     code = world.run("resume")
@@ -84,24 +83,24 @@ def test_run_over_a_manifest_that_is_killed_ends_with_every_row_right(
     assert verdicts_of(rows) == expected_of(samples, f"{delivery.url}/deliveries")
     assert [(leg["leg"], leg["ended_by"]) for leg in legs] == [(1, "killed"), (2, "complete")]
     assert {row["leg"] for row in rows} == {1, 2}
-    given = {one["request_id"] for one in world.operator.exchanges() if one["tenant"] in {world.tenant, None}}
-    kept = [one["request_id"] for one in world.table("exchanges") if one["call"] != "slot"]
-    assert len(kept) == len(set(kept))
-    assert set(kept) - given == set()
+    sent = {one["request_id"] for one in world.operator.exchanges() if one["tenant"] in {world.tenant, None}}
+    recorded = [one["request_id"] for one in world.table("exchanges") if one["call"] != "slot"]
+    assert len(recorded) == len(set(recorded))
+    assert set(recorded) - sent == set()
 
 
 def verdicts_of(rows: list[dict[str, object]]) -> dict[object, object]:
-    """Say which verdict each audio got."""
+    """Give the verdict of each audio."""
     return {row["audio"]: row["verdict"] for row in rows}
 
 
 def expected_of(samples: Samples, place: str) -> dict[object, object]:
-    """Say which verdict each audio must get, now that it lies below `place`."""
-    return {f"{place}/{one.audio.relative_to(samples[0]).as_posix()}": one.verdict for one in samples[1]}
+    """Give the verdict that each audio below `place` must have."""
+    return {f"{place}/{one.audio.relative_to(samples.folder).as_posix()}": one.verdict for one in samples.files}
 
 
-def tool_counts(world: World) -> list[Counter[str]]:
-    """Count outcomes as DuckDB and pandas see them, in a plain copy of the bucket."""
+def tool_counts(world: BucketWorld) -> list[Counter[str]]:
+    """Count outcomes with DuckDB and pandas, in a copy of the bucket."""
     for key in world.bucket.keys("results/verdicts"):
         path = world.folder / key
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The storage servers of these tests are what they are taken for."""
+"""The storage servers of these tests have the properties that the other tests rely on."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +10,7 @@ from ..servers.buckets import Bucket, S3Server
 
 
 def test_object_is_there_once_it_is_put(bucket: Bucket) -> None:
-    """What goes in comes out, under any name."""
+    """An object is read as it was written, under any name."""
     bucket.put("a b/ü+%#'\"☃.wav", b"sound")
 
     assert bucket.keys() == ["a b/ü+%#'\"☃.wav"]
@@ -18,7 +18,7 @@ def test_object_is_there_once_it_is_put(bucket: Bucket) -> None:
 
 
 def test_conditional_server_lets_one_racer_through(bucket: Bucket) -> None:
-    """What is said of a server's creates is so; Swift's may let several through."""
+    """A server with atomic creates lets one create win; Swift may let several win."""
 
     def create(number: int) -> bool:
         try:
@@ -33,8 +33,8 @@ def test_conditional_server_lets_one_racer_through(bucket: Bucket) -> None:
     assert won == 1 if bucket.creates_once else won >= 1
 
 
-def test_swift_looks_at_signatures(swift: S3Server) -> None:
-    """Who signs with another secret is turned away."""
+def test_swift_checks_signatures(swift: S3Server) -> None:
+    """A request that is signed with another secret is refused."""
     bucket = swift.new_bucket()
     name = bucket.url.removeprefix("s3://")
     forger = obstore.store.S3Store(

@@ -13,7 +13,7 @@ from proofsweep.storage.files.audio import AudioFile, open_audio
 from proofsweep.storage.files.files import Files
 
 from ..servers.buckets import Bucket, BucketServer, S3Server
-from .conftest import export
+from ..worlds.bucket_world import export_bucket
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 LARGE = WAVE + bytes(range(256)) * 20_000
@@ -30,26 +30,26 @@ ODD_NAMES = [
     "Smile 😀.wav",
     "~tilde.wav",
 ]
-"""Azure takes a backslash in a name for a slash, so there is none here."""
+"""Azure reads a backslash in a name as a slash, so there is none here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """A place for files, and how to put one there."""
+class FilePlace:
+    """A place for files, and a function that puts one there."""
 
     location: str
     put: Callable[[str, bytes], None]
 
 
 @pytest.fixture(params=["folder", "swift", "moto", "azurite"])
-def shelf(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FilePlace:
     """An empty place, in a folder or in a bucket that this process may reach."""
     if request.param == "folder":
-        return Shelf(str(tmp_path), lambda name, content: _write(tmp_path / name, content))
+        return FilePlace(str(tmp_path), lambda name, content: _write(tmp_path / name, content))
     server: BucketServer = request.getfixturevalue(request.param)
     bucket = server.new_bucket()
-    export(monkeypatch, bucket)
-    return Shelf(f"{bucket.url}/deliveries", lambda name, content: bucket.put(f"deliveries/{name}", content))
+    export_bucket(monkeypatch, bucket)
+    return FilePlace(f"{bucket.url}/deliveries", lambda name, content: bucket.put(f"deliveries/{name}", content))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -57,26 +57,26 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def test_every_name_leads_to_its_file(shelf: Shelf) -> None:
-    """Spaces, percent signs, quotes and letters of all kinds: what is listed can be asked for and opened."""
+def test_every_name_leads_to_its_file(place: FilePlace) -> None:
+    """Spaces, percent signs, quotes and letters of all kinds: each listed file can be opened."""
     for number, name in enumerate(ODD_NAMES):
-        shelf.put(name, WAVE + b"%d" % number)
+        place.put(name, WAVE + b"%d" % number)
     files = Files()
 
-    (folder,) = files.walk(shelf.location)
+    (folder,) = files.walk(place.location)
 
     assert sorted(folder.files) == sorted(ODD_NAMES)
     for number, name in enumerate(ODD_NAMES):
-        facts = files.facts(f"{shelf.location}/{name}")
-        with open_audio(f"{shelf.location}/{name}", files) as audio:
+        facts = files.facts(f"{place.location}/{name}")
+        with open_audio(f"{place.location}/{name}", files) as audio:
             assert b"".join(audio.chunks()) == WAVE + b"%d" % number
             assert audio.facts == facts == folder.known.get(name, facts)
 
 
-def test_bytes_are_read_at_any_offset(shelf: Shelf) -> None:
-    """Forwards, back, across every inner boundary, and not beyond the end."""
-    shelf.put("large.wav", LARGE)
-    opened = Files().open(f"{shelf.location}/large.wav")
+def test_bytes_are_read_at_any_offset(place: FilePlace) -> None:
+    """Forward, back, across each boundary of a read, and not beyond the end."""
+    place.put("large.wav", LARGE)
+    opened = Files().open(f"{place.location}/large.wav")
     assert opened is not None
 
     with opened as file:
@@ -89,26 +89,26 @@ def test_bytes_are_read_at_any_offset(shelf: Shelf) -> None:
         assert file.facts().size_bytes == len(LARGE)
 
 
-def test_whole_file_is_given_again_for_another_attempt(shelf: Shelf) -> None:
-    """An upload that is tried again starts from the first byte, and the digest is of one pass."""
-    shelf.put("large.wav", LARGE)
+def test_whole_file_is_read_again_for_another_attempt(place: FilePlace) -> None:
+    """Another attempt at an upload starts with the first byte, and the digest is of one pass."""
+    place.put("large.wav", LARGE)
 
-    with open_audio(f"{shelf.location}/large.wav", Files()) as audio:
+    with open_audio(f"{place.location}/large.wav", Files()) as audio:
         for _ in range(2):
             assert b"".join(audio.chunks()) == LARGE
         digest = audio.sha256
 
-    with open_audio(f"{shelf.location}/large.wav", Files()) as again:
+    with open_audio(f"{place.location}/large.wav", Files()) as again:
         assert b"".join(again.chunks()) == LARGE
         assert again.sha256 == digest
 
 
-def test_file_of_no_bytes_is_a_file(shelf: Shelf) -> None:
-    """It is there, it is empty, and it reads as that."""
-    shelf.put("empty.wav", b"")
+def test_file_of_no_bytes_is_a_file(place: FilePlace) -> None:
+    """It exists, and it is empty."""
+    place.put("empty.wav", b"")
     files = Files()
 
-    facts, opened = files.facts(f"{shelf.location}/empty.wav"), files.open(f"{shelf.location}/empty.wav")
+    facts, opened = files.facts(f"{place.location}/empty.wav"), files.open(f"{place.location}/empty.wav")
 
     assert facts is not None
     assert facts.size_bytes == 0
@@ -117,18 +117,18 @@ def test_file_of_no_bytes_is_a_file(shelf: Shelf) -> None:
         assert (file.facts(), file.read_at(0, 10)) == (facts, b"")
 
 
-def test_what_is_missing_is_none(shelf: Shelf) -> None:
-    """No file, nor one below a file."""
-    shelf.put("a.wav", WAVE)
+def test_what_is_missing_is_none(place: FilePlace) -> None:
+    """Neither a missing file nor a name below a file is an error."""
+    place.put("a.wav", WAVE)
     files = Files()
 
     for name in ("b.wav", "a.wav/c.wav", "deep/er/a.wav"):
-        assert files.facts(f"{shelf.location}/{name}") is None
-        assert files.open(f"{shelf.location}/{name}") is None
+        assert files.facts(f"{place.location}/{name}") is None
+        assert files.open(f"{place.location}/{name}") is None
 
 
-def test_walk_goes_from_folder_to_folder_in_order(shelf: Shelf) -> None:
-    """Each folder before those below it, its files by name; what begins with a dot is hidden."""
+def test_walk_goes_from_folder_to_folder_in_order(place: FilePlace) -> None:
+    """Each folder comes before its subfolders, its files by name; a name that begins with a dot is hidden."""
     for name in (
         "sub/a.wav",
         "b.wav",
@@ -139,11 +139,11 @@ def test_walk_goes_from_folder_to_folder_in_order(shelf: Shelf) -> None:
         ".trash/f.wav",
         ".DS_Store",
     ):
-        shelf.put(name, WAVE)
+        place.put(name, WAVE)
 
     walked = [
-        (folder.location.removeprefix(shelf.location), folder.files, folder.hidden)
-        for folder in Files().walk(shelf.location)
+        (folder.location.removeprefix(place.location), folder.files, folder.hidden)
+        for folder in Files().walk(place.location)
     ]
 
     assert walked == [
@@ -155,38 +155,38 @@ def test_walk_goes_from_folder_to_folder_in_order(shelf: Shelf) -> None:
     ]
 
 
-def test_neighbour_with_a_longer_name_is_not_walked(shelf: Shelf) -> None:
+def test_neighbour_with_a_longer_name_is_not_walked(place: FilePlace) -> None:
     """A prefix is a folder, not the beginning of a name."""
-    shelf.put("label/a.wav", WAVE)
-    shelf.put("label-b/b.wav", WAVE)
+    place.put("label/a.wav", WAVE)
+    place.put("label-b/b.wav", WAVE)
 
-    walked = [folder.files for folder in Files().walk(f"{shelf.location}/label")]
+    walked = [folder.files for folder in Files().walk(f"{place.location}/label")]
 
     assert walked == [["a.wav"]]
 
 
 @pytest.mark.parametrize("content", [LARGE, WAVE], ids=["large", "small"])
-def test_no_mixture_is_sent_of_a_file_that_is_replaced(shelf: Shelf, content: bytes) -> None:
-    """Either all bytes are of the file that was opened, or the row says that it changed."""
-    shelf.put("a.wav", content)
+def test_no_mixture_is_sent_of_a_file_that_is_replaced(place: FilePlace, content: bytes) -> None:
+    """Either all bytes are of the file that was opened, or the reason is `source_changed`."""
+    place.put("a.wav", content)
 
-    with open_audio(f"{shelf.location}/a.wav", Files()) as audio:
-        shelf.put("a.wav", bytes(reversed(content)))
+    with open_audio(f"{place.location}/a.wav", Files()) as audio:
+        place.put("a.wav", bytes(reversed(content)))
         sent, reason = sent_or_reason(audio)
 
     assert (sent, reason) in [(content, None), (None, Reason.SOURCE_CHANGED)]
 
 
 def sent_or_reason(audio: AudioFile) -> tuple[bytes | None, str | None]:
-    """Read a file to its end: its bytes, or why it cannot be sent."""
+    """Read a whole file; give its bytes, or the reason why it cannot be sent."""
     try:
         return b"".join(audio.chunks()), None
     except SourceError as error:
         return None, error.reason
 
 
-def test_large_object_that_is_replaced_is_told_by_its_reason(bucket: Bucket) -> None:
-    """Its first MiB is had at once; the rest is of that version or of none."""
+def test_large_object_that_is_replaced_has_its_reason(bucket: Bucket) -> None:
+    """Its first MiB is read at once; the rest must be of the same version."""
     bucket.put("a.wav", LARGE)
 
     with open_audio(f"{bucket.url}/a.wav", Files()) as audio:
@@ -199,10 +199,10 @@ def test_large_object_that_is_replaced_is_told_by_its_reason(bucket: Bucket) -> 
 def test_objects_that_stand_for_folders_are_no_rows(
     server: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Consoles leave an empty object under a folder's name: neither a row nor in the way of what lies below."""
+    """Consoles make an empty object with a folder's name: it is no row, and the files below it are."""
     s3: S3Server = request.getfixturevalue(server)
     bucket = s3.new_bucket()
-    export(monkeypatch, bucket)
+    export_bucket(monkeypatch, bucket)
     for key in ("deliveries/", "deliveries/sub/", "deliveries/without/"):
         s3.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=key, Body=b"")
     for key in ("deliveries/a.wav", "deliveries/sub/b.wav"):
@@ -213,33 +213,33 @@ def test_objects_that_stand_for_folders_are_no_rows(
     assert [row.named_audio for row in rows] == ["a.wav", "sub/b.wav"]
 
 
-def test_archived_object_is_told_by_its_reason(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is there, listed and known, but its bytes must be restored first."""
+def test_archived_object_has_its_reason(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is listed, but its bytes must be restored first."""
     bucket = moto.new_bucket()
-    export(monkeypatch, bucket)
+    export_bucket(monkeypatch, bucket)
     name = bucket.url.removeprefix("s3://")
     moto.client.put_object(Bucket=name, Key="a.wav", Body=WAVE, StorageClass="GLACIER")
     files = Files()
 
     assert files.facts(f"{bucket.url}/a.wav") is not None
-    with pytest.raises(SourceError) as told:
+    with pytest.raises(SourceError) as raised:
         open_audio(f"{bucket.url}/a.wav", files)
-    assert told.value.reason == Reason.ARCHIVED
+    assert raised.value.reason == Reason.ARCHIVED
 
 
-def test_object_that_is_kept_from_us_is_told_by_its_reason(swift: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stranger reads what is public, and is refused the rest: forbidden is not missing."""
+def test_forbidden_object_has_its_reason(swift: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user reads public objects only: a forbidden object is not a missing one."""
     public, private = swift.new_bucket(), swift.new_bucket()
     swift.client.put_bucket_acl(Bucket=public.url.removeprefix("s3://"), ACL="public-read")
     for bucket in (public, private):
         bucket.put("a.wav", WAVE)
-        export(monkeypatch, bucket)
+        export_bucket(monkeypatch, bucket)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests:stranger")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret+of/the-stranger")
     files = Files()
 
     with open_audio(f"{public.url}/a.wav", files) as audio:
         assert b"".join(audio.chunks()) == WAVE
-    with pytest.raises(SourceError) as told:
+    with pytest.raises(SourceError) as raised:
         open_audio(f"{private.url}/a.wav", files)
-    assert told.value.reason == Reason.SOURCE_FORBIDDEN
+    assert raised.value.reason == Reason.SOURCE_FORBIDDEN

@@ -1,4 +1,4 @@
-"""A results store keeps the same promises in a folder and in every kind of bucket."""
+"""A results store behaves the same in a folder and in every kind of bucket."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,30 +11,30 @@ from proofsweep.errors import NameTaken
 from proofsweep.storage.results.store import Store, open_store
 
 from ..servers.buckets import Bucket, BucketServer
-from .conftest import export
+from ..worlds.bucket_world import export_bucket
 
 NAME = "verdicts/run_date=2026-11-20/20261120T091500Z_8c1f04-00000-001.parquet"
 
 
 @pytest.fixture(params=["folder", "swift", "moto", "azurite"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bucket | Path:
-    """Where a store is to be: a folder, or a bucket that this process may reach."""
+    """The place of a store: a folder, or a bucket that this process may reach."""
     if request.param == "folder":
         return tmp_path / "results"
     server: BucketServer = request.getfixturevalue(request.param)
     bucket = server.new_bucket()
-    export(monkeypatch, bucket)
+    export_bucket(monkeypatch, bucket)
     return bucket
 
 
 @pytest.fixture
 def store(place: Bucket | Path) -> Store:
-    """A store that holds nothing yet, below a prefix where it is in a bucket."""
+    """An empty store; in a bucket it is below a prefix."""
     return open_store(f"{place.url}/some/where" if isinstance(place, Bucket) else str(place))
 
 
 def test_object_is_read_as_it_was_created(store: Store) -> None:
-    """Byte for byte, with no byte and with some millions of them."""
+    """Byte for byte, with no byte and with millions of bytes."""
     contents = {
         NAME: b"PAR1 \x00\xff",
         "_runs/r/empty": b"",
@@ -47,8 +47,8 @@ def test_object_is_read_as_it_was_created(store: Store) -> None:
     assert {name: store.read(name) for name in contents} == contents
 
 
-def test_second_to_create_a_name_is_told_so(store: Store) -> None:
-    """And what the first wrote stays, be it the same or not."""
+def test_second_create_of_a_name_is_refused(store: Store) -> None:
+    """The first content stays, even if the second is equal to it."""
     store.create(NAME, b"first")
 
     for content in (b"second", b"first"):
@@ -58,8 +58,8 @@ def test_second_to_create_a_name_is_told_so(store: Store) -> None:
     assert store.read(NAME) == b"first"
 
 
-def test_of_racers_one_wins_and_what_stands_is_whole(store: Store, place: Bucket | Path) -> None:
-    """Sixteen create one name at once. Where the store's creates are not atomic, at least one wins and one stands."""
+def test_one_of_many_creates_wins_and_its_content_is_whole(store: Store, place: Bucket | Path) -> None:
+    """Of sixteen creates at once one wins; if the store's creates are not atomic, more may, and one content stays."""
     start = Barrier(16)
 
     def create(number: int) -> bytes | None:
@@ -80,24 +80,24 @@ def test_of_racers_one_wins_and_what_stands_is_whole(store: Store, place: Bucket
 
 
 def test_reader_sees_an_object_whole_or_not_at_all(store: Store) -> None:
-    """While large objects are being created, whoever reads them gets nothing or everything."""
+    """While large objects are created, a reader gets nothing or everything."""
     content = b"whole" * 500_000
     names = [f"verdicts/part-{number}" for number in range(8)]
 
-    def seen(_: int) -> Iterator[bytes | None]:
+    def read_all(_: int) -> Iterator[bytes | None]:
         return iter([store.read(name) for name in names])
 
     with ThreadPoolExecutor(3) as workers:
         writing = workers.submit(lambda: [store.create(name, content) for name in names])
-        read = [found for batch in workers.map(seen, range(6)) for found in batch]
+        read = [found for batch in workers.map(read_all, range(6)) for found in batch]
         writing.result()
 
     assert {len(found) for found in read if found is not None} <= {len(content)}
     assert [store.read(name) == content for name in names] == [True] * 8
 
 
-def test_names_are_sorted_and_full_and_of_one_folder(store: Store) -> None:
-    """Folders beside them are listed by themselves; what is hidden is nobody's; a longer name is another folder."""
+def test_names_are_sorted_and_of_one_folder(store: Store) -> None:
+    """Folders are listed separately; hidden names are not listed; a longer name is another folder."""
     for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/deep/d", "t2/e", "t/run_date=2026-11-20/f"):
         store.create(name, b"content")
 
@@ -106,7 +106,7 @@ def test_names_are_sorted_and_full_and_of_one_folder(store: Store) -> None:
 
 
 def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:
-    """A new store has nothing in it; deleting twice is deleting once."""
+    """A new store is empty; a second delete changes nothing."""
     store.create("t/a", b"1")
     store.delete("t/a")
     store.delete("t/a")
@@ -117,7 +117,7 @@ def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:
 
 
 def test_deleted_name_can_be_created_again(store: Store) -> None:
-    """Nothing is left of it."""
+    """A delete leaves nothing behind."""
     store.create("t/a", b"1")
     store.delete("t/a")
     store.create("t/a", b"2")
@@ -140,7 +140,7 @@ def test_object_that_is_replaced_has_its_last_content(store: Store) -> None:
 
 
 def test_listing_ends_with_its_last_page(store: Store) -> None:
-    """S3 lists a thousand objects at a time, Swift is told to list fewer here: all are there, each once, in order."""
+    """S3 lists a thousand objects at a time, and Swift fewer here: all names are listed once, in order."""
     names = [f"_runs/r/journal/001/exchanges-{number:06}.arrow" for number in range(1_050)]
     with ThreadPoolExecutor(16) as workers:
         list(workers.map(lambda name: store.create(name, b"x"), names))

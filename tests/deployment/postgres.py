@@ -1,4 +1,4 @@
-"""A PostgreSQL server of this machine in the place of the image's."""
+"""A PostgreSQL server of this machine instead of the image's."""
 
 import os
 import pwd
@@ -11,12 +11,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-STRANGER = "nobody"
-"""Whom PostgreSQL runs as where the tests are root's: it refuses root."""
+from ..worlds.waiting import wait_for
+
+UNPRIVILEGED_USER = "nobody"
+"""PostgreSQL runs as this user if the tests run as root, since it refuses root."""
 
 
 def program(name: str) -> str:
-    """Find one of PostgreSQL's programs, which Debian keeps off the path."""
+    """Find one of PostgreSQL's programs, which Debian does not put on PATH."""
     found = shutil.which(name) or next(map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
     if found is None:
         pytest.skip("needs postgresql")
@@ -25,11 +27,11 @@ def program(name: str) -> str:
 
 @contextmanager
 def serving(*, user: str, password: str, database: str, port: str) -> Iterator[None]:
-    """Make a cluster as the image does on its first start, and serve it on the loopback."""
+    """Make a cluster as the image does on its first start, and serve it on the loopback address."""
     initdb, postgres, createdb = (program(name) for name in ("initdb", "postgres", "createdb"))
     with TemporaryDirectory(prefix="pg-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        run_as = STRANGER if os.geteuid() == 0 else None
+        run_as = UNPRIVILEGED_USER if os.geteuid() == 0 else None
         (folder / "password").write_text(password)
         if run_as:
             for path in (folder, folder / "password"):
@@ -55,10 +57,12 @@ def serving(*, user: str, password: str, database: str, port: str) -> Iterator[N
 
 
 def _make_database(command: list[str], password: str, server: subprocess.Popen[bytes]) -> None:
-    """Make the database as soon as the server lets one in."""
-    while True:
+    """Make the database as soon as the server accepts connections."""
+
+    def is_made() -> bool:
         made = subprocess.run(command, env=os.environ | {"PGPASSWORD": password}, check=False, capture_output=True)
-        if made.returncode == 0:
-            return
         assert server.poll() is None
-        assert b"refused" in made.stderr or b"starting up" in made.stderr, made.stderr
+        assert made.returncode == 0 or b"refused" in made.stderr or b"starting up" in made.stderr, made.stderr
+        return made.returncode == 0
+
+    wait_for(is_made)

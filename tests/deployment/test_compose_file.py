@@ -1,16 +1,17 @@
-"""docker-compose.yml as a document: what the specification allows, and what we want of every service."""
+"""docker-compose.yml as a document: it follows the specification and our rules for each service."""
 
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .natively import PORTS, ROOT, read_compose
+from .native_compose import PORTS, ROOT, read_compose
 
-WHOLE = read_compose({})
-SERVICES: dict[str, dict[str, Any]] = WHOLE["services"]
+COMPOSE = read_compose({})
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 ONE_SHOT = {"bucket", "deployments", "samples"}
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64})?")
 
@@ -18,20 +19,20 @@ each_service = pytest.mark.parametrize("name", SERVICES)
 
 
 def test_file_keeps_to_the_specification() -> None:
-    """The Compose Specification's own schema, as it comes with a published checker."""
-    told = subprocess.run(
+    """It matches the schema of the Compose Specification, which a published checker contains."""
+    checked = subprocess.run(
         [sys.executable, "-m", "check_jsonschema", "--builtin-schema=vendor.compose-spec", ROOT / "docker-compose.yml"],
         check=False,
         capture_output=True,
         text=True,
     )
 
-    assert told.returncode == 0, told.stdout
+    assert checked.returncode == 0, checked.stdout
 
 
 @each_service
 def test_foreign_images_are_pinned(name: str) -> None:
-    """What is pulled is a version, never whatever is newest; ours are built from this checkout."""
+    """An image that is pulled has an exact version; our own images are built from this checkout."""
     service = SERVICES[name]
 
     if "build" in service:
@@ -42,7 +43,7 @@ def test_foreign_images_are_pinned(name: str) -> None:
 
 @each_service
 def test_services_are_confined(name: str) -> None:
-    """Nobody is root, writes to its image, or gains rights; and nobody takes the whole machine."""
+    """No service is root, writes to its image, gains rights, or may use all of the machine."""
     service = SERVICES[name]
 
     assert service["read_only"]
@@ -54,15 +55,15 @@ def test_services_are_confined(name: str) -> None:
 
 
 @each_service
-def test_ports_are_this_machines_alone(name: str) -> None:
-    """Nothing is served to the network by default."""
+def test_ports_are_open_to_this_machine_only(name: str) -> None:
+    """By default no port is open to the network."""
     assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
     assert {port.rpartition(":")[2] for port in SERVICES[name].get("ports", [])} <= set(PORTS)
 
 
 @each_service
 def test_secrets_come_as_files(name: str) -> None:
-    """No value of the file is a secret: what sounds like one names a file that the service is given."""
+    """No value of the file is a secret: a variable that sounds like one names a file of the service."""
     service = SERVICES[name]
     given = {f"/run/secrets/{secret}" for secret in service.get("secrets", []) if isinstance(secret, str)}
 
@@ -72,42 +73,42 @@ def test_secrets_come_as_files(name: str) -> None:
             assert value in given
 
 
-def test_every_secret_is_made_and_used(made_secrets: Any) -> None:  # noqa: ANN401
-    """What the file asks for is what `deploy/make-secrets` makes."""
+def test_every_secret_is_made_and_used(made_secrets: Path) -> None:
+    """The services use exactly the secrets that `deploy/make-secrets` makes."""
     used = {
         secret if isinstance(secret, str) else secret["source"]
         for service in SERVICES.values()
         for secret in service.get("secrets", [])
     }
 
-    assert set(WHOLE["secrets"]) == used == {path.name for path in made_secrets.iterdir()}
-    assert all(it["file"] == f"deploy/secrets/{name}" for name, it in WHOLE["secrets"].items())
+    assert set(COMPOSE["secrets"]) == used == {path.name for path in made_secrets.iterdir()}
+    assert all(it["file"] == f"deploy/secrets/{name}" for name, it in COMPOSE["secrets"].items())
 
 
 @each_service
-def test_who_serves_is_checked_and_who_ends_is_waited_for(name: str) -> None:
-    """A condition names a service that can meet it."""
+def test_servers_have_health_checks_and_one_shot_services_have_none(name: str) -> None:
+    """Each condition names a service that can meet it."""
     assert ("healthcheck" in SERVICES[name]) == (name not in ONE_SHOT)
     for needed, how in SERVICES[name].get("depends_on", {}).items():
         met = "service_completed_successfully" if needed in ONE_SHOT else "service_healthy"
         assert how == {"condition": met}
 
 
-def test_the_database_is_the_servers_alone() -> None:
-    """Of all services one may reach PostgreSQL, over a network that leads nowhere else."""
+def test_only_the_server_reaches_the_database() -> None:
+    """Only the server reaches PostgreSQL, over an internal network."""
     assert {name for name, it in SERVICES.items() if "database" in it.get("networks", [])} == {"postgres", "prefect"}
-    assert WHOLE["networks"]["database"] == {"internal": True}
+    assert COMPOSE["networks"]["database"] == {"internal": True}
 
 
 def test_named_volumes_are_declared() -> None:
-    """A misspelt name would be a new and empty volume."""
+    """A misspelt name would make a new, empty volume."""
     named = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])}
 
-    assert {name for name in named if not name.startswith(".")} == set(WHOLE["volumes"])
+    assert {name for name in named if not name.startswith(".")} == set(COMPOSE["volumes"])
 
 
-def test_real_music_takes_the_place_of_the_samples() -> None:
-    """Folders and service are set beside the file, which stays as it is."""
+def test_a_real_catalog_can_replace_the_samples() -> None:
+    """Folder and service are set by variables; the file does not change."""
     own = {"CATALOG_FOLDER": "/music", "PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}
 
     worker = read_compose(own)["services"]["worker"]

@@ -1,4 +1,4 @@
-"""The Dockerfile as a document: nobody here can build it, so what can be told from its text is told."""
+"""The Dockerfile as a document: these tests cannot build it, so they check its text."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 
 import pytest
 
-from .natively import ROOT, read_compose
+from .native_compose import ROOT, read_compose
 
 TEXT = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
 LINES = [line.split(maxsplit=1) for line in TEXT.splitlines() if line and not line.startswith("#")]
@@ -21,35 +21,35 @@ IGNORED = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if
 
 
 def values(stage: str, instruction: str) -> list[str]:
-    """Give what follows each instruction of a kind."""
+    """Give the arguments of each instruction of a kind."""
     return [words for name, words in STAGES[stage] if name == instruction]
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_bases_are_pinned(stage: str) -> None:
-    """An exact version, and a digest where one tag has only ever had one."""
+    """Each base image has an exact version, and may have a digest."""
     (base,) = values(stage, "FROM")
 
     assert re.match(r"[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})? AS ", base)
 
 
 @pytest.mark.parametrize("stage", SHIPPED)
-def test_shipped_images_run_as_nobody_special_and_are_checked(stage: str) -> None:
-    """The last word on the user is a number other than root's."""
+def test_shipped_images_run_without_rights_and_have_a_health_check(stage: str) -> None:
+    """The last USER is a number other than root's."""
     assert values(stage, "USER")[-1] == "10001:10001"
     assert len(values(stage, "HEALTHCHECK")) == 1
     assert "with-secrets" in json.loads(values(stage, "ENTRYPOINT")[0])
 
 
-def test_nothing_secret_and_nothing_foreign_gets_into_a_layer() -> None:
-    """No ADD, no build argument, no variable that sounds like a secret, no download by hand."""
+def test_no_secret_and_no_download_gets_into_a_layer() -> None:
+    """No ADD, no build argument, no variable that sounds like a secret, no download by a command."""
     assert not [line for line in LINES if line[0] in {"ADD", "ARG"}]
     assert not re.search(r"curl |wget (?!-q -O /dev/null)|://(?!127\.0\.0\.1)", TEXT.replace('", "', " "))
     assert not [line for line in LINES if line[0] == "ENV" and re.search("KEY|SECRET|PASSWORD|TOKEN|AUTH", line[1])]
 
 
-def test_what_is_copied_is_there_and_is_sent_to_the_builder() -> None:
-    """Each source is in the checkout, and .dockerignore, which leaves out all else, lets it through."""
+def test_copied_files_exist_and_are_sent_to_the_builder() -> None:
+    """Each source is in the checkout, and .dockerignore, which excludes everything else, includes it."""
     copied = [words.split() for stage in STAGES for words in values(stage, "COPY") if "--from" not in words]
     sources = [word for words in copied for word in words[:-1] if not word.startswith("--")]
 
@@ -61,14 +61,14 @@ def test_what_is_copied_is_there_and_is_sent_to_the_builder() -> None:
 
 
 def test_every_package_of_the_wheel_is_copied() -> None:
-    """The wheel in the image is the wheel of the checkout."""
+    """The image builds the same wheel as the checkout."""
     built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
 
     assert {f"{package} {package}" for package in built["packages"]} <= set(values("build", "COPY"))
 
 
-def test_packages_are_held_against_their_hashes() -> None:
-    """Whatever comes over the network is locked; the rest does not reach for it."""
+def test_packages_are_checked_by_their_hashes() -> None:
+    """Each download is checked by its hash; the other steps have no network access."""
     steps = [part for step in values("build", "RUN") for part in step.split("&&")]
     installing = [step for step in steps if " install " in step or "pip wheel" in step]
 
@@ -78,8 +78,8 @@ def test_packages_are_held_against_their_hashes() -> None:
     assert not re.search(r"\bpip\b|\bapt", " ".join(values("proofsweep", "RUN")))
 
 
-def test_image_and_composition_say_the_same() -> None:
-    """What an image does by itself is what its service does, but for the number of runs at once."""
+def test_image_and_compose_file_agree() -> None:
+    """An image by itself does the same as its service, except for the number of runs at once."""
     services = read_compose({})["services"]
 
     for stage, name in (("store", "store"), ("proofsweep", "worker")):

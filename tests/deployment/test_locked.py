@@ -1,4 +1,4 @@
-"""What of the lock goes into the image."""
+"""The part of the lock that goes into the image."""
 
 import re
 import subprocess
@@ -10,11 +10,11 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from .natively import ROOT
+from .native_compose import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 MARKERS = {"async-timeout", "pywin32", "whenever"}
-"""Locked for other systems and newer Pythons: their markers leave them out here."""
+"""Locked for other systems and newer Pythons: their markers exclude them here."""
 
 
 def chosen(what: str) -> str:
@@ -24,12 +24,12 @@ def chosen(what: str) -> str:
 
 
 def names(entries: str) -> set[str]:
-    """Give the packages that a lock holds."""
+    """Give the packages of a lock."""
     return set(re.findall(r"^([a-z0-9._-]+)==", entries, re.MULTILINE))
 
 
-def below(asked: list[str]) -> set[str]:
-    """Follow what is installed here, by its own word, from some requirements down."""
+def needed_by(asked: list[str]) -> set[str]:
+    """Give all packages that some requirements need, by the metadata of what is installed here."""
     found, todo = set(), [(Requirement(text), "") for text in asked]
     seen: set[tuple[str, str]] = set()
     while todo:
@@ -44,19 +44,19 @@ def below(asked: list[str]) -> set[str]:
     return found
 
 
-def test_the_image_gets_what_the_product_needs_and_nothing_else() -> None:
-    """As the installed packages themselves say, extras included."""
-    assert names(chosen("product")) - MARKERS == below(PYPROJECT["project"]["dependencies"]) - MARKERS
+def test_the_image_gets_exactly_what_the_product_needs() -> None:
+    """By the metadata of the installed packages, extras included."""
+    assert names(chosen("product")) - MARKERS == needed_by(PYPROJECT["project"]["dependencies"]) - MARKERS
 
 
 def test_the_wheel_is_built_with_what_is_locked() -> None:
-    """Building takes no package that nobody has looked at."""
-    assert names(chosen("build")) == below(PYPROJECT["build-system"]["requires"])
+    """The build needs no package outside the lock."""
+    assert names(chosen("build")) == needed_by(PYPROJECT["build-system"]["requires"])
 
 
 @pytest.mark.parametrize("what", ["product", "build"])
 def test_entries_are_taken_whole(what: str) -> None:
-    """Each with its pin, its marker and every hash, as in the lock; all of those that a package has."""
+    """Each entry has its version, its marker and all its hashes, as in the lock."""
     lock = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
     taken = re.split(r"\n(?=\S)", chosen(what).strip())
 

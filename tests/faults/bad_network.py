@@ -1,7 +1,7 @@
-"""A network that does what networks do: it stands before a service, and something befalls each call or none.
+"""A proxy in front of a service that acts as an unreliable network: each call may have a fault.
 
-A service behind it must close the connection after each answer. So that nothing depends on chance, every call is taken
-in whole, the service's answer too, and only then goes on what of it is to arrive.
+The service must close the connection after each answer. So that nothing depends on chance, the proxy first receives the
+whole request and the whole answer, and only then sends on the part that is to arrive.
 """
 
 import socket
@@ -19,58 +19,60 @@ _RESET = b"\x01\0\0\0\0\0\0\0"
 _END_OF_HEAD = b"\r\n\r\n"
 
 
-class Mishap(StrEnum):
-    """What befalls a call."""
+class NetworkFault(StrEnum):
+    """What happens to a call."""
 
     LATE = "late"
-    """The answer is there, and takes its time."""
+    """The answer arrives late."""
     RESET_BEFORE_BODY = "reset before the body"
-    """The service hears nothing of it."""
+    """The connection is reset, and the service does not receive the request."""
     RESET_BEFORE_ANSWER = "reset before the answer"
-    """The service has answered, to nobody."""
-    UNHEARD = "unheard"
-    """It is accepted, never answered and never closed; the service hears nothing of it."""
-    UNANSWERED = "unanswered"
-    """The same, but the service has answered, to nobody."""
-    CUT = "cut"
+    """The connection is reset after the service has answered."""
+    LOST_REQUEST = "lost request"
+    """The connection stays open without an answer, and the service does not receive the request."""
+    LOST_ANSWER = "lost answer"
+    """The connection stays open without an answer, although the service has answered."""
+    TRUNCATED = "truncated"
     """The answer ends in the middle of its body."""
-    TRICKLING = "trickling"
-    """The answer comes byte by byte."""
+    BYTE_BY_BYTE = "byte by byte"
+    """The answer arrives one byte at a time."""
 
 
-NEVER_HEARD = {Mishap.RESET_BEFORE_BODY, Mishap.UNHEARD}
+NEVER_RECEIVED = {NetworkFault.RESET_BEFORE_BODY, NetworkFault.LOST_REQUEST}
 
-Befalls = Callable[[int], Mishap | None]
-"""Says what befalls a call; is told its running number, from 0."""
+ChooseFault = Callable[[int], NetworkFault | None]
+"""Gives the fault of a call from its running number, from 0; None is no fault."""
 
 
 @dataclass(slots=True)
 class BadNetwork:
-    """A way to the service at `url`.
+    """The network in front of the service at `url`.
 
     Attributes:
-        befalls: by call: health, usage, uploads, slot, verify.
-        seen: how often each call set out.
-        late_seconds: how late an answer is, and how long each byte of a trickle takes.
+        faults: by call (health, usage, uploads, slot, verify), how its faults are chosen.
+        seen: the number of requests by call.
+        late_seconds: how late an answer is, and the time for each byte of an answer that comes byte by byte.
+        over: set at the end of the test; it ends what would wait for ever.
     """
 
     url: str
-    befalls: dict[str, Befalls] = field(default_factory=dict)
+    faults: dict[str, ChooseFault] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)
     late_seconds: float = 0.1
     over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def mishap_of(self, call: str) -> Mishap | None:
-        """Count a call, and say what befalls it."""
+    def fault_of(self, call: str) -> NetworkFault | None:
+        """Count a call; give its fault."""
         with self._lock:
             self.seen[call] += 1
-            return self.befalls.get(call, lambda _number: None)(self.seen[call] - 1)
+            choose = self.faults.get(call)
+            return choose(self.seen[call] - 1) if choose else None
 
     @contextmanager
-    def leading(self) -> Iterator[str]:
-        """Open the way; give where it begins."""
-        with _Server(("127.0.0.1", 0), _Carrier) as server:
+    def opened(self) -> Iterator[str]:
+        """Open the network; give the URL of its near end."""
+        with _Server(("127.0.0.1", 0), _Forwarder) as server:
             server.network = self
             threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
             yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -85,52 +87,52 @@ class _Server(ThreadingTCPServer):
     network: BadNetwork
 
     def handle_error(self, _request: object, _client_address: object) -> None:
-        """Say nothing of who went away."""
+        """Ignore a client that disconnected."""
 
 
-class _Carrier(StreamRequestHandler):
-    """Carries one call to the service, and what comes of it back."""
+class _Forwarder(StreamRequestHandler):
+    """Forwards one call to the service, and its answer back."""
 
     server: _Server
 
     def handle(self) -> None:
-        """Take one call, if there is one, and let befall it what is to."""
+        """Forward one call, if there is one, with its fault."""
         head = b"".join(iter(self.rfile.readline, b"\r\n"))
         if not head:
             return
-        mishap = self.server.network.mishap_of(_call_of(head))
-        if mishap is Mishap.RESET_BEFORE_BODY:
+        fault = self.server.network.fault_of(_call_of(head))
+        if fault is NetworkFault.RESET_BEFORE_BODY:
             self._reset()
             return
         body = self.rfile.read(_size_of(head))
-        answer = b"" if mishap is Mishap.UNHEARD else self._asked(head + b"\r\n" + body)
-        self._deliver(answer, mishap)
+        answer = b"" if fault is NetworkFault.LOST_REQUEST else self._answer_to(head + b"\r\n" + body)
+        self._deliver(answer, fault)
 
-    def _asked(self, whole: bytes) -> bytes:
+    def _answer_to(self, whole: bytes) -> bytes:
         target = urlsplit(self.server.network.url)
         with socket.create_connection((target.hostname, target.port)) as service:
             service.sendall(whole)
             return b"".join(iter(lambda: service.recv(65_536), b""))
 
-    def _deliver(self, answer: bytes, mishap: Mishap | None) -> None:
-        match mishap:
-            case Mishap.RESET_BEFORE_ANSWER:
+    def _deliver(self, answer: bytes, fault: NetworkFault | None) -> None:
+        match fault:
+            case NetworkFault.RESET_BEFORE_ANSWER:
                 self._reset()
-            case Mishap.UNHEARD | Mishap.UNANSWERED:
+            case NetworkFault.LOST_REQUEST | NetworkFault.LOST_ANSWER:
                 self.server.network.over.wait()
-            case Mishap.CUT:
+            case NetworkFault.TRUNCATED:
                 body_at = answer.index(_END_OF_HEAD) + len(_END_OF_HEAD)
                 self.wfile.write(answer[: (body_at + len(answer)) // 2])
-            case Mishap.TRICKLING:
-                self._trickle(answer)
-            case Mishap.LATE:
+            case NetworkFault.BYTE_BY_BYTE:
+                self._send_bytes(answer)
+            case NetworkFault.LATE:
                 time.sleep(self.server.network.late_seconds)
                 self.wfile.write(answer)
             case None:
                 self.wfile.write(answer)
 
-    def _trickle(self, answer: bytes) -> None:
-        with suppress(OSError):  # nobody waits that long
+    def _send_bytes(self, answer: bytes) -> None:
+        with suppress(OSError):  # the client may have given up
             for byte in answer:
                 self.wfile.write(bytes([byte]))
                 if self.server.network.over.wait(self.server.network.late_seconds):

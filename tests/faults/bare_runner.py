@@ -1,12 +1,12 @@
-"""A program for tests: works on a run without an orchestrator, and may end outright at one of its writes.
+"""A program for tests: works on a run without an orchestrator, and may kill itself at one of its writes.
 
 python bare_runner.py plan CATALOG                 prints the run's id
 python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket
                                                    knows no half
-python bare_runner.py seize RUN_ID                 the same as a process to which every other one seems dead
+python bare_runner.py seize RUN_ID                 the same, but it takes every other leg for dead
 
-A leg exits with 0 when its run is complete, with 3 while rows remain, with 9 when another one is at work on it; 1 is an
-error that nobody foresaw.
+A leg exits with 0 when its run is complete, 3 while rows remain, 9 when another leg is active; 1 is an unexpected
+error.
 """
 
 import os
@@ -32,23 +32,23 @@ from proofsweep.usecases.leg.work import verify_slice
 
 SHARDS_AT_ONCE = 2
 SHARD_ITEMS = 20
-"""So few that small runs too have several shards, each published as soon as it is done."""
+"""chosen: so small that small runs have several shards; each is published when it is done."""
 ROWS_REMAIN = 3
 ANOTHER_IS_ACTIVE = 9
 
 
 @dataclass
-class Reaper:
-    """Ends this process at one of its writes, as a power switch would."""
+class KillAtWrite:
+    """Kills this process at one of its writes."""
 
     write: int
     when: str
     numbers: Callable[[], int]
 
-    def attend(self, act: Callable[..., None]) -> Callable[..., None]:
-        """Give a write that may be the last."""
+    def wrapped(self, act: Callable[..., None]) -> Callable[..., None]:
+        """Give a write that may kill the process."""
 
-        def attended(store: object, name: str, *content: bytes) -> None:
+        def write(store: object, name: str, *content: bytes) -> None:
             is_last = self.numbers() == self.write
             if is_last and self.when == "before":
                 die()
@@ -58,16 +58,16 @@ class Reaper:
             if is_last:
                 die()
 
-        return attended
+        return write
 
 
 def die() -> None:
-    """Leave no time for anything."""
+    """End this process at once, without any cleanup."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def write_half(path: Path, content: bytes) -> None:
-    """Begin a file, and never end it."""
+    """Write half of a file, and end the process."""
     path.write_bytes(content[: len(content) // 2])
     die()
 
@@ -79,39 +79,38 @@ def plan(catalog: str) -> int:
 
 
 def work(run_id: str, write: str = "0", when: str = "never") -> int:
-    """Work on one leg, perhaps until a write."""
+    """Work on one leg, perhaps only until one of its writes."""
     numbers = count(1)
-    reaper = Reaper(int(write), when, lambda: next(numbers))
-    for kind in (folder_store.FolderStore, BucketStore):
-        kind.create = reaper.attend(kind.create)  # type: ignore[method-assign]
-        kind.replace = reaper.attend(kind.replace)  # type: ignore[method-assign]
-        kind.delete = reaper.attend(kind.delete)  # type: ignore[method-assign]
+    kill = KillAtWrite(int(write), when, lambda: next(numbers))
+    for kind in (stores.FolderStore, BucketStore):
+        kind.create = kill.wrapped(kind.create)  # type: ignore[method-assign]
+        kind.delete = kill.wrapped(kind.delete)  # type: ignore[method-assign]
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
     try:
-        with suppress(RunMustStop), leg as (_, desk), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
-            list(pool.map(lambda piece: verify_slice(desk, piece), desk.remaining.slices()))
+        with suppress(RunMustStop), leg as (_, context), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
+            list(pool.map(lambda piece: verify_slice(context, piece), context.remaining_slices()))
     except RunIsActive:
         return ANOTHER_IS_ACTIVE
     return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0
 
 
 def seize(run_id: str) -> int:
-    """Work on one leg, whoever else does."""
+    """Work on one leg, even while another one is active."""
     runs.STALE_SECONDS = -1
     return work(run_id)
 
 
 def serve() -> None:
-    """Do each job that stdin names in a process of its own, forked from this one, which has loaded everything."""
+    """Do each job that stdin names in a child process; this process has imported everything already."""
     set_up_logs()
-    runs.MIN_SHARD_ITEMS, runs.SMALL_RUN_ITEMS = SHARD_ITEMS, 0
-    jobs = {"plan": plan, "leg": work, "seize": seize}
+    runs.SHARD_ITEMS, runs.SINGLE_ITEM_RUN = SHARD_ITEMS, 0
+    jobs: dict[str, Callable[..., int]] = {"plan": plan, "leg": work, "seize": seize}
     for line in sys.stdin:
         job, *arguments = line.split()
         child = os.fork()
         if child == 0:
             os._exit(jobs[job](*arguments))
-        print(child, flush=True)  # noqa: T201 - for the test that asked
+        print(child, flush=True)  # noqa: T201 - the test reads it
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # noqa: T201 - as above
 
 

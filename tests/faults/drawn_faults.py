@@ -1,4 +1,4 @@
-"""What a service may answer and should not, by call and by kind; Hypothesis draws from it."""
+"""Wrong answers of a service, by call and by kind; Hypothesis draws from them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,65 +6,67 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-Says = Any
-Fault = Callable[[Says], Says]
+from ..servers.foreign_service import Answer
+
+Fault = Callable[[Answer], Answer]
+"""Makes a wrong answer from the usual one."""
 
 HTML = b"<html><body>Oops</body></html>"
 
 
-def saying(**facts: Any) -> Fault:  # noqa: ANN401 - whatever an answer has
-    """Answer something else in places."""
+def with_facts(**facts: Any) -> Fault:  # noqa: ANN401 - any field of an answer
+    """Replace fields of the answer."""
     return lambda usual: replace(usual, **facts)
 
 
-def telling(**members: object) -> Fault:
-    """Change members of what would be answered."""
+def with_members(**members: object) -> Fault:
+    """Replace members of the answer's JSON object."""
     return lambda usual: replace(usual, document=usual.document | members)
 
 
-def spelling(found: bytes, put: bytes) -> Fault:
-    """Change the bytes of what would be answered."""
+def with_bytes(found: bytes, put: bytes) -> Fault:
+    """Replace bytes of the answer's body."""
     return lambda usual: replace(usual, document=usual.bytes().replace(found, put))
 
 
-STATUSES = {f"a storm of {status}": saying(status=status, document=HTML) for status in (302, 404, 413, 422, 500, 503)}
-BREAKS = {f"broken {where}": saying(breaks=where) for where in ("unanswered", "in_headers", "in_body")}
+STATUSES = {f"status {status}": with_facts(status=status, document=HTML) for status in (302, 404, 413, 422, 500, 503)}
+BREAKS = {f"broken {where}": with_facts(breaks=where) for where in ("unanswered", "in_headers", "in_body")}
 HOSTILE = {
-    "too deep": saying(document=b"[" * 900 + b"]" * 900),
-    "too long": saying(document=b" " * 3_000_000),
-    "no UTF-8": saying(document=b'{"\xff": 1}'),
-    "not a number": saying(document=b'{"good": NaN, "verdict": "valid"}'),
-    "compressed": saying(headers={"Content-Encoding": "gzip"}),
-    "longer than it is": saying(headers={"content-LENGTH": "999999"}),
-    "no header": saying(headers={"no header": "\0"}),
+    "too deep": with_facts(document=b"[" * 900 + b"]" * 900),
+    "too long": with_facts(document=b" " * 3_000_000),
+    "no UTF-8": with_facts(document=b'{"\xff": 1}'),
+    "not a number": with_facts(document=b'{"good": NaN, "verdict": "valid"}'),
+    "compressed": with_facts(headers={"Content-Encoding": "gzip"}),
+    "longer than it is": with_facts(headers={"content-LENGTH": "999999"}),
+    "no header": with_facts(headers={"no header": "\0"}),
 }
 THROTTLES = {
-    "a throttle": saying(status=429, document=HTML, headers={"Retry-After": "0"}),
-    "a long throttle": saying(status=429, document=HTML, headers={"Retry-After": "86400"}),
+    "a throttle": with_facts(status=429, document=HTML, headers={"Retry-After": "0"}),
+    "a long throttle": with_facts(status=429, document=HTML, headers={"Retry-After": "86400"}),
 }
-REFUSALS = {"a refused key": saying(status=403, document={"code": "forbidden"})}
+REFUSALS = {"a refused key": with_facts(status=403, document={"code": "forbidden"})}
 ODD = {
-    "another spelling": telling(verdict="Valid"),
-    "good alone": telling(verdict=""),
-    "not good": telling(good=False),
-    "good as text": telling(good="true"),
-    "a list": telling(verdict=["valid"]),
-    "two minds": spelling(b'"verdict"', b'"good": true, "verdict": "valid", "verdict"'),
-    "a deep grade": spelling(b'"verdict"', b'"grade": ' + b"[" * 95 + b"]" * 95 + b', "verdict"'),
+    "another spelling": with_members(verdict="Valid"),
+    "good alone": with_members(verdict=""),
+    "not good": with_members(good=False),
+    "good as text": with_members(good="true"),
+    "a list": with_members(verdict=["valid"]),
+    "verdict twice": with_bytes(b'"verdict"', b'"good": true, "verdict": "valid", "verdict"'),
+    "a deep grade": with_bytes(b'"verdict"', b'"grade": ' + b"[" * 95 + b"]" * 95 + b', "verdict"'),
 }
-HALF = {"half a slot": telling(url=None), "no fields": telling(fields=[1])}
+HALF = {"half a slot": with_members(url=None), "no fields": with_members(fields=[1])}
 FAULTS: dict[str, list[dict[str, Fault]]] = {
     "uploads": [STATUSES, BREAKS, HOSTILE, THROTTLES, REFUSALS, HALF],
     "slot": [STATUSES, BREAKS, HOSTILE, THROTTLES, REFUSALS],
     "verify": [STATUSES, BREAKS, HOSTILE, THROTTLES, REFUSALS, ODD, ODD],
     "usage": [THROTTLES, REFUSALS],
 }
-"""By call, of several kinds; each kind is drawn as often as any other."""
+"""By call, the kinds of its faults; each kind is equally likely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """A fault of one call: from its `first`th on, and then of every so many."""
+    """A fault of one call: of its request number `first`, and then of one request in `every`."""
 
     call: str
     name: str
@@ -73,7 +75,7 @@ class Disturbance:
 
 
 def disturbances_of(call: str, kind: dict[str, Fault]) -> st.SearchStrategy[Disturbance]:
-    """Draw one of a kind; of the usage, which is asked first of all, the first call or the second."""
+    """Draw a fault of one kind; the usage is read at the start of a leg, so its first or second call has it."""
     firsts = st.integers(0, 1 if call == "usage" else 7)
     return st.builds(Disturbance, st.just(call), st.sampled_from(sorted(kind)), firsts, st.sampled_from([1, 1, 3, 7]))
 

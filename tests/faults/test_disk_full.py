@@ -1,4 +1,4 @@
-"""A disk that fills up in mid-run costs nothing that was finished, and says so in one line."""
+"""A disk that fills up during a run costs nothing that was finished, and the error is one line."""
 
 import subprocess
 import sys
@@ -7,23 +7,32 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-World = Any
+from ..servers.foreign_service import Answer
+from ..worlds.foreign_world import ForeignWorld
 
 ROWS = 400
-SIZE_BYTES = 4 * 1024 * 1024
+DISK_BYTES = 4 * 1024 * 1024
+
+# chosen: well above the second within which a write fails and stops new items; half may fail on a busy machine.
+NOTICED_SECONDS = 4.0
+
+# chosen: long enough after NOTICED_SECONDS that an item which starts too late would be seen.
+FULL_SECONDS = 6.0
+
+# chosen: an answer takes so long that rows remain when the disk has room again; half may end the run before.
+VERIFY_SECONDS, VERIFY_SECONDS_WHILE_FULL = 0.02, 0.2
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, of a few MiB, where the results go."""
+    """A file system of a few MiB for the results."""
     place = tmp_path / "results"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SIZE_BYTES}", "tmpfs", place], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", place], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("needs the right to mount a small file system")
@@ -32,17 +41,23 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(filler: Path) -> None:
-    """Take all the room that there is."""
+    """Use all free space."""
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
 
 
-def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: World, small_disk: Path) -> None:
-    """The run stops with one line and no traceback; with room again, every row is there once."""
+def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: ForeignWorld, small_disk: Path) -> None:
+    """The run stops with one line and no traceback; when there is space again, each row is there once."""
     catalog = world.catalog(*["valid", "tampered"] * (ROWS // 2))
     filler = small_disk / "filler"
-    world.service.twists["verify"] = lambda number, usual: (number == ROWS // 4 and fill(filler)) or usual
+
+    def fill_once(number: int, usual: Answer) -> Answer:
+        if number == ROWS // 4:
+            fill(filler)
+        return usual
+
+    world.service.changes["verify"] = fill_once
     verify = [sys.executable, "-m", "cli", "verify", catalog, "--results", str(small_disk)]
 
     stopped = subprocess.run(verify, capture_output=True, text=True, check=False)
@@ -57,28 +72,35 @@ def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: World, small_dis
     assert [row["verdict"] for row in world.rows()] == ["valid", "tampered"] * (ROWS // 2)
 
 
-def test_a_disk_that_is_full_for_a_moment_is_waited_for(
-    world: World, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_waits_for_a_disk_that_is_full_for_a_time(
+    world: ForeignWorld, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Meanwhile nothing new is begun, as it could not be written down; then the same leg goes on."""
+    """Meanwhile it starts no new item, since it could not record it; then the same leg continues."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "60")
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "16")
-    asked, filler = world.service.asked, small_disk / "filler"
-    standstill: list[int] = []
+    filler = small_disk / "filler"
+    started: list[int] = []
 
-    def fill_for_a_while(number: int, usual: Any) -> Any:  # noqa: ANN401 - the fixture's type
-        time.sleep(0.2 if filler.exists() else 0.02)  # not so fast that all is over before anybody has noticed
+    def note() -> None:
+        started.append(world.service.received["uploads"])
+
+    def end() -> None:
+        note()
+        filler.unlink()
+
+    def fill_for_a_time(number: int, usual: Answer) -> Answer:
+        time.sleep(VERIFY_SECONDS_WHILE_FULL if filler.exists() else VERIFY_SECONDS)
         if number == ROWS // 4:
             fill(filler)
-            threading.Timer(4.0, lambda: standstill.append(asked["uploads"])).start()
-            threading.Timer(6.0, lambda: standstill.append(asked["uploads"]) or filler.unlink()).start()
+            threading.Timer(NOTICED_SECONDS, note).start()
+            threading.Timer(FULL_SECONDS, end).start()
         return usual
 
-    world.service.twists["verify"] = fill_for_a_while
+    world.service.changes["verify"] = fill_for_a_time
 
     code = world.run("verify", world.catalog(*["valid"] * ROWS))
 
     assert code == 0
     assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
     assert len(world.legs()) == 1
-    assert standstill[0] == standstill[1] < ROWS
+    assert started[0] == started[1] < ROWS

@@ -1,7 +1,7 @@
-"""Faults, kills, a quota that ends, resumes, two at once, one that comes back from the dead: in any order.
+"""Faults, kills, a spent quota, resumes, two legs at once, a leg that continues after a take-over: in any order.
 
-Hypothesis draws what happens to a run, and after each step its rows must be whole; in the end all are there. Five runs
-here; `make soak` draws sixty.
+Hypothesis draws what happens to a run. After each step no row may be wrong or doubled; at the end all rows are there.
+There are five runs here; `make soak` does sixty.
 """
 
 import os
@@ -12,20 +12,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from ..servers.foreign_service import Answer
+from ..worlds.command_world import Row
+from ..worlds.foreign_world import ForeignWorld
 from .drawn_faults import DISTURBANCES, FAULTS, HTML, REFUSALS, Disturbance
-
-World = Any
-Runner = Any
-Says = Any
-NewRunner = Callable[[], Runner]
+from .runner_process import NewRunner, RunnerProcess
 
 STEPS = 5
 SOAK_LEGS = os.environ.get("PROOFSWEEP_SOAK_LEGS")
@@ -41,59 +40,60 @@ QUICK = {
     "TIMEOUTS__TOTAL_SECONDS": "5",
 }
 KILLED = -signal.SIGKILL
-CUTS = st.tuples(st.integers(1, 14), st.sampled_from(["before", "half", "after"]))
+KILL_POINTS = st.tuples(st.integers(1, 14), st.sampled_from(["before", "half", "after"]))
 MOMENTS = st.floats(0.05, 0.6)
+"""Seconds after the start of a leg at which something happens to it: any moment must be right."""
 
 
 @dataclass
 class Stage:
-    """Where the runs take place, and what came of them."""
+    """What all drawn runs share, and the counts of what happened to them."""
 
-    world: World
+    world: ForeignWorld
     catalog: str
-    runner: Runner
-    other_runner: Runner
+    runner: RunnerProcess
+    other_runner: RunnerProcess
     endings: Counter[str] = field(default_factory=Counter)
     happened: Counter[str] = field(default_factory=Counter)
 
 
-class Ordeal(RuleBasedStateMachine):
-    """One run, to which things happen."""
+class DisturbedRun(RuleBasedStateMachine):
+    """One run, and what may happen to it."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__()
         self.stage, self.service = stage, stage.world.service
         self.active: set[str] = set()
-        self.spendable: int | None = None
+        self.charge_limit: int | None = None
         self.is_complete = False
-        self.heal()
+        self.end_faults()
         assert stage.runner.do(f"plan {stage.catalog}") == 0
         self.run_id = stage.world.runs[-1]
 
     @rule(disturbances=DISTURBANCES)
     @precondition(lambda self: not self.is_complete)
-    def a_leg_is_worked_on(self, disturbances: list[Disturbance]) -> None:
-        """It ends as its faults allow."""
-        self.disturb(disturbances)
+    def a_leg_runs(self, disturbances: list[Disturbance]) -> None:
+        """It ends in a way that its faults allow."""
+        self.set_faults(disturbances)
         before = len(self.legs())
         self.note("leg", code := self.stage.runner.do(f"leg {self.run_id}"))
         if len(self.legs()) > before:
             assert self.legs()[-1] in self.plausible_endings(), f"{self.legs()} under {self.active}"
         assert code in {0, 3}, f"a leg under {self.active} ended with {code}"
 
-    @rule(disturbances=DISTURBANCES, cut=CUTS)
+    @rule(disturbances=DISTURBANCES, kill=KILL_POINTS)
     @precondition(lambda self: not self.is_complete)
-    def a_leg_is_killed_at_a_write(self, disturbances: list[Disturbance], cut: tuple[int, str]) -> None:
-        """Or over before it comes to that write."""
-        self.disturb(disturbances)
-        self.note("kill", code := self.stage.runner.do(f"leg {self.run_id} {cut[0]} {cut[1]}"))
+    def a_leg_is_killed_at_a_write(self, disturbances: list[Disturbance], kill: tuple[int, str]) -> None:
+        """It may end before that write."""
+        self.set_faults(disturbances)
+        self.note("kill", code := self.stage.runner.do(f"leg {self.run_id} {kill[0]} {kill[1]}"))
         assert code in {0, 3, KILLED}, f"a leg under {self.active} ended with {code}"
 
     @rule(moment=MOMENTS)
     @precondition(lambda self: not self.is_complete)
     def two_resume_at_once(self, moment: float) -> None:
-        """One of them works, or one after the other; never does nobody."""
-        self.disturb([])
+        """At least one of them works on the run."""
+        self.set_faults([])
         self.stage.runner.begin(f"leg {self.run_id}")
         time.sleep(moment / 10)
         self.stage.other_runner.begin(f"leg {self.run_id}")
@@ -105,137 +105,137 @@ class Ordeal(RuleBasedStateMachine):
 
     @rule(moment=MOMENTS)
     @precondition(lambda self: not self.is_complete)
-    def a_leg_comes_back_after_it_was_taken_over(self, moment: float) -> None:
-        """It stood still for so long that it was held for dead; now both are at work, in nobody's way."""
-        self.disturb([])
+    def a_stopped_leg_continues_after_a_take_over(self, moment: float) -> None:
+        """It stopped for so long that another leg took over; then both work, and neither disturbs the other."""
+        self.set_faults([])
         process = self.stage.runner.begin(f"leg {self.run_id}")
         time.sleep(moment)
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGSTOP)
         self.stage.other_runner.begin(f"seize {self.run_id}")
         time.sleep(moment)
-        self.nothing_is_wrong()
+        self.no_row_is_wrong()
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGCONT)
-        self.note("taken over", came_back := self.stage.runner.exit_code())
+        self.note("taken over", continued := self.stage.runner.exit_code())
         self.note("successor", successor := self.stage.other_runner.exit_code())
-        assert {successor, came_back} <= {0, 3, 9}, (successor, came_back)
+        assert {successor, continued} <= {0, 3, 9}, (successor, continued)
 
     @rule(calls=st.integers(0, 40))
     def the_quota_is_about_to_end(self, calls: int) -> None:
-        """So many calls more are answered."""
-        self.spendable = self.service.charged + calls
+        """The service answers only so many more calls."""
+        self.charge_limit = self.service.charged + calls
 
     @rule()
     def the_quota_is_refilled(self) -> None:
-        """As at the turn of the month."""
-        self.spendable = None
+        """The quota is as at the start of a month."""
+        self.charge_limit = None
 
     @invariant()
-    def nothing_is_wrong(self) -> None:
-        """Read as a plain reader would: no row twice, none that was not asked for, none accepted without an answer."""
+    def no_row_is_wrong(self) -> None:
+        """Read as an ordinary reader does: no row twice, none of another catalog, none accepted without an answer."""
         rows = self.rows()
         numbers = [row["manifest_row"] for row in rows]
         accepted = [row for row in rows if row["accepted"]]
-        told = {row["verify_request_id"] for row in accepted}
+        verify_ids = {row["verify_request_id"] for row in accepted}
         assert len(set(numbers)) == len(numbers)
         assert set(numbers) <= set(range(len(VERDICTS)))
         assert all(VERDICTS[row["manifest_row"]] == "valid" == row["verdict"] and row["good"] for row in accepted)
-        assert told <= self.service.ids(calls={"verify"})
-        assert len(told) == len(accepted)
+        assert verify_ids <= self.service.ids(calls={"verify"})
+        assert len(verify_ids) == len(accepted)
 
     def teardown(self) -> None:
-        """Let all be well, and the run come to its end: each row is there once."""
-        self.heal()
+        """End all faults and complete the run: each row is there once."""
+        self.end_faults()
         for _ in range(3):
             if not self.is_complete:
                 self.note("last leg", self.stage.runner.do(f"leg {self.run_id}"))
-        self.nothing_is_wrong()
+        self.no_row_is_wrong()
         assert sorted(row["manifest_row"] for row in self.rows()) == list(range(len(VERDICTS)))
         self.stage.endings.update(self.legs())
 
-    def heal(self) -> None:
-        """Let the service be itself, with calls enough."""
-        self.spendable = None
-        self.disturb([])
+    def end_faults(self) -> None:
+        """End all faults, and refill the quota."""
+        self.charge_limit = None
+        self.set_faults([])
 
-    def disturb(self, disturbances: list[Disturbance]) -> None:
-        """Let these faults be, and the quota be as it is."""
+    def set_faults(self, disturbances: list[Disturbance]) -> None:
+        """Replace the faults; the quota stays."""
         faults = {each.call: self._fault(each) for each in disturbances}
         self.active = {each.name for each in disturbances}
         for call in ("usage", "uploads", "slot", "verify"):
-            self.service.twists[call] = self._twist(call, faults.get(call, lambda _number, usual: usual))
+            self.service.changes[call] = self._change(call, faults.get(call, lambda _number, usual: usual))
 
-    def _fault(self, drawn: Disturbance) -> Callable[[int, Says], Says]:
+    def _fault(self, drawn: Disturbance) -> Callable[[int, Answer], Answer]:
         (fault,) = {
             id(kind[drawn.name]): kind[drawn.name] for kind in FAULTS[drawn.call] if drawn.name in kind
         }.values()
-        first = self.service.asked[drawn.call] + drawn.first
+        first = self.service.received[drawn.call] + drawn.first
 
-        def twist(number: int, usual: Says) -> Says:
-            is_its_turn = number >= first and (number - first) % drawn.every == 0 and usual.status == 200
-            return fault(usual) if is_its_turn else usual
+        def change(number: int, usual: Answer) -> Answer:
+            is_faulty = number >= first and (number - first) % drawn.every == 0 and usual.status == 200
+            return fault(usual) if is_faulty else usual
 
-        return twist
+        return change
 
-    def _twist(self, call: str, fault: Callable[[int, Says], Says]) -> Callable[[int, Says], Says]:
-        """Answer as the quota allows, and then as the fault would have it."""
+    def _change(self, call: str, fault: Callable[[int, Answer], Answer]) -> Callable[[int, Answer], Answer]:
+        """Answer as the quota allows, and then with the fault."""
 
-        def twist(number: int, usual: Says) -> Says:
-            left = None if self.spendable is None else max(0, self.spendable - self.service.charged)
+        def change(number: int, usual: Answer) -> Answer:
+            left = None if self.charge_limit is None else max(0, self.charge_limit - self.service.charged)
             headers = {} if left is None or call == "slot" else {"X-RateLimit-Remaining": str(left)}
             if left == 0 and call in {"uploads", "verify"}:
-                return self.service.says(429, HTML, headers=headers)
+                return Answer(429, HTML, headers=headers)
             return fault(number, replace(usual, headers=usual.headers | headers))
 
-        return twist
+        return change
 
     def plausible_endings(self) -> set[str]:
-        """Say how a leg may end under the faults of now."""
+        """Give the endings that the active faults allow."""
         by_fault = {"key_refused"} if self.active & set(REFUSALS) else set()
         by_fault |= {"breaker"} if self.active else set()
-        by_fault |= {"quota"} if self.spendable is not None else set()
+        by_fault |= {"quota"} if self.charge_limit is not None else set()
         return {"complete"} if self.is_complete else by_fault
 
     def note(self, what: str, code: int) -> None:
-        """Keep how it went."""
+        """Count an exit code."""
         self.stage.happened[f"{what}: {code}"] += 1
         self.is_complete = self.is_complete or code == 0
 
     def legs(self) -> list[str]:
-        """Say how each leg of the run ended that has a row."""
+        """Give the ending of each leg of the run that has a row."""
         rows = chain.from_iterable(part.to_pylist() for part in self._parts("runs"))
         return [str(row["ended_by"]) for row in sorted(rows, key=lambda row: row["leg"])]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """Read the verdicts of the run."""
         return list(chain.from_iterable(part.to_pylist() for part in self._parts("verdicts")))
 
-    def _parts(self, table: str) -> list[Any]:
+    def _parts(self, table: str) -> list[pa.Table]:
         return [pq.read_table(part) for part in self.stage.world.results.glob(f"{table}/*/{self.run_id}-*.parquet")]
 
 
 @pytest.mark.timeout(3_600)
-def test_whatever_happens_in_whatever_order_every_row_comes_out_once(
-    bare_world: World, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
+def test_every_row_is_there_once_in_any_order_of_events(
+    bare_world: ForeignWorld, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is lost, doubled or accepted wrongly, each leg ends as its faults allow, and none by an error of ours."""
+    """No row is lost, doubled or accepted wrongly; each leg ends as its faults allow, and none by an error of ours."""
     for name, text in QUICK.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", text)
     stage = Stage(bare_world, bare_world.catalog(*VERDICTS), new_runner(), new_runner())
 
     run_state_machine_as_test(
-        lambda: Ordeal(stage),
+        lambda: DisturbedRun(stage),  # type: ignore[arg-type]  # Hypothesis also takes a factory
         settings=settings(
             max_examples=RUNS,
             stateful_step_count=STEPS,
             deadline=None,
             database=None,
-            derandomize=SOAK_LEGS is None,  # a soak is another one each time; what failed is printed step by step
-            phases=[Phase.generate],  # to shrink what failed would take hours, and five steps are few
+            derandomize=SOAK_LEGS is None,  # each soak is another one; a failure is printed step by step
+            phases=[Phase.generate],  # shrinking a failure would take hours, and five steps are few
             suppress_health_check=list(HealthCheck),
         ),
     )
 
     assert bare_world.legs()
-    print(dict(stage.endings), dict(stage.happened), f"{len(bare_world.runs)} runs")  # noqa: T201 - for whoever soaks
+    print(dict(stage.endings), dict(stage.happened), f"{len(bare_world.runs)} runs")  # noqa: T201 - `make soak` shows it

@@ -1,46 +1,49 @@
-"""A run that is cancelled in Prefect's UI ends in good order, and Prefect calls it cancelled."""
+"""A run that is cancelled in Prefect's UI publishes what it finished, and Prefect calls it cancelled."""
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-import sandbox
-
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
+from ..worlds.waiting import wait_for
 
 ROWS = 1_500
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 
-class Patient(httpx.HTTPTransport):
-    """Asks again while the server's SQLite is locked, as Prefect's own client does."""
+class RetryingTransport(httpx.HTTPTransport):
+    """Sends a request again while the server's SQLite is locked, as Prefect's own client does."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Ask until there is an answer."""
-        while (response := super().handle_request(request)).status_code == httpx.codes.SERVICE_UNAVAILABLE:
-            response.close()
-            time.sleep(0.2)
-        return response
+        """Send until the database is free."""
+        responses: list[httpx.Response] = []
+
+        def is_served() -> bool:
+            responses.append(super(RetryingTransport, self).handle_request(request))
+            is_locked = responses[-1].status_code == httpx.codes.SERVICE_UNAVAILABLE
+            if is_locked:
+                responses.pop().close()
+            return not is_locked
+
+        wait_for(is_served)
+        return responses[-1]
 
 
 @pytest.fixture
 def api(prefect_url: str) -> Iterator[httpx.Client]:
-    """Talk to the Prefect server as its UI does."""
-    with httpx.Client(base_url=prefect_url, transport=Patient()) as client:
+    """A client of the Prefect server's API, which its UI uses too."""
+    with httpx.Client(base_url=prefect_url, transport=RetryingTransport()) as client:
         yield client
 
 
 @pytest.fixture
-def deployment(world: World, api: httpx.Client) -> Iterator[str]:
-    """Deploy the flow into a pool of its own, whose worker is starting; give the deployment's id."""
+def deployment(world: SandboxWorld, api: httpx.Client) -> Iterator[str]:
+    """Deploy the flow into a pool of its own, and start a worker; give the deployment's id."""
     pool = world.folder.name
     api.post("/work_pools/", json={"name": pool, "type": "process"}).raise_for_status()
     flow_id = api.post("/flows/", json={"name": "verify-catalog"}).raise_for_status().json()["id"]
@@ -65,11 +68,11 @@ def deployment(world: World, api: httpx.Client) -> Iterator[str]:
 
 
 def test_the_run_is_cancelled_published_and_resumed(
-    world: World, samples: Samples, api: httpx.Client, deployment: str
+    world: SandboxWorld, samples: Samples, api: httpx.Client, deployment: str
 ) -> None:
-    """What is in hand is finished; the receipt and Prefect agree on how it ended, and `resume` does the rest."""
-    world.operator.set_lane(60, 60)  # so that there is something left to cancel
-    catalog = world.manifest(islice(cycle(samples[1]), ROWS))
+    """Items in progress finish; the receipt and Prefect agree on the ending, and `resume` does the rest."""
+    world.operator.set_lane(60, 60)  # slow, so that rows remain when the run is cancelled
+    catalog = world.manifest(islice(cycle(samples.files), ROWS))
     parameters = {"catalog": catalog, "results": str(world.results)}
     path = f"/deployments/{deployment}/create_flow_run"
     run_id = api.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
@@ -79,7 +82,7 @@ def test_the_run_is_cancelled_published_and_resumed(
     api.post(f"/flow_runs/{run_id}/set_state", json=cancelling).raise_for_status()
     world.wait_for(lambda: api.get(f"/flow_runs/{run_id}").json()["state_type"] in ENDED)
     state = api.get(f"/flow_runs/{run_id}").json()["state_type"]
-    (cancelled,) = world.table("runs")
+    (cancelled,) = world.legs()
     published = len(world.rows())
     world.operator.set_lane(2000, 4000)
     code = world.run("resume")

@@ -1,24 +1,18 @@
-"""With a Prefect server configured, the run is there to see in it."""
-
-from pathlib import Path
-from typing import Any
+"""With a Prefect server configured, the server shows the run."""
 
 import httpx
 import pytest
 
-import sandbox
-
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
-def test_the_run_its_items_its_log_lines_and_its_summary_are_in_prefect(
-    world: World, samples: Samples, prefect_url: str
+def test_the_run_its_log_lines_and_its_summary_are_in_prefect(
+    world: SandboxWorld, samples: Samples, prefect_url: str
 ) -> None:
-    """A small run shows each item as a task; its events are log lines, its summary an artifact."""
-    world.run("verify", world.manifest(samples[1][:12]))
+    """The events are log lines of the flow run, and the summary is its artifact."""
+    world.run("verify", world.manifest(samples.files[:12]))
 
-    (leg,) = world.table("runs")
+    (leg,) = world.legs()
     with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
         flow_run = prefect.get(f"/flow_runs/{leg['flow_run_id']}").json()
         mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
@@ -32,14 +26,14 @@ def test_the_run_its_items_its_log_lines_and_its_summary_are_in_prefect(
 
 
 def test_a_flow_that_is_given_a_catalog_plans_and_verifies_it(
-    world: World, samples: Samples, monkeypatch: pytest.MonkeyPatch
+    world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A deployment has no command line before it: the flow alone does the whole."""
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect must find its home first
+    """A deployment starts the flow without our command line."""
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", str(world.results))
 
-    run_id = verify_catalog(catalog=world.manifest(samples[1][:5]))
+    run_id = verify_catalog(catalog=world.manifest(samples.files[:5]))
 
     assert {row["run_id"] for row in world.rows()} == {run_id}
     assert len(world.rows()) == 5

@@ -1,87 +1,75 @@
-"""A run stays within the quota, the calls and the hours that it was given, and what remains is done another day."""
+"""A run stays within its quota, its number of calls and its hours; the rows that remain are for a later leg."""
 
 from itertools import cycle, islice
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-import sandbox
-
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 40
-A_MONTH = 31 * 86_400.0
+MONTH_SECONDS = 31 * 86_400.0
 
 
 @pytest.fixture
-def catalog(world: World, samples: Samples) -> str:
+def catalog(world: SandboxWorld, samples: Samples) -> str:
     """Forty valid files."""
-    valid = [sample for sample in samples[1] if sample.verdict == "valid"]
-    return str(world.manifest(islice(cycle(valid), ROWS)))
-
-
-def used(world: World) -> int:
-    """Ask the sandbox what it has counted for this test's key in this month."""
-    (meter,) = world.operator.usage(world.tenant)
-    return int(meter["limit"] - meter["remaining"])
+    return world.manifest(islice(cycle(samples.valid), ROWS))
 
 
 def test_a_run_stops_itself_before_the_quota_ends_and_the_next_month_does_the_rest(
-    world: World, catalog: str, capsys: pytest.CaptureFixture[str]
+    world: SandboxWorld, catalog: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit 5, and no call was refused; until the reset `resume` says so and leaves the service alone."""
+    """Exit 5 and no refused call; until the quota's reset `resume` says so and verifies nothing."""
     world.operator.set_quota(60, tenant=world.tenant)
     stopped = world.run("verify", catalog)
-    (leg,) = world.table("runs")
-    used_then = used(world)
+    (leg,) = world.legs()
+    charged = world.charged
     capsys.readouterr()
     too_early = world.run("resume")
     said = capsys.readouterr().err
     uploads = len([each for each in world.table("exchanges") if each["call"] == "uploads"])
 
-    world.operator.move_clock(A_MONTH)
+    world.operator.move_clock(MONTH_SECONDS)
     try:
         code = world.run("resume")
     finally:
-        world.operator.move_clock(-A_MONTH)
+        world.operator.move_clock(-MONTH_SECONDS)
 
     assert (stopped, too_early, code) == (5, 5, 0)
-    assert (leg["ended_by"], leg["calls"], leg["throttled"]) == ("quota", used_then, 0)
-    assert (leg["quota_before"], leg["quota_after"]) == (59, 60 - used_then)
+    assert (leg["ended_by"], leg["calls"], leg["throttled"]) == ("quota", charged, 0)
+    assert (leg["quota_before"], leg["quota_after"]) == (59, 60 - charged)
     assert 28 <= leg["accepted"] <= 29
     assert "it resets" in said
     assert uploads == leg["accepted"]
     assert len(world.rows()) == ROWS
 
 
-def test_a_reserve_is_left_to_others(world: World, catalog: str) -> None:
-    """It counts as if it were spent; less than the reserve at the start is the quota's end at once."""
+def test_a_reserve_is_left_to_others(world: SandboxWorld, catalog: str) -> None:
+    """The reserve counts as spent; a run that starts with less than the reserve ends at once."""
     world.operator.set_quota(100, tenant=world.tenant)
 
     stopped = world.run("verify", catalog, "--reserve", "60")
     at_once = world.run("resume", "--reserve", "60")
 
-    (leg,) = world.table("runs")
+    (leg,) = world.legs()
     assert (stopped, at_once, leg["ended_by"]) == (5, 5, "quota")
     assert 36 <= leg["calls"] <= 40
 
 
-def test_a_budget_of_calls_is_not_overshot(world: World, catalog: str) -> None:
-    """The looks at the headroom are in it; exit 6, and `resume` goes on."""
+def test_a_limit_on_calls_is_not_exceeded(world: SandboxWorld, catalog: str) -> None:
+    """Calls of GET /usage count too; exit 6, and `resume` does the rest."""
     stopped = world.run("verify", catalog, "--max-calls", "21")
-    (leg,) = world.table("runs")
+    (leg,) = world.legs()
 
     code = world.run("resume")
 
     assert (stopped, code) == (6, 0)
     assert (leg["ended_by"], leg["accepted"], leg["calls"]) == ("window", 9, 20)
-    assert sum(each["calls"] for each in world.table("runs")) == used(world)
+    assert sum(each["calls"] for each in world.table("runs")) == world.charged
 
 
-def test_a_window_closes_on_a_run(world: World, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In good order: what has begun is finished, and the instant was said before the start."""
+def test_a_window_closes_on_a_run(world: SandboxWorld, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Items in progress finish; the output names the instant before the start."""
     world.operator.set_latency("verify", 1.5)
     stopped = world.run("verify", catalog, "--max-duration", "2s")
     said = capsys.readouterr()
@@ -89,7 +77,7 @@ def test_a_window_closes_on_a_run(world: World, catalog: str, capsys: pytest.Cap
 
     code = world.run("resume")
 
-    first, second = sorted(world.table("runs"), key=lambda leg: leg["leg"])
+    first, second = world.legs()
     assert (stopped, code) == (6, 0)
     assert (first["ended_by"], second["ended_by"]) == ("window", "complete")
     assert first["accepted"] + second["accepted"] == ROWS
@@ -97,7 +85,9 @@ def test_a_window_closes_on_a_run(world: World, catalog: str, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("until", ["2020-01-01T06:00", "noon"])
-def test_a_window_that_cannot_be_is_refused_before_anything_is_written(world: World, catalog: str, until: str) -> None:
+def test_an_impossible_window_is_refused_before_anything_is_written(
+    world: SandboxWorld, catalog: str, until: str
+) -> None:
     """Exit 2."""
     code = world.run("verify", catalog, "--until", until)
 
@@ -105,25 +95,23 @@ def test_a_window_that_cannot_be_is_refused_before_anything_is_written(world: Wo
     assert not world.results.exists()
 
 
-def test_the_headroom_is_looked_at_while_the_run_goes_on(
-    world: World, catalog: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The looks are calls like others, and recorded as belonging to no row."""
+def test_the_quota_is_read_during_the_run(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call of GET /usage is recorded without a manifest row."""
     monkeypatch.setenv("PROOFSWEEP_BOUNDS__ASK_SECONDS", "0.3")
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
     world.operator.set_latency("verify", 0.4)
 
     code = world.run("verify", catalog, "--max-calls", "30")
 
-    looks = [each for each in world.table("exchanges") if each["call"] == "usage"]
+    readings = [each for each in world.table("exchanges") if each["call"] == "usage"]
     assert code == 6
-    assert len(looks) > 2
-    assert {look["manifest_row"] for look in looks} == {None}
-    assert all(look["rate_remaining"] is not None for look in looks)
+    assert len(readings) > 2
+    assert {reading["manifest_row"] for reading in readings} == {None}
+    assert all(reading["rate_remaining"] is not None for reading in readings)
 
 
-def kill_in_the_middle(world: World, catalog: str) -> None:
-    """Start a run and kill it outright once it has written something down."""
+def kill_during_run(world: SandboxWorld, catalog: str) -> None:
+    """Start a run, and kill it after it has written its first finished rows."""
     world.operator.set_latency("verify", 0.3)
     process = world.start("verify", catalog)
     world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
@@ -132,25 +120,34 @@ def kill_in_the_middle(world: World, catalog: str) -> None:
     world.operator.clear_faults()
 
 
-def test_what_a_killed_leg_spent_beyond_its_journal_is_not_guessed(world: World, samples: Samples) -> None:
-    """Its row says that it is not known; calls for what the killed leg had been answered are counted as made again."""
-    valid = [sample for sample in samples[1] if sample.verdict == "valid"]
-    kill_in_the_middle(world, world.manifest(islice(cycle(valid), 250)))
-    spent_by_the_dead = used(world)
+def test_the_calls_of_a_killed_run_add_up_to_what_the_partner_counts(world: SandboxWorld, samples: Samples) -> None:
+    """The unrecorded calls of the killed leg are inferred, and the calls that the next leg repeats are counted."""
+    kill_during_run(world, world.manifest(islice(cycle(samples.valid), 250)))
+    charged_to_dead = world.charged
 
     code = world.run("resume")
 
-    dead, successor = sorted(world.table("runs"), key=lambda leg: leg["leg"])
-    in_hand = {row["manifest_row"] for row in world.rows() if row["leg"] == 2}
-    had = [
+    dead, successor = world.legs()
+    unfinished = {row["manifest_row"] for row in world.rows() if row["leg"] == 2}
+    repeated = [
         each["call"]
         for each in world.table("exchanges")
-        if each["leg"] == 1 and each["manifest_row"] in in_hand and each["call"] in {"uploads", "verify"}
+        if each["leg"] == 1 and each["manifest_row"] in unfinished and each["call"] in {"uploads", "verify"}
     ]
     assert code == 0
     assert (dead["ended_by"], dead["quota_before"]) == ("killed", 999_999)
-    assert dead["calls_unrecorded"] is None
-    assert dead["calls"] <= spent_by_the_dead
-    assert successor["calls"] == used(world) - spent_by_the_dead
-    assert len(had) > 0
-    assert (dead["calls_again"], successor["calls_again"]) == (0, len(had))
+    assert dead["calls"] + dead["calls_unrecorded"] == charged_to_dead
+    assert sum(leg["calls"] + (leg["calls_unrecorded"] or 0) for leg in (dead, successor)) == world.charged
+    assert len(repeated) > 0
+    assert (dead["calls_again"], successor["calls_again"]) == (0, len(repeated))
+
+
+def test_calls_of_another_run_are_not_counted_for_a_killed_run(world: SandboxWorld, samples: Samples) -> None:
+    """If another run used the same key in between, the unrecorded calls are unknown: null."""
+    kill_during_run(world, world.manifest(islice(cycle(samples.valid), 250)))
+    dead = min(path.name for path in world.results.glob("_runs/*"))
+    world.run("verify", str(samples.valid[0].audio.parent), "--max-calls", "5")
+
+    world.run("resume", dead)
+
+    assert [leg["calls_unrecorded"] for leg in world.legs() if leg["ended_by"] == "killed"] == [None]

@@ -1,24 +1,23 @@
-"""Real files that nobody here has made: each gets an answer or a reason, and none is accepted."""
+"""Real audio files from elsewhere: each gets a verdict or a reason, and none is accepted."""
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-World = Any
+from ..worlds.sandbox_world import SandboxWorld
 
 
 @pytest.fixture
 def corpus() -> Path:
-    """Where the real files are."""
+    """The folder of the real files."""
     folder = os.environ.get("PROOFSWEEP_CORPUS")
     if not folder:
         pytest.skip("needs real audio files: set PROOFSWEEP_CORPUS to a folder of them")
     return Path(folder)
 
 
-def test_no_foreign_file_is_accepted_and_none_is_lost(world: World, corpus: Path) -> None:
+def test_no_foreign_file_is_accepted_and_none_is_lost(world: SandboxWorld, corpus: Path) -> None:
     """A scan of real and deliberately broken files ends with a row for each, and none of them accepted."""
     code = world.run("verify", str(corpus))
 

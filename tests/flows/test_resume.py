@@ -1,88 +1,84 @@
-"""A run that was stopped or killed goes on where it was, and ends as if it had never stopped."""
+"""A run that was stopped or killed continues, and ends with the same rows as one that never stopped."""
 
 import json
 import signal
 from itertools import cycle, islice
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-import sandbox
-
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 5_000
 TWO_SHARDS = 1_500
 
 
 @pytest.fixture
-def large_catalog(world: World, samples: Samples) -> str:
+def large_catalog(world: SandboxWorld, samples: Samples) -> str:
     """A manifest of 5,000 rows over the sample files."""
-    return str(world.manifest(islice(cycle(samples[1]), ROWS)))
+    return world.manifest(islice(cycle(samples.files), ROWS))
 
 
 @pytest.fixture
-def catalog_of_two_shards(world: World, samples: Samples) -> str:
+def catalog_of_two_shards(world: SandboxWorld, samples: Samples) -> str:
     """A manifest of 1,500 rows over the sample files."""
-    return str(world.manifest(islice(cycle(samples[1]), TWO_SHARDS)))
+    return world.manifest(islice(cycle(samples.files), TWO_SHARDS))
 
 
-def stop_in_the_middle(world: World, leg: int, number: int, *arguments: str) -> int:
-    """Start a command, send it a signal once the leg has finished some rows, and give its exit code."""
+def stop_during_run(world: SandboxWorld, leg: int, number: int, *arguments: str) -> int:
+    """Start a command, send it a signal after the leg has finished some rows; give its exit code."""
     process = world.start(*arguments)
     world.wait_for(lambda: world.journalled(leg) or process.poll() is not None)
     process.send_signal(number)
-    return int(process.wait(timeout=60))
+    return process.wait(timeout=60)
 
 
-def essence(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
-    """Take from each row what does not depend on when it was made."""
+def without_times(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
+    """Keep of each row what does not depend on the time."""
     return [(row["manifest_row"], row["item_id"], row["audio"], row["outcome"], row["verdict"]) for row in rows]
 
 
 def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
-    world: World, samples: Samples, large_catalog: str
+    world: SandboxWorld, samples: Samples, large_catalog: str
 ) -> None:
-    """Ctrl-C, SIGTERM, and a last leg: 5,000 rows, each once, each right; calls are spent once."""
-    stopped = stop_in_the_middle(world, 1, signal.SIGINT, "verify", large_catalog)
-    stopped_again = stop_in_the_middle(world, 2, signal.SIGTERM, "resume")
+    """Ctrl-C, SIGTERM and a last leg: 5,000 rows, each once and right, and no call is made twice."""
+    stopped = stop_during_run(world, 1, signal.SIGINT, "verify", large_catalog)
+    stopped_again = stop_during_run(world, 2, signal.SIGTERM, "resume")
     code = world.run("resume")
 
     rows = world.rows()
-    wanted = [samples[1][number % 300] for number in range(ROWS)]
+    wanted = [samples.files[number % 300] for number in range(ROWS)]
     assert (stopped, stopped_again, code) == (6, 6, 3)
-    assert essence(rows) == [
+    assert without_times(rows) == [
         (number, f"item-{number}", str(one.audio), row["outcome"], one.verdict)
         for number, (one, row) in enumerate(zip(wanted, rows, strict=True))
     ]
-    legs = sorted(world.table("runs"), key=lambda leg: int(str(leg["leg"])))
+    legs = world.legs()
     assert [leg["ended_by"] for leg in legs] == ["cancelled", "cancelled", "complete"]
     verified = sum(row["calls"] for row in rows)
     assert verified == 2 * sum(row["outcome"] != "ineligible" for row in rows)
-    charged = sum(key["limit"] - key["remaining"] for key in world.operator.usage(world.tenant))
-    assert sum(leg["calls"] for leg in legs) == charged
+    assert sum(leg["calls"] for leg in legs) == world.charged
 
 
-def test_a_killed_run_loses_nothing_and_doubles_nothing(world: World, catalog_of_two_shards: str) -> None:
-    """After kill -9, the next leg publishes what the dead one had written down, under the dead one's names."""
-    killed = stop_in_the_middle(world, 1, signal.SIGKILL, "verify", catalog_of_two_shards)
+def test_a_killed_run_has_each_row_once(world: SandboxWorld, catalog_of_two_shards: str) -> None:
+    """After kill -9, the next leg publishes the dead leg's journal under the dead leg's part names."""
+    killed = stop_during_run(world, 1, signal.SIGKILL, "verify", catalog_of_two_shards)
     code = world.run("resume")
 
     rows = world.rows()
     assert (killed, code) == (-signal.SIGKILL, 3)
     assert [row["manifest_row"] for row in rows] == list(range(TWO_SHARDS))
     assert {row["leg"] for row in rows} == {1, 2}
-    legs = sorted(world.table("runs"), key=lambda leg: int(str(leg["leg"])))
+    legs = world.legs()
     assert [leg["ended_by"] for leg in legs] == ["killed", "complete"]
-    in_flight_and_a_second = sum(row["leg"] == 1 for row in rows)
-    assert in_flight_and_a_second == sum(legs[0][word] for word in ("accepted", "rejected", "ineligible"))
+    published_for_dead = sum(row["leg"] == 1 for row in rows)
+    assert published_for_dead == sum(legs[0][word] for word in ("accepted", "rejected", "ineligible"))
 
 
-def test_receipts_chain_and_name_every_part(world: World, catalog_of_two_shards: str) -> None:
-    """Each receipt holds the digest of the plan and of the receipt before it, and every part with its rows."""
-    stop_in_the_middle(world, 1, signal.SIGINT, "verify", catalog_of_two_shards)
+def test_receipts_refer_to_the_previous_one_and_name_every_part(
+    world: SandboxWorld, catalog_of_two_shards: str
+) -> None:
+    """Each receipt holds the digests of the plan and of the previous receipt, and every part with its row count."""
+    stop_during_run(world, 1, signal.SIGINT, "verify", catalog_of_two_shards)
     world.run("resume")
 
     first, second = (
@@ -98,8 +94,8 @@ def test_receipts_chain_and_name_every_part(world: World, catalog_of_two_shards:
     }
 
 
-def test_a_second_leg_is_refused_while_the_first_is_alive(world: World, large_catalog: str) -> None:
-    """`resume` against a live leg ends with 9 and touches nothing."""
+def test_a_second_leg_is_refused_while_the_first_is_alive(world: SandboxWorld, large_catalog: str) -> None:
+    """`resume` during a live leg exits 9 and changes nothing."""
     process = world.start("verify", large_catalog)
     world.wait_for(lambda: world.journalled(1))
 
@@ -111,10 +107,9 @@ def test_a_second_leg_is_refused_while_the_first_is_alive(world: World, large_ca
     assert [path.name for path in world.results.glob("_runs/*/legs/*")] == ["001"]
 
 
-def test_a_finished_run_is_not_touched_by_resume(world: World, samples: Samples) -> None:
-    """`resume` of a run that is over gives its exit code again and makes no leg."""
-    valid = [sample for sample in samples[1] if sample.verdict == "valid"]
-    first = world.run("verify", world.manifest(valid[:3]))
+def test_resume_does_not_change_a_finished_run(world: SandboxWorld, samples: Samples) -> None:
+    """`resume` of a finished run gives its exit code again and opens no leg."""
+    first = world.run("verify", world.manifest(samples.valid[:3]))
 
     again = world.run("resume")
 

@@ -1,4 +1,4 @@
-"""No secret leaves the process: not into logs, tables, artifacts, nor Prefect's own database."""
+"""No secret leaves the process: not in logs, tables, artifacts or Prefect's database."""
 
 import base64
 import json
@@ -7,32 +7,31 @@ import re
 import signal
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import sandbox
+from proofsweep.results import TableName
 
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
+TABLES: tuple[TableName, ...] = ("verdicts", "exchanges", "runs")
 WORD = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
-"""What a key, a signature or base64 is made of; whatever they stand in, it has other letters around them."""
+"""The characters of keys, signatures and base64; the text around them has other characters at both ends."""
 
 
 def words_of(texts: Iterable[bytes]) -> set[bytes]:
-    """Collect all long words: with tens of thousands of secrets, comparing sets is the one quick way to search."""
+    """Collect all long words: among tens of thousands of secrets only a comparison of sets is fast enough."""
     return {word for text in texts for word in WORD.findall(text)}
 
 
-def kept(world: World) -> dict[str, bytes]:
-    """Read all that stays behind: logs, the store's plain files, the tables as text, and Prefect's home."""
+def kept(world: SandboxWorld) -> dict[str, bytes]:
+    """Read everything that remains after a run: logs, JSON files of the store, tables as text, and Prefect's home."""
     places = [*world.results.rglob("*.json"), *world.folder.glob("log-*"), *Path(os.environ["PREFECT_HOME"]).rglob("*")]
     read = {path.name: path.read_bytes() for path in places if path.is_file()}
-    tables = {name: json.dumps(world.table(name), default=str).encode() for name in ("verdicts", "exchanges", "runs")}
+    tables = {name: json.dumps(world.table(name), default=str).encode() for name in TABLES}
     return read | tables
 
 
-def test_no_secret_of_the_sandbox_is_found_anywhere(world: World, samples: Samples) -> None:
-    """After a run with faults, a stop and a second leg, all that was kept is searched for every secret."""
+def test_no_secret_of_the_sandbox_is_found_anywhere(world: SandboxWorld, samples: Samples) -> None:
+    """After a run with faults, a stop and a second leg, everything that remains is searched for every secret."""
     folder, expected = samples
     world.operator.add_fault("slot", "status", status=403, share=0.05)
     world.operator.add_fault("uploads", "truncate", share=0.05)
@@ -52,22 +51,20 @@ def test_no_secret_of_the_sandbox_is_found_anywhere(world: World, samples: Sampl
     assert {name: words for name, words in found.items() if words} == {}
 
 
-def test_a_secret_in_a_log_would_be_found(world: World) -> None:
-    """The search is able to fail: a key that is written down is seen."""
+def test_a_secret_in_a_log_would_be_found(world: SandboxWorld) -> None:
+    """The search can fail: it finds a key that a log holds."""
     (world.folder / "log-of-a-careless-program.txt").write_bytes(
         b"GET /proofs key=" + world.key_file.read_bytes() + b" ok"
     )
-    for name in ("verdicts", "exchanges", "runs"):
-        (world.results / name).mkdir(parents=True)
 
     secrets = words_of(secret.encode() for secret in world.operator.secrets())
 
     assert words_of([kept(world)["log-of-a-careless-program.txt"]]) & secrets
 
 
-def test_no_proof_id_is_found_in_logs_or_in_prefect(world: World, samples: Samples) -> None:
-    """Proof ids belong in the verdicts table and nowhere else."""
-    process = world.start("verify", str(samples[0]))
+def test_no_proof_id_is_found_in_logs_or_in_prefect(world: SandboxWorld, samples: Samples) -> None:
+    """Only the verdicts table holds proof IDs."""
+    process = world.start("verify", str(samples.folder))
     assert process.wait(timeout=120) == 3
 
     ids = words_of(str(row["proof_id"]).encode() for row in world.rows() if row["proof_id"])

@@ -1,16 +1,13 @@
-"""A catalog goes in, and one right row for each of its files comes out."""
+"""A catalog goes in; one row for each of its files, with the right verdict, comes out."""
 
 import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import sandbox
 
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
 def expected_of(samples: list[sandbox.Sample]) -> dict[str, str | None]:
@@ -19,8 +16,8 @@ def expected_of(samples: list[sandbox.Sample]) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("kind", ["folder", "manifest"])
-def test_every_file_of_a_catalog_gets_its_verdict(world: World, samples: Samples, kind: str) -> None:
-    """Of 300 files with every verdict, each row is right: as a scan of the folder and as a manifest."""
+def test_every_file_of_a_catalog_gets_its_verdict(world: SandboxWorld, samples: Samples, kind: str) -> None:
+    """Each of 300 files with every verdict has its row, both from a folder scan and from a manifest."""
     folder, expected = samples
     catalog = str(folder) if kind == "folder" else world.manifest(expected)
 
@@ -34,11 +31,11 @@ def test_every_file_of_a_catalog_gets_its_verdict(world: World, samples: Samples
     assert [row["manifest_row"] for row in rows] == list(range(300))
 
 
-def test_every_request_id_of_the_partner_is_in_the_audit_trail(world: World, samples: Samples) -> None:
-    """What the service handed out to this key, and what its storage answered, is what `exchanges` holds."""
+def test_every_request_id_of_the_partner_is_in_the_audit_trail(world: SandboxWorld, samples: Samples) -> None:
+    """`exchanges` holds each request ID that the service gave to this key, once."""
     since = world.operator.exchanges()[-1]["seq"]
 
-    world.run("verify", str(samples[0]))
+    world.run("verify", str(samples.folder))
 
     given = [one for one in world.operator.exchanges(since) if one["tenant"] == world.tenant and one["status"]]
     kept = Counter(str(row["request_id"]) for row in world.table("exchanges"))
@@ -49,26 +46,25 @@ def test_every_request_id_of_the_partner_is_in_the_audit_trail(world: World, sam
     )
 
 
-def test_calls_are_counted_as_the_partner_counts_them(world: World, samples: Samples) -> None:
-    """The `runs` table says as many calls as the service charged to the key."""
-    world.run("verify", str(samples[0]))
+def test_calls_are_counted_as_the_partner_counts_them(world: SandboxWorld, samples: Samples) -> None:
+    """The `runs` table has the number of calls that the service charged to the key."""
+    world.run("verify", str(samples.folder))
 
-    (run,) = world.table("runs")
-    charged = sum(key["limit"] - key["remaining"] for key in world.operator.usage(world.tenant))
-    assert run["calls"] == charged
-    assert run["ended_by"] == "complete"
-    assert (run["items"], run["remaining"]) == (300, 0)
+    (leg,) = world.legs()
+    assert leg["calls"] == world.charged
+    assert leg["ended_by"] == "complete"
+    assert (leg["items"], leg["remaining"]) == (300, 0)
 
 
-def test_tags_of_a_manifest_stay_with_their_rows(world: World, samples: Samples) -> None:
-    """Columns that the pipeline does not know come back as JSON."""
-    world.run("verify", world.manifest(samples[1][:20]))
+def test_tags_of_a_manifest_are_in_their_rows(world: SandboxWorld, samples: Samples) -> None:
+    """Columns that the pipeline does not know are in `tags`, as JSON."""
+    world.run("verify", world.manifest(samples.files[:20]))
 
     assert [json.loads(str(row["tags"]))["ISRC"] for row in world.rows()] == [f"XX{at}" for at in range(20)]
 
 
-def test_a_small_and_a_large_run_name_the_same_items_alike(world: World, samples: Samples) -> None:
-    """Item ids are a matter of the catalog, not of the run, its size or its order."""
+def test_item_ids_are_the_same_in_every_run(world: SandboxWorld, samples: Samples) -> None:
+    """Item IDs depend on the catalog, not on the run."""
     folder, _ = samples
     world.run("verify", str(folder))
     first = {row["audio"]: row["item_id"] for row in world.rows()}
@@ -79,12 +75,12 @@ def test_a_small_and_a_large_run_name_the_same_items_alike(world: World, samples
     assert len(again) == 600
 
 
-def test_json_adds_up(world: World, samples: Samples, capsys: pytest.CaptureFixture[str]) -> None:
-    """The summary object's counts are the catalog's."""
-    world.run("verify", str(samples[0]), "--json")
+def test_json_adds_up(world: SandboxWorld, samples: Samples, capsys: pytest.CaptureFixture[str]) -> None:
+    """The counts of the summary object add up to the rows of the catalog."""
+    world.run("verify", str(samples.folder), "--json")
 
-    told = json.loads(capsys.readouterr().out)
+    summary = json.loads(capsys.readouterr().out)
 
-    counted = sum(told[word] for word in ("accepted", "rejected", "failed", "ineligible", "remaining"))
-    assert counted == told["items"] == 300
-    assert told["ended_by"] == "complete"
+    counted = sum(summary[word] for word in ("accepted", "rejected", "failed", "ineligible", "remaining"))
+    assert counted == summary["items"] == 300
+    assert summary["ended_by"] == "complete"

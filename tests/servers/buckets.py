@@ -1,4 +1,4 @@
-"""Buckets at real servers: where each is, what a person would export to reach it, and whether it creates once."""
+"""Buckets at real servers: the URL, the environment variables that lead to it, and whether its creates are atomic."""
 
 import base64
 import hashlib
@@ -29,10 +29,10 @@ class Bucket:
     """An empty bucket.
 
     Attributes:
-        url: as a person would give it.
+        url: as a command takes it.
         environment: the variables that lead to it, credentials included.
-        store: the tests' own way in.
-        creates_once: exactly one of racing creates of a name wins.
+        store: the tests' own client.
+        creates_once: of several creates of a name at once, exactly one wins.
     """
 
     url: str
@@ -60,7 +60,7 @@ class BucketServer(Protocol):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must never be seen in an output."""
+        """What no output may contain."""
         ...
 
     def new_bucket(self) -> Bucket:
@@ -85,7 +85,7 @@ class S3Server:
 
     @property
     def client(self) -> Any:  # noqa: ANN401 -- boto makes its types at run time
-        """Give boto's client, for what the tests arrange."""
+        """Give boto's client, with which tests prepare objects."""
         return boto3.client(
             "s3",
             endpoint_url=self.url,
@@ -95,7 +95,7 @@ class S3Server:
         )
 
     def environment(self, url: str | None = None) -> dict[str, str]:
-        """Give the variables that lead here, or to a `url` in front of it."""
+        """Give the variables that lead to this server, or to a proxy at `url`."""
         return {
             "AWS_ENDPOINT_URL": url or self.url,
             "AWS_ALLOW_HTTP": "true",
@@ -153,7 +153,7 @@ class AzureServer:
         return Bucket(url=f"az://{name}", environment=environment, store=store, creates_once=True)
 
     def _create(self, name: str) -> None:
-        """Sign one request by hand: no library that we have makes a container."""
+        """Make a container with a request that is signed here: no library of ours can."""
         headers = {
             "x-ms-date": datetime.now(UTC).strftime("%a, %d %b %Y %H:%M:%S GMT"),
             "x-ms-version": "2021-08-06",
@@ -168,7 +168,7 @@ class AzureServer:
 
 @contextmanager
 def swift(folder: Path) -> Iterator[S3Server]:
-    """OpenStack Swift: it checks signatures and regions; several of racing creates may win."""
+    """OpenStack Swift: it checks signatures and regions; of several creates at once more than one may win."""
     need(find_spec("swift"), "OpenStack Swift, which the developers' packages bring on Linux")
     need(_keeps_attributes(folder), "a file system with extended attributes under the tests' temporary folder")
     environment = os.environ | {"PYTHONPATH": str(HERE), "PYTHONWARNINGS": "ignore"}
@@ -186,7 +186,7 @@ def swift(folder: Path) -> Iterator[S3Server]:
 
 @contextmanager
 def moto(folder: Path) -> Iterator[S3Server]:
-    """Moto: conditional writes hold, objects may be archived; signatures are not looked at."""
+    """Moto: conditional writes hold, objects may be archived; it does not check signatures."""
     with launched([sys.executable, HERE / "moto_server.py"], folder / "moto.log", dict(os.environ)) as url:
         yield S3Server(
             url=url,

@@ -1,4 +1,4 @@
-"""Starting storage servers: programs that say where they are in one line, and end with their standard input."""
+"""Starting storage servers: programs that print their URL in one line, and end with their standard input."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ STOP_SECONDS = 10
 
 @contextmanager
 def launched(command: Sequence[str | Path], log: Path, environment: dict[str, str]) -> Iterator[str]:
-    """Run a server and give the line of its output that holds its URL; what it says on stderr goes to `log`."""
+    """Run a server; give its URL, which it prints; its stderr goes to `log`."""
     with log.open("wb") as sink:
         process = subprocess.Popen(
             command,
@@ -31,7 +31,7 @@ def launched(command: Sequence[str | Path], log: Path, environment: dict[str, st
             assert line is not None, f"{command[1]} did not start: {log.read_text(errors='replace')[-2000:]}"
             yield line[line.index("http://") :].strip()
     finally:
-        _see_it_end(process)
+        _wait_for_end(process)
 
 
 def need(is_there: object, part: str) -> None:
@@ -40,7 +40,7 @@ def need(is_there: object, part: str) -> None:
         pytest.skip(f"needs {part}")
 
 
-def _see_it_end(process: subprocess.Popen[str]) -> None:
+def _wait_for_end(process: subprocess.Popen[str]) -> None:
     try:
         process.wait(STOP_SECONDS)
     except subprocess.TimeoutExpired:

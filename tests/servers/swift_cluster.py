@@ -2,9 +2,9 @@
 
     python swift_cluster.py FOLDER
 
-It prints its URL as one line, and serves until its standard input ends, so that it never outlives who started it. It is
-four processes, as always with Swift: those of accounts, containers and objects, each on one disk, and the proxy before
-them. What they import is imported once, and their ports are bound before the rings that name them are written.
+It prints its URL as one line, and serves until its standard input ends, so that it ends with the process that started
+it. Swift is four processes: one each for accounts, containers and objects, with one disk, and the proxy. Everything is
+imported once, before the processes fork; the ports are bound before the rings that name them are written.
 """
 
 import os
@@ -41,13 +41,13 @@ pipeline = {name}-server
 use = egg:swift#{name}
 """
 
-# The proxy itself puts what else it needs into its pipeline.
+# The proxy adds the rest to its pipeline.
 PROXY_CONF = """
 [DEFAULT]
 swift_dir = {folder}
 
 [pipeline:main]
-pipeline = known bulk s3api tempauth slo proxy-server
+pipeline = cached bulk s3api tempauth slo proxy-server
 
 [app:proxy-server]
 use = egg:swift#proxy
@@ -71,51 +71,51 @@ use = egg:swift#bulk
 [filter:slo]
 use = egg:swift#slo
 
-[filter:known]
-paste.filter_factory = swift_cluster:remember_what_is_known
+[filter:cached]
+paste.filter_factory = swift_cluster:add_cache
 """
 
 Environ = dict[str, object]
 App = Callable[[Environ, Callable[..., object]], Iterable[bytes]]
 
 
-class Known:
-    """Which accounts and containers there are, kept by the proxy so as not to ask each time: memcached's part."""
+class AccountCache:
+    """The proxy's cache of accounts and containers, in the place of memcached."""
 
     def __init__(self) -> None:
         self._values: dict[str, object] = {}
 
     def get(self, key: str, **_: object) -> object:
-        """Give what is known under a key, or None."""
+        """Give the value of a key, or None."""
         return self._values.get(key)
 
     def set(self, key: str, value: object, **_: object) -> None:
-        """Remember; the proxy itself deletes what it changes."""
+        """Keep a value; the proxy deletes what it changes."""
         self._values[key] = value
 
     def delete(self, key: str, **_: object) -> None:
-        """Forget."""
+        """Remove a key."""
         self._values.pop(key, None)
 
 
-def remember_what_is_known(_: dict[str, str], **__: str) -> Callable[[App], App]:
-    """Make the filter that hands what is known to all behind it."""
-    known = Known()
+def add_cache(_: dict[str, str], **__: str) -> Callable[[App], App]:
+    """Make the filter that gives the cache to the rest of the pipeline."""
+    cache = AccountCache()
 
     def filter_of(app: App) -> App:
-        return lambda environ, start: app(environ | {"swift.cache": known}, start)
+        return lambda environ, start: app(environ | {"swift.cache": cache}, start)
 
     return filter_of
 
 
 def main() -> None:
     """Serve until the standard input ends."""
-    os.fsync = os.fdatasync = lambda _: None  # what a power cut would leave is nobody's question here
+    os.fsync = os.fdatasync = lambda _: None  # no test is about a power cut
     folder = Path(sys.argv[1])
     sockets = {name: socket.create_server(("127.0.0.1", 0), backlog=4096) for name in (*STORAGE, "proxy")}
     ports = {name: sock.getsockname()[1] for name, sock in sockets.items()}
     _write_configuration(folder, ports)
-    print(f"http://127.0.0.1:{ports['proxy']}", flush=True)  # noqa: T201 -- whoever comes now waits in the backlog
+    print(f"http://127.0.0.1:{ports['proxy']}", flush=True)  # noqa: T201 -- connections wait in the backlog
     name = next((name for name in STORAGE if os.fork() == 0), "proxy")
     _serve(folder / f"{name}.conf", sockets[name])
 
@@ -135,11 +135,11 @@ def _write_configuration(folder: Path, ports: dict[str, int]) -> None:
 
 
 def _serve(conf: Path, sock: socket.socket) -> None:
-    # A hub that was made before the fork would wake every process for the events of each.
+    # A hub from before the fork would wake each process for the events of all.
     eventlet.hubs.use_hub(get_hub())
     utils.monkey_patch()
     eventlet.spawn(_end_with_stdin)
-    # boto's libraries know the ETag by just this spelling.
+    # boto's libraries accept only this spelling of ETag.
     how = {"protocol": SwiftHttpProtocol, "capitalize_response_headers": False, "log_output": False}
     eventlet.wsgi.server(GreenSocket(sock), loadapp(str(conf)), **how)
 

@@ -1,38 +1,35 @@
-"""A storm of one answer stops the run before the quota is burnt, and is not written down as bad music."""
+"""One unexpected answer for many rows stops the run before it spends the quota, and no row is blamed."""
 
 from itertools import cycle, islice
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import sandbox
 
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
 @pytest.fixture
 def valid(samples: Samples) -> list[sandbox.Sample]:
     """The samples that the service accepts."""
-    return [sample for sample in samples[1] if sample.verdict == "valid"]
+    return samples.valid
 
 
-def canaries(world: World, rows: list[tuple[sandbox.Sample, str]]) -> str:
+def write_canaries(world: SandboxWorld, rows: list[tuple[sandbox.Sample, str]]) -> str:
     """Write a manifest of canaries; give its path."""
-    path = Path(world.folder / "canaries.csv")
+    path = world.folder / "canaries.csv"
     lines = [f"{sample.audio},{sample.sidecar or ''},{expect}\n" for sample, expect in rows]
     path.write_text("audio,sidecar,expect\n" + "".join(lines))
     return str(path)
 
 
 def test_rows_that_all_fail_alike_remain(
-    world: World,
+    world: SandboxWorld,
     valid: list[sandbox.Sample],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """400 at every verify is a setting's or the service's fault: exit 8, no row failed, and resume does them all."""
+    """400 for every verify is a fault of a setting or the service: exit 8, no failed row, `resume` does all."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__STORM_FAILURES", "20")
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "8")
     catalog = world.manifest(islice(cycle(valid), 60))
@@ -45,14 +42,14 @@ def test_rows_that_all_fail_alike_remain(
     code = world.run("resume")
 
     assert (stopped, code) == (8, 0)
-    assert 2 * 20 <= spent < 60  # each is asked once more with a fresh upload, and at most 8 more are in hand
+    assert 2 * 20 <= spent < 60  # each is tried once more with a new upload, and at most 8 more are in progress
     assert "http_400" in said.out + said.err
     assert {row["outcome"] for row in world.rows()} == {"accepted"}
     assert len(world.rows()) == 60
 
 
-def test_a_few_rows_that_fail_alike_are_failed(world: World, valid: list[sandbox.Sample]) -> None:
-    """Less than a storm is what it is: exit 4."""
+def test_a_few_rows_that_fail_alike_are_failed(world: SandboxWorld, valid: list[sandbox.Sample]) -> None:
+    """Below the limit of an anomaly each row keeps its own failure: exit 4."""
     catalog = world.manifest(valid[:3])
     world.operator.add_fault("verify", "status", status=400, code="invalid_request")
 
@@ -63,9 +60,12 @@ def test_a_few_rows_that_fail_alike_are_failed(world: World, valid: list[sandbox
 
 
 def test_an_emptied_registry_is_suspected(
-    world: World, valid: list[sandbox.Sample], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: SandboxWorld,
+    valid: list[sandbox.Sample],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What the last run accepted and is now refused alike stops the run, until a person says that it is true."""
+    """If files that the last run accepted are all refused alike, the run stops, until a person says it is right."""
     catalog = world.manifest(islice(cycle(valid), 60))
     first = world.run("verify", catalog)
     world.operator.add_fault("verify", "answer", answer={"good": False, "verdict": "unregistered"})
@@ -82,13 +82,13 @@ def test_an_emptied_registry_is_suspected(
     assert sum(row["verdict"] == "unregistered" for row in world.rows()) == 60
 
 
-def test_canaries_go_first_and_are_no_rows(
-    world: World, samples: Samples, valid: list[sandbox.Sample], monkeypatch: pytest.MonkeyPatch
+def test_canaries_are_verified_first_and_have_no_rows(
+    world: SandboxWorld, samples: Samples, valid: list[sandbox.Sample], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If all come out as expected, the run goes on; their exchanges belong to no row."""
-    tampered = next(sample for sample in samples[1] if sample.verdict == "tampered")
-    unreadable = next(sample for sample in samples[1] if sample.verdict == "unreadable")
-    path = canaries(world, [(valid[0], "accepted"), (tampered, "tampered"), (unreadable, "rejected")])
+    """If all canaries have the expected outcome, the run goes on; their exchanges have no manifest row."""
+    tampered = next(sample for sample in samples.files if sample.verdict == "tampered")
+    unreadable = next(sample for sample in samples.files if sample.verdict == "unreadable")
+    path = write_canaries(world, [(valid[0], "accepted"), (tampered, "tampered"), (unreadable, "rejected")])
     monkeypatch.setenv("PROOFSWEEP_CANARY__MANIFEST", path)
 
     code = world.run("verify", world.manifest(valid[:4]))
@@ -100,15 +100,15 @@ def test_canaries_go_first_and_are_no_rows(
 
 
 @pytest.mark.parametrize("expect", ["rejected", "audioChanged"])
-def test_a_canary_that_comes_out_otherwise_stops_the_run(
-    world: World,
+def test_a_canary_with_another_outcome_stops_the_run(
+    world: SandboxWorld,
     valid: list[sandbox.Sample],
     expect: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Exit 8, and nothing of the catalog was sent."""
-    monkeypatch.setenv("PROOFSWEEP_CANARY__MANIFEST", canaries(world, [(valid[0], expect)]))
+    """Exit 8, and nothing of the catalog is sent."""
+    monkeypatch.setenv("PROOFSWEEP_CANARY__MANIFEST", write_canaries(world, [(valid[0], expect)]))
 
     code = world.run("verify", world.manifest(valid[:4]))
 
@@ -127,7 +127,7 @@ def test_a_canary_that_comes_out_otherwise_stops_the_run(
     ],
 )
 def test_canaries_that_cannot_be_used_are_refused_before_anything_is_written(
-    world: World,
+    world: SandboxWorld,
     valid: list[sandbox.Sample],
     manifest: tuple[str, str],
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""Whatever a service does in the middle of a run: no row is lost, doubled, or blamed for what was everybody's."""
+"""Whatever a service does during a run: no row is lost or doubled, or failed by what fails for every item."""
 
 import threading
 import time
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-World = Any
-Says = Any
+from ..servers.foreign_service import Answer
+from ..worlds.foreign_world import ForeignWorld
 
 HTML = b"<html><body>502 Oops</body></html>"
-ODD_ANSWERS = (
+UNEXPECTED_ANSWERS = (
     ({"verdict": "Valid"}, ("rejected", "unknown_verdict")),
     ({"verdict": "", "good": False}, ("rejected", "unknown_verdict")),
     ({"verdict": "tampered"}, ("rejected", "contradictory_answer")),
@@ -24,24 +24,24 @@ ODD_ANSWERS = (
 BREAKS = ("unanswered", "in_headers", "in_body")
 
 
-def outcomes(world: World) -> Counter[tuple[object, object]]:
+def outcomes(world: ForeignWorld) -> Counter[tuple[object, object]]:
     """Count the rows by outcome and reason."""
     return Counter((row["outcome"], row["reason"]) for row in world.rows())
 
 
-def heal(world: World) -> int:
-    """Let the service be itself again, and go on with the run; give the exit code."""
-    world.service.twists.clear()
-    return int(world.run("resume"))
+def recover(world: ForeignWorld) -> int:
+    """Let the service work again, and resume the run; give the exit code."""
+    world.service.changes.clear()
+    return world.run("resume")
 
 
-def test_connections_that_break_at_every_point_cost_tries_and_no_row(world: World) -> None:
-    """Before the answer, in its head and in its body, in each call of the core flow."""
+def test_connections_that_break_anywhere_cost_retries_and_no_row(world: ForeignWorld) -> None:
+    """Before the answer, in its headers and in its body, in each call of an item."""
 
-    def sometimes(number: int, usual: Says) -> Says:
+    def sometimes(number: int, usual: Answer) -> Answer:
         return replace(usual, breaks=BREAKS[number % 3]) if number % 7 == 3 else usual
 
-    world.service.twists |= dict.fromkeys(("uploads", "slot", "verify"), sometimes)
+    world.service.changes |= dict.fromkeys(("uploads", "slot", "verify"), sometimes)
 
     code = world.run("verify", world.catalog(*["valid"] * 20))
 
@@ -51,7 +51,7 @@ def test_connections_that_break_at_every_point_cost_tries_and_no_row(world: Worl
 
 
 @pytest.mark.parametrize(
-    "spoilt",
+    "wrong",
     [
         {"status": 404, "document": HTML},
         {"status": 307, "document": b"", "headers": {"Location": "/elsewhere"}},
@@ -59,26 +59,26 @@ def test_connections_that_break_at_every_point_cost_tries_and_no_row(world: Worl
         {"document": b'{"uploadId": "7", "url": "http://[nowhere/", "fields": {}}'},
     ],
 )
-def test_slots_that_nobody_gets_leave_every_row_for_later(world: World, spoilt: dict[str, Any]) -> None:
-    """Asking for a slot says nothing of an item, so no item fails by it: exit 8, and later all are accepted."""
-    world.service.twists["uploads"] = lambda number, usual: usual if number < 3 else replace(usual, **spoilt)
+def test_rows_without_a_slot_remain(world: ForeignWorld, wrong: dict[str, Any]) -> None:
+    """POST /uploads says nothing about the item, so no row fails: exit 8, and later all are accepted."""
+    world.service.changes["uploads"] = lambda number, usual: usual if number < 3 else replace(usual, **wrong)
     stopped = world.run("verify", world.catalog(*["valid"] * 20))
-    then = {row["outcome"] for row in world.rows()}
+    rows_then = {row["outcome"] for row in world.rows()}
 
-    code = heal(world)
+    code = recover(world)
 
-    assert (stopped, then, code) == (8, {"accepted"}, 0)
+    assert (stopped, rows_then, code) == (8, {"accepted"}, 0)
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
 
 
 @pytest.mark.parametrize("status", [404, 413, 422])
-def test_an_upload_that_is_refused_for_good_fails_its_row_alone(world: World, status: int) -> None:
-    """Undocumented codes of POST /verify are one row's outcome, after one fresh upload."""
+def test_a_verify_that_is_refused_twice_fails_its_row_alone(world: ForeignWorld, status: int) -> None:
+    """After one new upload, an undocumented status of POST /verify fails one row."""
 
-    def refuse(number: int, usual: Says) -> Says:
+    def refuse(number: int, usual: Answer) -> Answer:
         return replace(usual, status=status, document=HTML) if number in {0, 1} else usual
 
-    world.service.twists["verify"] = refuse
+    world.service.changes["verify"] = refuse
     code = world.run("verify", world.catalog("valid"))
 
     (row,) = world.rows()
@@ -87,16 +87,16 @@ def test_an_upload_that_is_refused_for_good_fails_its_row_alone(world: World, st
     assert (row["verify_attempts"], row["calls"], row["verdict"], row["error_code"]) == (2, 4, None, None)
 
 
-def test_an_answer_that_is_no_plain_valid_is_never_accepted(world: World) -> None:
-    """It is stored as received, has its place, and is not asked for again."""
-    odd = [members for members, _ in ODD_ANSWERS]
-    world.service.twists["verify"] = lambda n, usual: replace(usual, document=usual.document | odd[n])
+def test_an_answer_that_is_not_exactly_valid_is_never_accepted(world: ForeignWorld) -> None:
+    """It has its outcome and reason, and is not requested again."""
+    unexpected = [members for members, _ in UNEXPECTED_ANSWERS]
+    world.service.changes["verify"] = lambda n, usual: replace(usual, document=usual.document | unexpected[n])
 
-    code = world.run("verify", world.catalog(*["valid"] * len(odd)))
+    code = world.run("verify", world.catalog(*["valid"] * len(unexpected)))
 
     assert code == 4
-    assert outcomes(world) == Counter(wanted for _, wanted in ODD_ANSWERS)
-    assert world.service.asked["verify"] == len(odd)
+    assert outcomes(world) == Counter(wanted for _, wanted in UNEXPECTED_ANSWERS)
+    assert world.service.received["verify"] == len(unexpected)
 
 
 @pytest.mark.parametrize(
@@ -109,34 +109,34 @@ def test_an_answer_that_is_no_plain_valid_is_never_accepted(world: World) -> Non
         ({}, {}, 8),
     ],
 )
-def test_throttling_without_end_ends_the_run_as_what_it_is(
-    world: World, throttle: dict[str, str], usage: dict[str, str], code: int
+def test_the_ending_tells_a_spent_quota_from_a_closed_lane(
+    world: ForeignWorld, throttle: dict[str, str], usage: dict[str, str], code: int
 ) -> None:
-    """A quota that is used up is told by the usage; a lane that stays closed is a service that is down."""
+    """A spent quota shows in the usage; a lane that stays closed counts as an outage."""
 
-    def three_and_no_more(number: int, usual: Says) -> Says:
+    def answer_three(number: int, usual: Answer) -> Answer:
         if number < 3:
             return usual
-        world.wait_for(lambda: sum(given.call == "verify" for given in world.service.given) == 3)
-        return world.service.says(429, HTML, headers=throttle)
+        world.wait_for(lambda: sum(one.call == "verify" for one in world.service.sent) == 3)
+        return Answer(429, HTML, headers=throttle)
 
-    world.service.twists["uploads"] = three_and_no_more
-    world.service.twists["usage"] = lambda n, usual: replace(usual, headers=usage if n else {})
+    world.service.changes["uploads"] = answer_three
+    world.service.changes["usage"] = lambda n, usual: replace(usual, headers=usage if n else {})
     stopped = world.run("verify", world.catalog(*["valid"] * 20))
-    then = outcomes(world)
+    outcomes_then = outcomes(world)
 
-    resumed = heal(world)
+    resumed = recover(world)
 
     assert (stopped, resumed) == (code, 0)
-    assert then == {("accepted", None): 3}
+    assert outcomes_then == {("accepted", None): 3}
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
     assert sum(leg["calls"] for leg in world.legs()) == world.service.charged
 
 
-def test_a_usage_that_is_throttled_itself_tells_the_quotas_end(world: World) -> None:
-    """It is a keyed call like any other, and its own header is the authoritative one."""
-    gone = world.service.says(429, {"code": "rate_limited"}, headers={"X-RateLimit-Remaining": "0"})
-    world.service.twists |= {
+def test_a_throttled_usage_shows_a_spent_quota(world: ForeignWorld) -> None:
+    """GET /usage is charged like other calls, and its own header counts."""
+    gone = Answer(429, {"code": "rate_limited"}, headers={"X-RateLimit-Remaining": "0"})
+    world.service.changes |= {
         "verify": lambda n, usual: usual if n < 3 else gone,
         "usage": lambda n, usual: gone if n else usual,
     }
@@ -144,13 +144,13 @@ def test_a_usage_that_is_throttled_itself_tells_the_quotas_end(world: World) -> 
     stopped = world.run("verify", world.catalog(*["valid"] * 20))
 
     assert (stopped, len(world.rows())) == (5, 3)
-    assert heal(world) == 0
+    assert recover(world) == 0
 
 
-def test_a_throttle_without_a_word_is_waited_out(world: World) -> None:
-    """No Retry-After, no quota headers, an HTML body: still a 429, and no failure."""
-    busy = world.service.says(429, HTML)
-    world.service.twists |= dict.fromkeys(
+def test_a_429_without_any_header_is_waited_for(world: ForeignWorld) -> None:
+    """No Retry-After, no quota headers, an HTML body: it is still a 429, and no failure."""
+    busy = Answer(429, HTML)
+    world.service.changes |= dict.fromkeys(
         ("uploads", "verify", "usage"), lambda n, usual: busy if n % 5 == 0 else usual
     )
 
@@ -158,64 +158,64 @@ def test_a_throttle_without_a_word_is_waited_out(world: World) -> None:
 
     (leg,) = world.legs()
     assert code == 0
-    assert leg["throttled"] == sum(one.status == 429 for one in world.service.given)
+    assert leg["throttled"] == sum(one.status == 429 for one in world.service.sent)
 
 
-def test_a_key_that_is_rotated_in_mid_run_takes_over(world: World) -> None:
-    """The old one is refused, the file holds the new one: nobody notices, and nothing is spent twice."""
+def test_a_key_that_is_rotated_during_a_run_is_used(world: ForeignWorld) -> None:
+    """The old key is refused, and the key file has the new one: no row fails, and no verify is repeated."""
 
-    def rotate(number: int, usual: Says) -> Says:
+    def rotate(number: int, usual: Answer) -> Answer:
         if number == 4:
             world.key_file.write_text("the-next-key")
             world.service.keys = {"the-next-key"}
         return usual
 
-    world.service.twists["verify"] = rotate
+    world.service.changes["verify"] = rotate
     code = world.run("verify", world.catalog(*["valid"] * 20))
 
     assert code == 0
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
-    assert world.service.asked["verify"] == 20
+    assert world.service.received["verify"] == 20
 
 
-def test_a_key_that_is_refused_in_mid_run_leaves_the_rest_for_later(world: World) -> None:
+def test_a_key_that_is_refused_during_a_run_leaves_the_rest_for_later(world: ForeignWorld) -> None:
     """Exit 7 within a few calls; with another key in the file, `resume` does the rest."""
 
-    def refuse(number: int, usual: Says) -> Says:
+    def refuse(number: int, usual: Answer) -> Answer:
         if number == 4:
             world.service.keys = {"the-next-key"}
         return usual
 
-    world.service.twists["verify"] = refuse
+    world.service.changes["verify"] = refuse
     stopped = world.run("verify", world.catalog(*["valid"] * 30))
-    then = outcomes(world)
+    outcomes_then = outcomes(world)
     refusals = sum(row["status"] == 403 for row in world.table("exchanges"))
     world.key_file.write_text("the-next-key\n")
 
-    code = heal(world)
+    code = recover(world)
 
     assert (stopped, code) == (7, 0)
-    assert set(then) == {("accepted", None)}
+    assert set(outcomes_then) == {("accepted", None)}
     assert refusals <= 16
     assert len(world.rows()) == 30
 
 
-def test_a_service_that_is_restarted_in_mid_run_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All connections are reset and refused for a moment: every row is accepted, none twice."""
+def test_a_run_waits_for_a_service_that_restarts(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All connections are reset and then refused for a time: each row is accepted once."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "60")
     monkeypatch.setenv("PROOFSWEEP_RETRY__LONGEST_WAIT_SECONDS", "0.5")
 
     def restart() -> None:
-        world.service.shut()
-        time.sleep(0.5)
+        world.service.close()
+        time.sleep(0.5)  # how long the service is down
         world.service.open()
 
-    def crash(number: int, usual: Says) -> Says:
+    def crash(number: int, usual: Answer) -> Answer:
         if number == 4:
             threading.Thread(target=restart).start()
         return usual
 
-    world.service.twists["verify"] = crash
+    world.service.changes["verify"] = crash
     code = world.run("verify", world.catalog(*["valid"] * 30))
 
     assert code == 0
@@ -223,10 +223,16 @@ def test_a_service_that_is_restarted_in_mid_run_is_waited_for(world: World, monk
     assert any(row["failure"] == "connection" for row in world.table("exchanges"))
 
 
-def test_an_answer_that_never_comes_is_asked_for_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read timeout is one try lost; the connection it was on is not used again."""
+def test_a_call_without_an_answer_is_sent_again(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read timeout costs one attempt."""
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "0.5")
-    world.service.twists["verify"] = lambda n, usual: time.sleep(1.5) or usual if n == 2 else usual
+
+    def wait_for_the_retry(number: int, usual: Answer) -> Answer:
+        if number == 2:
+            world.wait_for(lambda: world.service.received["verify"] == 6)
+        return usual
+
+    world.service.changes["verify"] = wait_for_the_retry
 
     code = world.run("verify", world.catalog(*["valid"] * 5))
 
@@ -235,9 +241,9 @@ def test_an_answer_that_never_comes_is_asked_for_again(world: World, monkeypatch
     assert Counter(row["failure"] for row in world.table("exchanges"))["timeout"] == 1
 
 
-def test_a_breaking_change_that_is_announced_is_in_the_runs_row(world: World) -> None:
-    """Contract, Versioning 3: also when only one call says so, and in whatever words."""
-    world.service.twists["verify"] = lambda _, usual: replace(usual, headers={"sunset": "in 2027, perhaps"})
+def test_an_announced_breaking_change_is_in_the_row_of_the_leg(world: ForeignWorld) -> None:
+    """Contract, Versioning 3: even if only one call has the header, and whatever its text."""
+    world.service.changes["verify"] = lambda _, usual: replace(usual, headers={"sunset": "in 2027, perhaps"})
 
     world.run("verify", world.catalog("valid"))
 
@@ -245,7 +251,7 @@ def test_a_breaking_change_that_is_announced_is_in_the_runs_row(world: World) ->
 
 
 @pytest.mark.parametrize(
-    ("call", "spoilt", "code"),
+    ("call", "wrong", "code"),
     [
         ("health", {"status": 500, "document": HTML}, 8),
         ("health", {"status": 429, "document": HTML}, 8),
@@ -257,12 +263,12 @@ def test_a_breaking_change_that_is_announced_is_in_the_runs_row(world: World) ->
         ("usage", {"status": 429, "headers": {"Retry-After": "90000"}}, 8),
     ],
 )
-def test_a_service_that_cannot_be_worked_with_is_told_before_anything_is_written(
-    world: World, call: str, spoilt: dict[str, Any], code: int
+def test_an_unusable_service_is_reported_before_anything_is_written(
+    world: ForeignWorld, call: str, wrong: dict[str, Any], code: int
 ) -> None:
-    """One line, the right code, and no results folder."""
-    world.service.twists[call] = lambda _, usual: replace(usual, **spoilt)
+    """The right exit code, and no results folder."""
+    world.service.changes[call] = lambda _, usual: replace(usual, **wrong)
 
     assert world.run("verify", world.catalog("valid")) == code
     assert not world.results.exists()
-    assert world.service.asked["uploads"] == 0
+    assert world.service.received["uploads"] == 0

@@ -1,7 +1,8 @@
-"""Another partner than the sandbox: written from the contract alone, and contrary wherever the contract is silent.
+"""The foreign service: a second implementation of the contract, so that tests do not depend on the sandbox alone.
 
-It serves what a run needs: health, usage, uploads, slots and verify. In a few places it even breaks the contract, to
-see that a run goes on; `test_foreign_contract.py` lists them.
+It is written from the contract, without the sandbox's code, and behaves differently wherever the contract leaves a
+choice. It serves what a run needs: health, usage, uploads, slots and verify. In a few places it breaks the contract, to
+test that a run goes on; `tests/faults/test_foreign_service_conforms.py` lists them.
 """
 
 import hashlib
@@ -15,17 +16,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 KEYED = frozenset({"usage", "uploads", "verify"})
 KEY = "zz-made-up-for-another-partner"
 _PARTS = 6
-"""Of a form that is in order: five fields and the file."""
+"""The number of parts of a correct form: five fields and the file."""
 _RESET = b"\x01\0\0\0\0\0\0\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class Answer:
     """One answer.
 
     Attributes:
@@ -34,7 +36,7 @@ class Says:
     """
 
     status: int = 200
-    document: object = b""
+    document: Any = b""
     headers: dict[str, str] = field(default_factory=dict)
     breaks: str = ""
 
@@ -43,13 +45,23 @@ class Says:
         return self.document if isinstance(self.document, bytes) else json.dumps(self.document).encode()
 
 
-Twist = Callable[[int, Says], Says]
-"""Changes the usual answer of a call; is told the running number of the call, from 0."""
+Change = Callable[[int, Answer], Answer]
+"""Makes the answer to a call from the call's running number, from 0, and its usual answer."""
+
+
+def answer_after(seconds: float) -> Change:
+    """Give the usual answer, but so much later."""
+
+    def wait(_number: int, usual: Answer) -> Answer:
+        time.sleep(seconds)
+        return usual
+
+    return wait
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """One answer that went out: for which call, under which request ID, when, and for which upload."""
+class SentAnswer:
+    """An answer that was sent: to which call, under which request ID, and when on the monotonic clock."""
 
     call: str
     request_id: str
@@ -58,101 +70,101 @@ class Given:
 
 
 @dataclass(slots=True)
-class Foreign:
-    """The service as its tests see it.
+class ForeignService:
+    """The service, as a test controls it.
 
     Attributes:
-        twists: what is changed, by call: health, usage, uploads, slot, verify.
-        verdicts: what is answered, by the sha256 of the stored audio; `valid` where nothing else is said.
-        keys: those that are taken.
-        forms: the parts of every form that was received: disposition and content, in order.
-        keyed_at_storage: headers that should never have come there.
-        front: where its slots are said to be; itself where nothing else is said.
-        storage_rate: bytes per second that each slot takes; None takes them as they come.
+        changes: by call (health, usage, uploads, slot, verify), what replaces its usual answer.
+        verdicts: the verdict by the sha256 of the stored audio; all other audio is `valid`.
+        keys: the API keys that it accepts.
+        forms: the parts of every form that it received: disposition and content, in order.
+        keyed_at_storage: headers with an API key that a slot received; there should be none.
+        storage_rate: bytes per second that each slot reads; None is without limit.
+        sent: every answer of the API, oldest first.
+        received: the number of requests by call.
+        charged: the number of requests that the quota counts, whatever the answer.
+        front: the address that slots have; empty means the service's own.
     """
 
-    twists: dict[str, Twist] = field(default_factory=dict)
+    changes: dict[str, Change] = field(default_factory=dict)
     verdicts: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=lambda: {KEY})
     forms: list[list[tuple[str, bytes]]] = field(default_factory=list)
     keyed_at_storage: list[str] = field(default_factory=list)
     storage_rate: float | None = None
-    given: list[Given] = field(default_factory=list)
-    asked: Counter[str] = field(default_factory=Counter)
+    sent: list[SentAnswer] = field(default_factory=list)
+    received: Counter[str] = field(default_factory=Counter)
     charged: int = 0
     front: str = ""
     _stored: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _uploads_given: "count[int]" = field(default_factory=lambda: count(10**15))
+    _upload_numbers: "count[int]" = field(default_factory=lambda: count(10**15))
     _server: "_Server | None" = None
     _port: int = 0
 
     def open(self) -> None:
-        """Listen, on the same port as before."""
-        self._server = _Server(("127.0.0.1", self._port), _Desk, self)
+        """Listen, on the same port each time."""
+        self._server = _Server(("127.0.0.1", self._port), _Handler, self)
         self._port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
-    def shut(self) -> None:
-        """Vanish, with all connections."""
+    def close(self) -> None:
+        """Stop listening, and reset all connections."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
-            self._server.hang_up()
+            self._server.reset_connections()
             self._server = None
 
     @property
     def base_url(self) -> str:
-        """Where the API is, under a path of its own."""
+        """The address of the API."""
         return f"http://127.0.0.1:{self._port}/partners/v1"
 
-    def says(self, status: int = 200, document: object = b"", **facts: object) -> Says:
-        """Make an answer."""
-        return Says(status, document, **facts)  # type: ignore[arg-type]  # what a test gives is what it gets
-
     def number(self, call: str) -> int:
-        """Count a call; give its running number."""
+        """Count a call; give its running number, from 0."""
         with self._lock:
-            self.asked[call] += 1
-            return self.asked[call] - 1
+            self.received[call] += 1
+            return self.received[call] - 1
 
-    def note(self, given: Given) -> None:
-        """Keep what went out."""
+    def note(self, sent: SentAnswer) -> None:
+        """Keep an answer that was sent."""
         with self._lock:
-            self.given.append(given)
+            self.sent.append(sent)
 
     def ids(
         self, since: float = 0.0, before: float = float("inf"), calls: Iterable[str] = KEYED | {"health"}
     ) -> set[str]:
-        """Give the request IDs that went out meanwhile, for these calls."""
+        """Give the request IDs that were sent in an interval, for these calls."""
         with self._lock:
-            return {one.request_id for one in self.given if since <= one.at < before and one.call in calls}
+            return {one.request_id for one in self.sent if since <= one.at < before and one.call in calls}
 
-    def answer(self, call: str, asker: "_Desk") -> Says:
+    def answer(self, call: str, request: "_Handler") -> Answer:
         """Give the answer to a call."""
         if call in KEYED:
             with self._lock:
                 self.charged += 1
-        if call not in {"health", "slot"} and asker.headers.get("x-api-key") not in self.keys:
-            return Says(403, {"hint": "?", "code": "key_not_known_here", "error": "no"})
+        if call not in {"health", "slot"} and request.headers.get("x-api-key") not in self.keys:
+            return Answer(403, {"hint": "?", "code": "key_not_known_here", "error": "no"})
         if call not in KEYED | {"health", "slot"}:
-            return Says(404, {"error": "no such thing", "code": "nothing_here"})
-        usual: Says = getattr(self, f"_{call}")(asker)
-        return self.twists.get(call, lambda _number, answer: answer)(self.number(call), usual)
+            return Answer(404, {"error": "no such thing", "code": "nothing_here"})
+        usual: Answer = getattr(self, f"_{call}")(request)
+        number, change = self.number(call), self.changes.get(call)
+        return change(number, usual) if change else usual
 
-    def _health(self, _asker: "_Desk") -> Says:
-        return Says(document={"deployedAt": "2026-01-02T03:04:05Z", "uptime": [1], "ok": False, "commit": None})
+    def _health(self, _request: "_Handler") -> Answer:
+        return Answer(document={"deployedAt": "2026-01-02T03:04:05Z", "uptime": [1], "ok": False, "commit": None})
 
-    def _usage(self, asker: "_Desk") -> Says:
-        asked = parse_qs(urlsplit(asker.path).query).get("days", ["30"])[0]
-        days = int(asked) if asked.isdigit() else 0
+    def _usage(self, request: "_Handler") -> Answer:
+        days_text = parse_qs(urlsplit(request.path).query).get("days", ["30"])[0]
+        days = int(days_text) if days_text.isdigit() else 0
         if not 1 <= days <= 90:
-            return Says(400, {"error": "days?", "code": "bad_window"})
-        return Says(document={"days": [{"date": 20260102, "used": "7"}] * days, "plan": {"quotaLimit": "many"}})
+            return Answer(400, {"error": "days?", "code": "bad_window"})
+        return Answer(document={"days": [{"date": 20260102, "used": "7"}] * days, "plan": {"quotaLimit": "many"}})
 
-    def _uploads(self, asker: "_Desk") -> Says:
-        assert parse_qs(urlsplit(asker.path).query) == {"purpose": ["verify"]}
-        upload = str(next(self._uploads_given))  # two that ask at once get two
+    def _uploads(self, request: "_Handler") -> Answer:
+        assert parse_qs(urlsplit(request.path).query) == {"purpose": ["verify"]}
+        upload = str(next(self._upload_numbers))  # two requests at once get two numbers
         fields = {
             "x:upload": upload,
             "": "",
@@ -162,32 +174,32 @@ class Foreign:
         }
         front = self.front or f"http://localhost:{self._port}"
         url = f"{front}/bucket/a%2Fb?where={upload}&sig=a%2Bb%3D%3D&x=%C3%A9"
-        return Says(200, {"fields": fields, "expiresIn": 9, "url": url, "uploadId": upload})
+        return Answer(200, {"fields": fields, "expiresIn": 9, "url": url, "uploadId": upload})
 
-    def _slot(self, asker: "_Desk") -> Says:
-        self.keyed_at_storage += [name for name in asker.headers if "api" in name.lower()]
-        parts = asker.form()
+    def _slot(self, request: "_Handler") -> Answer:
+        self.keyed_at_storage += [name for name in request.headers if "api" in name.lower()]
+        parts = request.form()
         if len(parts) != _PARTS or 'name="file"' not in parts[-1][0]:
-            return Says(400, b"<not-in-order/>")
-        upload = parse_qs(urlsplit(asker.path).query)["where"][0]
+            return Answer(400, b"<not-in-order/>")
+        upload = parse_qs(urlsplit(request.path).query)["where"][0]
         with self._lock:
             self.forms.append(parts)
             self._stored[upload] = hashlib.sha256(parts[-1][1]).hexdigest()
-        return Says(200, b"<stored/>")
+        return Answer(200, b"<stored/>")
 
-    def _verify(self, asker: "_Desk") -> Says:
+    def _verify(self, request: "_Handler") -> Answer:
         try:
-            upload = json.loads(asker.body)["uploadId"]
+            upload = json.loads(request.body)["uploadId"]
         except (ValueError, KeyError):
             upload = None
         if not isinstance(upload, str):
-            return Says(400, {"error": "which upload?", "code": "bad_body"})
+            return Answer(400, {"error": "which upload?", "code": "bad_body"})
         digest = self._stored.get(upload)
         if digest is None:
-            return Says(404, {"error": "gone", "code": "no_such_upload"})
+            return Answer(404, {"error": "gone", "code": "no_such_upload"})
         verdict = self.verdicts.get(digest, "valid")
         unknown = {"_": {"new": 1}, "song": 5, "issuedAt": "x"}
-        return Says(document={"verdict": verdict, **unknown, "good": verdict == "valid"})
+        return Answer(document={"verdict": verdict, **unknown, "good": verdict == "valid"})
 
 
 class _Server(ThreadingHTTPServer):
@@ -195,43 +207,43 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, address: tuple[str, int], desk: type["_Desk"], service: Foreign) -> None:
-        super().__init__(address, desk)
+    def __init__(self, address: tuple[str, int], handler: type["_Handler"], service: ForeignService) -> None:
+        super().__init__(address, handler)
         self.service = service
         self._open: set[socket.socket] = set()
 
     def process_request(self, request: object, client_address: object) -> None:
-        """Remember the connection, to be able to hang up."""
+        """Remember the connection, so that it can be reset."""
         assert isinstance(request, socket.socket)
         self._open.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: object) -> None:
-        """Forget it."""
+        """Forget the connection."""
         assert isinstance(request, socket.socket)
         self._open.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of an asker that went away."""
+        """Ignore a client that disconnected."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # as the base class has it
 
-    def hang_up(self) -> None:
+    def reset_connections(self) -> None:
         """Reset every connection."""
         for connection in list(self._open):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             connection.close()
 
 
-class _Desk(BaseHTTPRequestHandler):
-    """Takes a request, and answers it in the manner of HTTP/1.0: one connection for each."""
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request for each connection, as HTTP/1.0 does."""
 
     body = b""
     server: _Server
 
     def handle_one_request(self) -> None:
-        """Answer one request, or break off."""
+        """Answer one request, or reset the connection."""
         self.raw_requestline = self.rfile.readline(65_537)
         if not self.raw_requestline or not self.parse_request():
             return
@@ -244,7 +256,7 @@ class _Desk(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _slowly(self, size: int) -> bytes:
-        """Read at the storage's pace, a tenth of a second's worth at once."""
+        """Read at the rate of the storage, a tenth of a second's bytes at once."""
         body = bytearray()
         while len(body) < size:
             rate = self.server.service.storage_rate
@@ -257,27 +269,28 @@ class _Desk(BaseHTTPRequestHandler):
                 time.sleep(0.1)
         return bytes(body)
 
-    def _send(self, call: str, says: Says) -> None:
+    def _send(self, call: str, answer: Answer) -> None:
         service = self.server.service
-        request_id = f"{call}~{service.asked[call]}~{time.monotonic_ns()}"
+        request_id = f"{call}~{service.received[call]}~{time.monotonic_ns()}"
         own = "X-Storage-Trace" if call == "slot" else "x-AMZN-requestID"
-        body = says.bytes()
-        named = {own: request_id, "CONNECTION": "close", "content-LENGTH": str(len(body))} | says.headers
+        body = answer.bytes()
+        named = {own: request_id, "CONNECTION": "close", "content-LENGTH": str(len(body))} | answer.headers
         head = "".join(f"{name}:{text}\r\n" for name, text in named.items())
-        whole = f"HTTP/1.1 {says.status} Sö\r\n{head}\r\n".encode("latin-1")
-        if says.breaks:
-            self._break_off({"in_headers": whole[:30], "in_body": whole + body[: len(body) // 2]}.get(says.breaks, b""))
+        whole = f"HTTP/1.1 {answer.status} Sö\r\n{head}\r\n".encode("latin-1")
+        if answer.breaks:
+            sent = {"in_headers": whole[:30], "in_body": whole + body[: len(body) // 2]}
+            self._reset_after(sent.get(answer.breaks, b""))
             return
         self.wfile.write(whole + body)
         if call != "slot":
-            service.note(Given(call, request_id, time.monotonic(), says.status))
+            service.note(SentAnswer(call, request_id, time.monotonic(), answer.status))
 
-    def _break_off(self, sent: bytes) -> None:
+    def _reset_after(self, sent: bytes) -> None:
         self.wfile.write(sent)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
     def form(self) -> list[tuple[str, bytes]]:
-        """Take a form apart, by hand."""
+        """Split a form into its parts: disposition and content."""
         boundary = self.headers["content-type"].partition("boundary=")[2].encode()
         parts = (b"\r\n" + self.body).split(b"\r\n--" + boundary)[1:-1]
         heads = (part.removeprefix(b"\r\n").partition(b"\r\n\r\n") for part in parts)

@@ -1,34 +1,31 @@
-"""The service may grow at any time, also in the midst of a run (contract, Versioning 2-3, Verdicts)."""
+"""The service may grow at any time, also during a run (contract, Versioning 2-3, Verdicts)."""
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import sandbox
 
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 UNKNOWN = {"valid_device", "pending", "withdrawn"}
 
 
 @pytest.fixture
 def later_release(running: sandbox.Running) -> Iterator[None]:
-    """The shared sandbox as a later release that fills the silences in another way."""
+    """The shared sandbox as a later release, with other choices where the contract leaves one."""
     running.operator.set_silences(11, evolve=True)
     yield
     running.operator.set_silences()
 
 
 @pytest.mark.usefixtures("later_release")
-def test_a_run_stands_a_later_release(world: World, samples: Samples) -> None:
-    """New members, codes and values change no row; a verdict that is new is kept as received and never accepted."""
-    before = {str(sample.audio): sample.verdict for sample in samples[1]}
+def test_a_later_release_changes_no_row(world: SandboxWorld, samples: Samples) -> None:
+    """New members, codes and values change no row; a new verdict is stored as received and never accepted."""
+    before = {str(sample.audio): sample.verdict for sample in samples.files}
 
-    code = world.run("verify", str(samples[0]))
+    code = world.run("verify", str(samples.folder))
 
     rows = world.rows()
     assert code == 3
@@ -39,9 +36,9 @@ def test_a_run_stands_a_later_release(world: World, samples: Samples) -> None:
 
 
 @pytest.mark.usefixtures("later_release")
-def test_an_announced_end_is_on_record(world: World, samples: Samples) -> None:
-    """The Sunset header of every answer of the API is in `exchanges`, and the leg's row has it too."""
-    world.run("verify", world.manifest(samples[1][:5]))
+def test_an_announced_end_is_recorded(world: SandboxWorld, samples: Samples) -> None:
+    """The Sunset header of each API answer is in `exchanges` and in the leg's row."""
+    world.run("verify", world.manifest(samples.files[:5]))
 
     by_call = Counter((row["call"], row["sunset"] is not None) for row in world.table("exchanges"))
     (leg,) = world.table("runs")

@@ -1,6 +1,6 @@
-"""docker-compose.yml without a container engine: each service's own command, environment and health check, run here.
+"""docker-compose.yml without a container engine: each service's own command, environment and health check run here.
 
-What is mounted in a container becomes a folder, a service's name the loopback address, and each port a free one.
+A mount of a container becomes a folder, a service's name the loopback address, and each port a free one.
 """
 
 import os
@@ -22,7 +22,7 @@ VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::-([^}]*))?\}")
 
 
 def read_compose(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Read docker-compose.yml as Compose does: variables are put in, and `$$` is a dollar."""
+    """Read docker-compose.yml as Compose does: variables are replaced, and `$$` is a dollar sign."""
 
     def filled(value: object) -> object:
         match value:
@@ -40,7 +40,7 @@ def read_compose(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 class Composition:
-    """The services of the file over one folder of this machine; `environ` is what `.env` would say."""
+    """The services of the file, with their files in one folder; `environ` has the variables of `.env`."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self.folder = folder
@@ -56,11 +56,11 @@ class Composition:
             self.place(path).mkdir(parents=True)
 
     def place(self, path: str) -> Path:
-        """Say what stands here for a path in a container."""
+        """Give the path here that takes the place of a path in a container."""
         return self.folder / path.lstrip("/")
 
     def adapted(self, text: str) -> str:
-        """Put this machine's folders, addresses and ports into a text of the file."""
+        """Replace a container's folders, addresses and ports in a text of the file."""
 
         def ours(found: re.Match[str]) -> str:
             if found["folder"]:
@@ -70,7 +70,7 @@ class Composition:
         return self._foreign.sub(ours, text)
 
     def environment(self, name: str) -> dict[str, str]:
-        """Give a service's whole environment: the image's, and the file's above it."""
+        """Give a service's whole environment: the image's, and then the file's."""
         home = self.place("/tmp") / name  # noqa: S108
         home.mkdir(exist_ok=True)
         image = {
@@ -87,7 +87,7 @@ class Composition:
         return image | own
 
     def start(self, name: str) -> subprocess.Popen[bytes]:
-        """Start a service with what it is given."""
+        """Start a service with its secrets and files."""
         service = self.services[name]
         self._give_secrets(service)
         self._give_files(service)
@@ -116,7 +116,7 @@ class Composition:
         return not subprocess.run(command, env=self.environment(name), check=False, capture_output=True).returncode
 
     def stop(self, name: str) -> None:
-        """End a service as an engine does: asked first, killed if it does not."""
+        """End a service as a container engine does: SIGTERM first, SIGKILL if that does not help."""
         process = self.processes.pop(name)
         process.terminate()
         try:
@@ -125,21 +125,21 @@ class Composition:
             process.kill()
             process.wait()
 
-    def said(self, name: str) -> str:
-        """Read what a service wrote."""
+    def output(self, name: str) -> str:
+        """Read a service's output."""
         return self._log(name).read_text(errors="replace")
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.txt"
 
     def _give_secrets(self, service: Mapping[str, Any]) -> None:
-        """Put the secrets that a service may see where it looks for them."""
+        """Copy a service's secrets to where it reads them."""
         for secret in service.get("secrets", []):
             it = {"source": secret, "target": f"/run/secrets/{secret}"} if isinstance(secret, str) else secret
             shutil.copy(self.folder / "secrets" / it["source"], self.place(it["target"]))
 
     def _give_files(self, service: Mapping[str, Any]) -> None:
-        """Put files of the checkout that a service sees where it looks for them, and make its folders."""
+        """Copy the files of the checkout that a service mounts, and make its folders."""
         for volume in service.get("volumes", []):
             source, target = volume.split(":")[:2]
             if source.startswith("./"):
@@ -149,7 +149,7 @@ class Composition:
 
 
 def free_ports(count: int) -> list[str]:
-    """Find ports that nobody has."""
+    """Find free ports."""
     probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [str(probe.getsockname()[1]) for probe in probes]
     for probe in probes:

@@ -1,15 +1,14 @@
-"""A service that keeps to the contract's letter and is contrary in every silence is as good as any."""
+"""A service that keeps the contract, but differs from the sandbox in every choice, is used correctly."""
 
 from datetime import UTC, datetime
-from typing import Any
 
-World = Any
+from ..worlds.foreign_world import ForeignWorld
 
 VERDICTS = ("valid", "tampered", "audioChanged", "unregistered", "unreadable", "local_seal")
 
 
-def test_a_contrary_service_is_understood(world: World) -> None:
-    """Odd header names, HTTP/1.0 manners, no quota headers, unknown members, storage ids absent: every row is right."""
+def test_other_choices_of_the_service_are_understood(world: ForeignWorld) -> None:
+    """Other header names, HTTP/1.0, no quota headers, unknown members, no storage IDs: every row is right."""
     code = world.run("verify", world.catalog(*VERDICTS))
 
     rows = world.rows()
@@ -19,8 +18,8 @@ def test_a_contrary_service_is_understood(world: World) -> None:
     assert {row["storage_request_id"] for row in rows} == {None}
 
 
-def test_the_form_is_what_the_slot_asked_for(world: World) -> None:
-    """Every field as received and in its order, the file last and under a neutral name; no key at the storage."""
+def test_the_form_has_the_fields_of_the_slot(world: ForeignWorld) -> None:
+    """Each field as received and in order, the file last with a neutral name; the storage gets no API key."""
     world.run("verify", world.catalog("valid"))
 
     (parts,) = world.service.forms
@@ -32,8 +31,8 @@ def test_the_form_is_what_the_slot_asked_for(world: World) -> None:
     assert world.service.keyed_at_storage == []
 
 
-def test_every_request_id_and_every_call_is_on_record(world: World) -> None:
-    """Also where only x-amzn-requestid is sent, and where the usage is not told in headers."""
+def test_every_request_id_and_every_call_is_recorded(world: ForeignWorld) -> None:
+    """Even if the service sends only x-amzn-requestid and no quota headers."""
     world.run("verify", world.catalog(*VERDICTS))
 
     (leg,) = world.legs()

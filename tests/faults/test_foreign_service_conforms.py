@@ -1,11 +1,11 @@
-"""The foreign service is contrary where the contract is silent; where it breaks the contract, it does so on purpose."""
+"""The foreign service keeps the contract, except where it breaks it on purpose."""
 
 from conformance import FAILED, Inputs, Subject, Wire, chosen, run
 
-from .foreign_service import KEY, Foreign
+from ..servers.foreign_service import KEY, ForeignService
 
 NOT_SERVED = "answered 404"
-"""What the suite says of the operations that are not there at all."""
+"""The suite's words for operations that the service does not have."""
 ON_PURPOSE = {
     "resources-health-fields": "a deployment that tells no version",
     "resources-health-deployed-at-in-seconds": "an ISO string, as in an earlier release",
@@ -19,12 +19,12 @@ ON_PURPOSE = {
     "errors-7-request-id-on-every-response": "only `x-amzn-requestid` is sent",
     "errors-7-amzn-request-id-is-the-same": "only `x-amzn-requestid` is sent",
     "endpoints-all-return-json": "no Content-Type",
-    "verdicts-audio-without-a-proof-is-unreadable": "what nobody said anything of is `valid`",
+    "verdicts-audio-without-a-proof-is-unreadable": "audio without a verdict of its own is `valid`",
 }
 
 
-def test_it_breaks_the_contract_nowhere_else(service: Foreign) -> None:
-    """A run that goes well against it goes well against what the contract permits, and against these breaches."""
+def test_it_breaks_the_contract_only_on_purpose(service: ForeignService) -> None:
+    """So a run that succeeds with this service proves something about services that keep the contract."""
     with Wire(service.base_url, KEY, sleep=lambda _: None) as wire:
         results = list(run(chosen([], []), Subject(wire, Inputs())))
 

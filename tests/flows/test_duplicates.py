@@ -1,22 +1,17 @@
-"""The same bytes are verified once, and each of their rows has the answer."""
+"""Equal bytes are verified once, and each of their rows has the answer."""
 
 import shutil
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-import sandbox
-
-Samples = tuple[Path, list[sandbox.Sample]]
-World = Any
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
 @pytest.fixture
-def copies(world: World, samples: Samples) -> list[tuple[str, str]]:
-    """Rows of two genuine files, one of them a pair, under several names, and of what only looks the same."""
-    files = samples[1]
+def copies(world: SandboxWorld, samples: Samples) -> list[tuple[str, str]]:
+    """Rows of two genuine files, one of them a pair; copies of both; and rows that differ in a byte or a sidecar."""
+    files = samples.files
     one_file = next(each for each in files if each.verdict == "valid" and each.sidecar is None)
     pair = next(each for each in files if each.verdict == "valid" and each.sidecar is not None)
     other = next(each for each in files if each.sidecar is not None and each.sidecar != pair.sidecar)
@@ -40,15 +35,15 @@ def copies(world: World, samples: Samples) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def catalog(world: World, copies: list[tuple[str, str]]) -> str:
-    """A manifest of them."""
-    path = Path(world.folder / "copies.csv")
+def catalog(world: SandboxWorld, copies: list[tuple[str, str]]) -> str:
+    """A manifest of these rows."""
+    path = world.folder / "copies.csv"
     path.write_text("audio,sidecar\n" + "".join(f"{audio},{sidecar}\n" for audio, sidecar in copies))
     return str(path)
 
 
-def test_the_same_bytes_are_verified_once(world: World, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other rows have the same answer and its request IDs, and no call of their own; a byte makes a difference."""
+def test_equal_bytes_are_verified_once(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other rows have the same answer and request IDs and no call; one other byte is another file."""
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "true")
 
     code = world.run("verify", catalog)
@@ -68,8 +63,10 @@ def test_the_same_bytes_are_verified_once(world: World, catalog: str, monkeypatc
     assert {(row["calls"], row["verify_attempts"]) for row in rows if row["answered_by_row"] is not None} == {(0, 0)}
 
 
-def test_without_it_every_row_is_verified(world: World, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--no-dedupe` wins over the setting."""
+def test_without_deduplication_every_row_is_verified(
+    world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--no-dedupe` overrides the setting."""
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "true")
 
     world.run("verify", catalog, "--no-dedupe")
@@ -78,11 +75,11 @@ def test_without_it_every_row_is_verified(world: World, catalog: str, monkeypatc
     assert sum(each["call"] == "verify" for each in world.table("exchanges")) == 8
 
 
-def test_a_failure_is_not_shared(world: World, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the first of the same bytes gets no verdict, the next is asked for by itself."""
+def test_a_failure_is_not_shared(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the first of equal files gets no verdict, the next one is verified by itself."""
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "true")
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "1")
-    world.operator.add_fault("verify", "status", status=400, code="invalid_request", count=2)  # asked again once
+    world.operator.add_fault("verify", "status", status=400, code="invalid_request", count=2)  # one retry
 
     code = world.run("verify", catalog)
 

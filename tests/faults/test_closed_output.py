@@ -1,17 +1,16 @@
-"""Whoever reads what a command prints may leave before its end, as `head` does."""
+"""The reader of a command's output may close it early, as `head` does."""
 
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
-World = Any
+from ..worlds.foreign_world import ForeignWorld
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_run_goes_on_and_its_exit_code_is_its_own(world: World, options: list[str]) -> None:
-    """What is printed is lost, and nothing else; there is no traceback either."""
+def test_a_run_goes_on_and_its_exit_code_is_its_own(world: ForeignWorld, options: list[str]) -> None:
+    """Only the printed text is lost, and there is no traceback."""
     arguments = ["verify", world.catalog("valid", "tampered"), "--results", world.results_url, *options]
 
     process = subprocess.Popen(
@@ -19,9 +18,9 @@ def test_a_run_goes_on_and_its_exit_code_is_its_own(world: World, options: list[
     )
     assert process.stdout is not None
     process.stdout.close()
-    told = process.communicate(timeout=120)[1]
+    errors = process.communicate(timeout=120)[1]
 
     assert process.returncode == 3
-    assert "Traceback" not in told
-    assert "BrokenPipe" not in told
+    assert "Traceback" not in errors
+    assert "BrokenPipe" not in errors
     assert [leg["ended_by"] for leg in world.legs()] == ["complete"]

@@ -1,0 +1,93 @@
+"""A run waits for a results bucket that is unavailable for a time, and meanwhile starts no new item.
+
+A bucket that stays unavailable ends the run: tests/buckets/test_bucket_runs_elsewhere.py.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from ..servers.buckets import S3Server
+from ..servers.foreign_service import Answer
+from ..servers.interruptible_proxy import InterruptibleProxy
+from ..worlds.foreign_world import ForeignWorld
+
+ROWS = 120
+
+# The run starts nothing new after five seconds without an answer of the bucket. chosen: 1.5 s more for a busy machine.
+NOTICED_SECONDS = 6.5
+
+# chosen: long enough after NOTICED_SECONDS that an item which starts too late would be seen.
+OUTAGE_SECONDS = 8.0
+
+# chosen: with four workers, the rest of the rows takes longer than NOTICED_SECONDS; half ends the run too early.
+VERIFY_SECONDS = 0.3
+
+
+@dataclass
+class Outage:
+    """Makes the bucket unavailable for a time.
+
+    Attributes:
+        way: `disconnect`, so that connections break, or `stall`, so that nothing is answered.
+        started: the number of items that had started after NOTICED_SECONDS, and at the end of the outage.
+    """
+
+    world: ForeignWorld
+    proxy: InterruptibleProxy
+    way: str = "disconnect"
+    started: list[int] = field(default_factory=list)
+
+    def verify(self, number: int, usual: Answer) -> Answer:
+        """Start the outage during the run; each answer is slow until its end, so that the run lasts longer."""
+        if number == ROWS // 4:
+            getattr(self.proxy, self.way)()
+            threading.Timer(NOTICED_SECONDS, self.note).start()
+            threading.Timer(OUTAGE_SECONDS, self.end).start()
+        if number >= ROWS // 4 and len(self.started) < 2:
+            time.sleep(VERIFY_SECONDS)
+        return usual
+
+    def note(self) -> None:
+        """Note how many items have started."""
+        self.started.append(self.world.service.received["uploads"])
+
+    def end(self) -> None:
+        """Make the bucket available again."""
+        self.note()
+        self.proxy.restore()
+
+
+@pytest.fixture
+def outage(bucket_world: ForeignWorld, moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outage]:
+    """A proxy in front of the bucket, which is interrupted during the run."""
+    proxy = InterruptibleProxy(moto.url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "100")
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "4")
+    yield Outage(bucket_world, proxy)
+    proxy.close()
+
+
+@pytest.mark.parametrize("way", ["disconnect", "stall"])
+def test_a_run_waits_for_a_bucket_that_is_unavailable_for_a_time(
+    way: str, outage: Outage, prefect_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same leg continues, no call is made twice, and none is recorded twice."""
+    world, outage.way = outage.world, way
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "60")
+    world.service.changes["verify"] = outage.verify
+
+    code = world.run("verify", world.catalog(*["valid", "tampered"] * (ROWS // 2)))
+
+    ids = [row["request_id"] for row in world.table("exchanges") if row["call"] != "slot"]
+    assert code == 3
+    assert [row["verdict"] for row in world.rows()] == ["valid", "tampered"] * (ROWS // 2)
+    assert [leg["ended_by"] for leg in world.legs()] == ["complete"]
+    assert outage.started[0] == outage.started[1] < ROWS
+    assert (world.service.received["uploads"], world.service.received["verify"]) == (ROWS, ROWS)
+    assert sorted(ids) == sorted(world.service.ids())

@@ -1,0 +1,69 @@
+"""A failure of one file is told from a failure of the service, even if no other file is left to compare with."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from ..servers.foreign_service import Answer
+from ..worlds.foreign_world import ForeignWorld
+
+
+@pytest.fixture
+def world(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
+    """Leave time for a few attempts with a health probe between them."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "4")
+    return world
+
+
+def fail_for_poison(_number: int, usual: Answer) -> Answer:
+    """Fail for the verdict `poison` only."""
+    return replace(usual, status=500) if usual.document.get("verdict") == "poison" else usual
+
+
+def fail_for_all(_number: int, usual: Answer) -> Answer:
+    """Fail for every item."""
+    return replace(usual, status=500)
+
+
+def outcomes(world: ForeignWorld) -> Counter[tuple[object, object]]:
+    """Count the rows by outcome and reason."""
+    return Counter((row["outcome"], row["reason"]) for row in world.rows())
+
+
+def test_poison_at_the_very_end_fails_its_own_rows(world: ForeignWorld) -> None:
+    """No other file is left to verify, but the probe audio is answered, and its calls are recorded."""
+    world.service.changes["verify"] = fail_for_poison
+
+    code = world.run("verify", world.catalog(*["valid"] * 5, "poison", "poison"))
+
+    assert code == 4
+    assert outcomes(world) == {("accepted", None): 5, ("failed", "http_500"): 2}
+    assert world.service.ids() <= {row["request_id"] for row in world.table("exchanges")}
+    assert [leg["ended_by"] for leg in world.legs()] == ["complete"]
+
+
+@pytest.mark.parametrize("call", ["uploads", "slot", "verify"])
+def test_a_single_row_is_not_failed_by_an_outage(world: ForeignWorld, call: str) -> None:
+    """Exit 8, and the row remains; when the service works again, it is verified."""
+    world.service.changes[call] = fail_for_all
+    stopped = world.run("verify", world.catalog("valid"))
+    rows_then = world.rows()
+    world.service.changes.clear()
+
+    code = world.run("resume")
+
+    assert (stopped, rows_then, code) == (8, [], 0)
+    assert [leg["ended_by"] for leg in world.legs()] == ["breaker", "complete"]
+
+
+def test_poison_that_remains_after_an_outage_fails_its_own_rows(world: ForeignWorld) -> None:
+    """The next leg has only poison, and does not end with `breaker` once more."""
+    world.service.changes["verify"] = fail_for_all
+    stopped = world.run("verify", world.catalog("poison", "poison"))
+    world.service.changes["verify"] = fail_for_poison
+
+    code = world.run("resume")
+
+    assert (stopped, code) == (8, 4)
+    assert outcomes(world) == {("failed", "http_500"): 2}

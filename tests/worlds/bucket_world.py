@@ -1,0 +1,63 @@
+"""A world at the sandbox whose results are in a bucket, and how a catalog gets into a bucket."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import sandbox
+from proofsweep.results import TableName, open_results
+
+from ..servers.buckets import Bucket
+from .command_world import Row
+from .sandbox_world import SandboxWorld
+
+
+@dataclass(slots=True)
+class BucketWorld(SandboxWorld):
+    """One test's folder and commands, with the results in `bucket`."""
+
+    bucket: Bucket
+
+    @property
+    def results_url(self) -> str:
+        """What a command is given as the place of the results."""
+        return f"{self.bucket.url}/results"
+
+    def table(self, name: TableName) -> list[Row]:
+        """Read a whole table where it is, as a program does that uses our library."""
+        return open_results(self.results_url).table(name).to_pylist()
+
+    def journalled(self, leg: int) -> bool:
+        """Say whether a leg has written finished rows to its journal."""
+        journal = f"/journal/{leg:03}/"
+        return any(journal in key and "verdicts" in key for key in self.bucket.keys("results/_runs"))
+
+
+def export_bucket(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
+    """Set the variables that lead to a bucket."""
+    for name, value in bucket.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+def deliver(folder: Path, bucket: Bucket, prefix: str) -> None:
+    """Put all files of a folder into a bucket, below a prefix."""
+
+    def put(path: Path) -> None:
+        bucket.put(f"{prefix}/{path.relative_to(folder).as_posix()}", path.read_bytes())
+
+    with ThreadPoolExecutor(8) as workers:
+        list(workers.map(put, [path for path in folder.rglob("*") if path.is_file()]))
+
+
+def write_manifest(samples: Sequence[sandbox.Sample], folder: Path, prefix: str) -> bytes:
+    """Give a manifest of samples that are below `prefix`, in their order."""
+
+    def cell(path: Path | None) -> str:
+        text = "" if path is None else f"{prefix}/{path.relative_to(folder).as_posix()}"
+        return '"' + text.replace('"', '""') + '"'
+
+    lines = [f"{cell(sample.audio)},{cell(sample.sidecar)},item-{at}" for at, sample in enumerate(samples)]
+    return "\n".join(["audio,sidecar,id", *lines, ""]).encode()

@@ -1,0 +1,82 @@
+"""What all worlds share: one test's folder, its commands, and the tables that they write."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+from cli.app import run
+from proofsweep.results import TableName
+
+from .waiting import wait_for
+
+Row = dict[str, Any]
+"""One row of a table; each cell has its column's type."""
+
+
+@dataclass(slots=True)
+class CommandWorld:
+    """Everything that a test needs to run commands with results of their own."""
+
+    folder: Path
+
+    @property
+    def results(self) -> Path:
+        """The folder of the results."""
+        return self.folder / "results"
+
+    @property
+    def results_url(self) -> str:
+        """What a command is given as the place of the results."""
+        return str(self.results)
+
+    @property
+    def logs(self) -> str:
+        """All output of the started commands."""
+        return "".join(path.read_text() for path in sorted(self.folder.glob("log-*")))
+
+    def run(self, *arguments: str) -> int:
+        """Run a command in this process; give its exit code."""
+        return run([*arguments, "--results", self.results_url])
+
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """Start a command as a process of its own, as a person would."""
+        command = [sys.executable, "-m", "cli", *arguments, "--results", self.results_url]
+        with (self.folder / f"log-{time.monotonic_ns()}.txt").open("wb") as log:
+            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+
+    def table(self, name: TableName) -> list[Row]:
+        """Read a whole table as an ordinary Parquet reader does; a table without a part is empty."""
+        results = self.results
+        if not any(results.glob(f"{name}/*/*.parquet")):
+            return []
+        found = pyarrow.dataset.dataset(results / name, format="parquet").to_table()
+        assert isinstance(found, pa.Table)
+        return found.to_pylist()
+
+    def rows(self) -> list[Row]:
+        """Read the verdicts in the order of the manifest."""
+        return sorted(self.table("verdicts"), key=lambda row: int(row["manifest_row"]))
+
+    def legs(self) -> list[Row]:
+        """Read the rows of the legs in their order."""
+        return sorted(self.table("runs"), key=lambda leg: int(leg["leg"]))
+
+    def wait_for(self, holds: Callable[[], object]) -> None:
+        """Return soon after a condition holds."""
+        wait_for(holds, lambda: self.logs)
+
+
+def export_settings(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]) -> None:
+    """Set our settings by their variables, and let started processes import what this one imports."""
+    for name, text in settings.items():
+        monkeypatch.setenv(f"PROOFSWEEP_{name}", text)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))

@@ -1,0 +1,72 @@
+"""A world whose partner is the foreign service: a second implementation of the contract that tests can disturb."""
+
+import csv
+import hashlib
+import wave
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..servers.buckets import Bucket
+from ..servers.foreign_service import ForeignService
+from .command_world import CommandWorld
+
+
+@dataclass(slots=True)
+class ForeignWorld(CommandWorld):
+    """One test's folder and commands, with a service and a key of its own.
+
+    Attributes:
+        bucket: holds the results; without one they are in a folder.
+    """
+
+    service: ForeignService
+    key_file: Path
+    bucket: Bucket | None = None
+
+    @property
+    def results_url(self) -> str:
+        """What a command is given as the place of the results."""
+        return str(self.folder / "results") if self.bucket is None else f"{self.bucket.url}/results"
+
+    @property
+    def results(self) -> Path:
+        """The folder of the results; of a bucket, a copy of its plans and tables as they are now."""
+        if self.bucket is not None:
+            for key in self.bucket.keys("results"):
+                if key.endswith((".parquet", "plan.json")) and not (self.folder / key).exists():
+                    (self.folder / key).parent.mkdir(parents=True, exist_ok=True)
+                    (self.folder / key).write_bytes(self.bucket.content(key))
+        return self.folder / "results"
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs that were planned, oldest first."""
+        return sorted(path.parent.name for path in self.results.glob("_runs/*/plan.json"))
+
+    def catalog(self, *verdicts: str) -> str:
+        """Write one small WAV for each verdict, and a manifest of them; give its path."""
+        path = self.folder / "catalog.csv"
+        with path.open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["audio"])
+            for number, verdict in enumerate(verdicts):
+                audio = self.folder / f"{number}.wav"
+                _write_wav(audio, number)
+                self.service.verdicts[hashlib.sha256(audio.read_bytes()).hexdigest()] = verdict
+                rows.writerow([audio])
+        return str(path)
+
+    def journalled_ids(self) -> set[str]:
+        """Give the request IDs that a killed process would leave behind."""
+        segments = [
+            pa.ipc.open_stream(path.read_bytes()) for path in self.results.glob("_runs/*/journal/*/exchanges-*")
+        ]
+        return {str(one) for segment in segments for one in segment.read_all()["request_id"].to_pylist()}
+
+
+def _write_wav(path: Path, seed: int) -> None:
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(seed.to_bytes(4, "big") * 400)

@@ -1,0 +1,66 @@
+"""A world whose partner is the sandbox, and the sample catalog that its tests share."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import sandbox
+
+from .command_world import CommandWorld, export_settings
+
+
+class Samples(NamedTuple):
+    """A folder of sample files, and the verdict that each of them must get."""
+
+    folder: Path
+    files: list[sandbox.Sample]
+
+    @property
+    def valid(self) -> list[sandbox.Sample]:
+        """The files that the service accepts."""
+        return [sample for sample in self.files if sample.verdict == "valid"]
+
+
+@dataclass(slots=True)
+class SandboxWorld(CommandWorld):
+    """One test's folder and commands, with a tenant and a key of its own at the shared sandbox."""
+
+    tenant: str
+    key_file: Path
+    operator: sandbox.Operator
+
+    @property
+    def charged(self) -> int:
+        """The number of calls that the service has charged to this test's key."""
+        return sum(key["limit"] - key["remaining"] for key in self.operator.usage(self.tenant))
+
+    def manifest(self, samples: Iterable[sandbox.Sample]) -> str:
+        """Write a manifest of samples, in their order, with a tag and an id for each row; give its path."""
+        path = self.folder / "catalog.csv"
+        with path.open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["audio", "sidecar", "id", "ISRC"])
+            for number, sample in enumerate(samples):
+                rows.writerow([sample.audio, sample.sidecar or "", f"item-{number}", f"XX{number}"])
+        return str(path)
+
+    def journalled(self, leg: int) -> bool:
+        """Say whether a leg has written finished rows to its journal."""
+        return any(self.results.glob(f"_runs/*/journal/{leg:03}/verdicts-*"))
+
+
+def open_account(
+    running: sandbox.Running, prefect_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> SandboxWorld:
+    """Make a tenant at the sandbox; export its key, the sandbox's address and the Prefect server's."""
+    key = running.operator.add_tenant(folder.name)
+    key_file = folder / "key"
+    key_file.write_text(key.api_key)
+    settings = {"SERVICE__BASE_URL": running.base_url, "SERVICE__API_KEY_FILE": str(key_file)}
+    export_settings(monkeypatch, settings)
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+    return SandboxWorld(folder, key.tenant, key_file, running.operator)
