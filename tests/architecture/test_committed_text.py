@@ -14,7 +14,7 @@ MAY_NAME_SIBLING = {".ci/run"}
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    """Read every text file that is committed."""
+    """Every committed text file, by its path."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -23,7 +23,7 @@ def texts() -> dict[str, str]:
 
 
 def text_of(path: Path) -> str | None:
-    """Read a file; None if it is no text."""
+    """Read a file; None if it is not text."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -31,15 +31,15 @@ def text_of(path: Path) -> str | None:
 
 
 def test_no_file_names_a_registry(texts: dict[str, str]) -> None:
-    """Where packages come from is the business of the machine that installs them."""
+    """The machine that installs packages decides where they come from."""
     assert [(path, host) for path, text in texts.items() for host in HOSTS if host in text] == []
 
 
 def test_no_file_names_a_folder_of_some_machine(texts: dict[str, str]) -> None:
-    """A path of the author's machine leads nowhere on another."""
+    """A path of one machine does not exist on another."""
     assert [(path, found[0]) for path, text in texts.items() if (found := MACHINE.search(text))] == []
 
 
 def test_only_ci_looks_beside_the_checkout(texts: dict[str, str]) -> None:
-    """Everything is in the checkout; what lies beside it comes in through a variable that CI sets."""
+    """Everything is in the checkout; CI names what is beside it by a variable."""
     assert {path for path, text in texts.items() if SIBLING in text} <= MAY_NAME_SIBLING

@@ -10,14 +10,14 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 BOUNDS = {"fastapi"}
-"""Declared only to keep another dependency from taking a version that it does not work with."""
+"""Declared only to limit the version that another dependency may use."""
 
 EXTRAS = {"botocore"}
-"""Imported only where the extra `aws` brought it; obstore itself imports boto3 then."""
+"""Imported only if the extra `aws` installed it; obstore imports boto3 then."""
 
 
 def names_of(requirements: Iterable[str]) -> set[str]:
-    """Give the distributions that requirements name."""
+    """Give the names of the distributions in some requirements."""
     return {re.split(r"[<>=!~ \[;]", requirement)[0] for requirement in requirements}
 
 
@@ -37,21 +37,21 @@ def imported_by(folders: Iterable[str]) -> set[str]:
 
 
 def test_what_is_imported_is_declared_and_the_reverse() -> None:
-    """The wheel asks for what the code uses: no more, and no less; what only some need is an extra."""
+    """The wheel requires exactly what the code imports; what few users need is an extra."""
     declared = names_of(PROJECT["dependencies"]) | EXTRAS
 
     assert imported_by(PACKAGES) == declared - BOUNDS
 
 
 def test_what_only_tests_and_benchmarks_import_is_declared_for_developers() -> None:
-    """Nothing is there for the tests by chance, because something else happens to bring it."""
+    """No import of a test depends on what another package happens to install."""
     declared = names_of(PROJECT["dependencies"]) | names_of(PROJECT["optional-dependencies"]["dev"])
 
     assert imported_by(["tests", "benchmarks"]) - declared == set()
 
 
 def test_lock_holds_hashes_and_no_host() -> None:
-    """Whoever installs decides where from; what arrives is what was locked."""
+    """The hashes fix what is installed; the lock does not say from where."""
     lock = (ROOT / "requirements.lock").read_text()
     pins = re.findall(r"^[a-z0-9-]+==.*", lock, flags=re.MULTILINE)
 

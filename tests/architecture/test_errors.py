@@ -42,39 +42,39 @@ EXAMPLES = [
 
 
 def drawn(kind: type[ProofsweepError], depth: int = 0) -> list[tuple[int, str]]:
-    """Give an error class with everything that is made from it, each with its depth."""
+    """Give an error class and all its subclasses, each with its depth."""
     below = [line for child in kind.__subclasses__() for line in drawn(child, depth + 1)]
     return [(depth, kind.__name__), *below]
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_error_survives_the_way_between_processes(error: ProofsweepError) -> None:
-    """An error that crosses from a worker process says the same there as here."""
-    arrived = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+def test_error_survives_pickling(error: ProofsweepError) -> None:
+    """An error that a worker process raises is the same in the process that receives it."""
+    received = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
 
-    assert type(arrived) is type(error)
-    assert str(arrived) == str(error)
-    assert vars(arrived) == vars(error)
+    assert type(received) is type(error)
+    assert str(received) == str(error)
+    assert vars(received) == vars(error)
 
 
 def test_every_error_has_an_example() -> None:
-    """An error class that is added travels too."""
+    """A new error class has an example too."""
     assert {type(error).__name__ for error in EXAMPLES} == {name for _, name in drawn(ProofsweepError)}
 
 
 def test_drawing_of_the_tree_is_the_tree() -> None:
-    """Who reads the drawing on top of the file need not read the classes."""
+    """The drawing at the top of the file shows all classes."""
     lines = TREE_LINE.findall(errors.__doc__ or "")
 
     assert [(len(branch) // 4, name) for branch, name in lines] == drawn(ProofsweepError)
 
 
 def test_all_errors_stand_in_one_file() -> None:
-    """An error that is made elsewhere is missing from the tree that everyone reads."""
+    """An error that is defined elsewhere is missing in the drawn tree."""
     names = {type(error).__name__ for error in EXAMPLES}
     package = Path(errors.__file__).parent
 
-    strays = [
+    elsewhere = [
         node.name
         for module in package.rglob("*.py")
         if module.name != "errors.py"
@@ -82,4 +82,4 @@ def test_all_errors_stand_in_one_file() -> None:
         if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} & (names | {"Exception"})
     ]
 
-    assert strays == []
+    assert elsewhere == []

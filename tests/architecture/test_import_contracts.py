@@ -53,7 +53,7 @@ BREAKS = [
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Copy what the linter looks at to where it may be spoiled."""
+    """A copy of the code that a test may change."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -61,7 +61,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def lint(tree: Path) -> str:
-    """Check a tree's contracts; give what the linter says, on unbroken lines."""
+    """Check a tree's contracts; give the linter's output with long lines."""
     found = subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
         cwd=tree,
@@ -74,12 +74,12 @@ def lint(tree: Path) -> str:
 
 
 def broken(report: str) -> set[str]:
-    """Give the ids of the contracts that a report calls broken."""
+    """Give the IDs of the contracts that a report calls broken."""
     return {name for name, title in CONTRACTS.items() if f"{title} BROKEN" in report}
 
 
 def test_code_as_it_stands_keeps_every_contract() -> None:
-    """Nobody imports what the house's directions forbid."""
+    """No module imports what the contracts forbid."""
     report = lint(ROOT)
 
     assert f"{len(CONTRACTS)} kept, 0 broken" in report
@@ -87,7 +87,7 @@ def test_code_as_it_stands_keeps_every_contract() -> None:
 
 @pytest.mark.parametrize(("contract", "module", "line"), BREAKS)
 def test_forbidden_import_breaks_its_contract(tree: Path, contract: str, module: str, line: str) -> None:
-    """A contract that no import can break guards nothing."""
+    """Each contract can be broken, so that it checks something."""
     with (tree / module).open("a") as source:
         source.write(f"\n{line}\n")
 
@@ -95,7 +95,7 @@ def test_forbidden_import_breaks_its_contract(tree: Path, contract: str, module:
 
 
 def test_module_without_a_layer_breaks_the_core(tree: Path) -> None:
-    """A new module in the core must say where it belongs, in the contract's list of layers."""
+    """A new module of the core must be in the contract's list of layers."""
     (tree / "proofsweep" / "helpers.py").touch()
 
     report = lint(tree)
@@ -105,5 +105,5 @@ def test_module_without_a_layer_breaks_the_core(tree: Path) -> None:
 
 
 def test_every_contract_is_broken_by_an_example() -> None:
-    """A contract that is added comes with an import that breaks it."""
+    """A new contract needs an example that breaks it."""
     assert {contract for contract, _, _ in BREAKS} == set(CONTRACTS)

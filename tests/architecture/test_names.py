@@ -12,13 +12,13 @@ EMPTY_WORDS = {"common", "data", "handler", "helper", "helpers", "info", "manage
 
 
 def words(name: str) -> set[str]:
-    """Take a name in snake or camel case apart."""
+    """Split a name in snake or camel case into words."""
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)}
 
 
 @pytest.mark.parametrize("package", ["cli", "flows", "tasks"])
-def test_no_module_bears_the_name_of_another_library(package: str) -> None:
-    """A file that is run by its path lets its neighbours hide the libraries whose names they bear."""
+def test_no_module_has_the_name_of_a_library(package: str) -> None:
+    """If a file is run by its path, its neighbours hide libraries of the same name."""
     ours = {module.stem for module in (ROOT / package).glob("*.py")} - {"__init__"}
     theirs = sys.stdlib_module_names | packages_distributions().keys()
 
@@ -26,8 +26,8 @@ def test_no_module_bears_the_name_of_another_library(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_name_says_nothing(package: str) -> None:
-    """Who needs a helper, a manager or some data has not found the noun yet."""
+def test_no_name_has_an_empty_word(package: str) -> None:
+    """A helper, a manager or some data is a noun that is not found yet."""
     modules = sorted((ROOT / package).rglob("*.py"))
     classes = [
         node.name

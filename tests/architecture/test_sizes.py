@@ -16,7 +16,7 @@ def modules(package: str) -> list[Path]:
 
 
 def functions(module: Path) -> Iterator[tuple[str, int]]:
-    """Give each function's name and its number of lines, the docstring's included."""
+    """Give each function's name and number of lines, its docstring included."""
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
@@ -37,7 +37,7 @@ def test_no_function_is_too_long(package: str) -> None:
 
 @pytest.mark.parametrize(("package", "longest"), LONGEST_MODULE.items())
 def test_no_module_is_too_long(package: str, longest: int) -> None:
-    """A module has one meaning; flows and tasks have little to say beside it."""
+    """A module has one meaning; flows and tasks are shorter still."""
     lengths = {module: len(module.read_text().splitlines()) for module in modules(package)}
 
     too_long = [f"{module.relative_to(ROOT)}: {lines}" for module, lines in lengths.items() if lines > longest]
@@ -46,7 +46,7 @@ def test_no_module_is_too_long(package: str, longest: int) -> None:
 
 
 def test_flow_files_define_no_classes() -> None:
-    """A flow orchestrates: a class beside it is a noun that belongs into the core."""
+    """A flow only orchestrates: a class belongs in the core."""
     classes = [
         f"{module.name}: {node.name}"
         for module in modules("flows")

@@ -19,11 +19,11 @@ CONFTEST = Path(__file__).parents[1] / "conftest.py"
 def test_skip_for_a_missing_part_fails_where_parts_are_promised(
     tmp_path: Path, promised: str, reason: str, outcome: str
 ) -> None:
-    """A bare machine skips what it lacks; CI, which installs everything, must not."""
+    """A machine without a part skips its tests; CI, which installs all parts, must not."""
     (tmp_path / "conftest.py").write_text(CONFTEST.read_text())
     (tmp_path / "test_it.py").write_text(f"import pytest\n\ndef test_it():\n    pytest.skip({reason!r})\n")
 
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path],
         cwd=tmp_path,
         env=os.environ | {"PROOFSWEEP_CI": promised},
@@ -32,4 +32,4 @@ def test_skip_for_a_missing_part_fails_where_parts_are_promised(
         check=False,
     ).stdout
 
-    assert outcome in told
+    assert outcome in output

@@ -29,26 +29,26 @@ def run(command: list[str], *, cwd: Path, **variables: str) -> str:
 
 
 def test_command_of_the_wheel_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    """Who installs the wheel needs nothing of the source tree to run the tool."""
-    told = run([str(installed / "bin" / "proofsweep"), "--help"], cwd=tmp_path, PYTHONPATH=str(installed))
+    """The wheel needs nothing of the source tree to run the tool."""
+    output = run([str(installed / "bin" / "proofsweep"), "--help"], cwd=tmp_path, PYTHONPATH=str(installed))
 
-    assert "verify" in told
+    assert "verify" in output
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("profile", ["sandbox", "beta", "production"])
 def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) -> None:
-    """The named profiles are found wherever the wheel is installed and whatever folder one is in."""
+    """The named profiles are found in any installation and from any folder."""
     program = (
         "from proofsweep import settings\n"
         f"print(settings.__file__, settings.load_settings({profile!r}).service.environment)"
     )
 
-    told = run(
+    output = run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
         PYTHONPATH=str(installed),
         PROOFSWEEP_SERVICE__BASE_URL="https://partner.example/v1",
     )
 
-    assert told.split() == [str(installed / "proofsweep" / "settings" / "__init__.py"), profile]
+    assert output.split() == [str(installed / "proofsweep" / "settings" / "__init__.py"), profile]
