@@ -1,5 +1,5 @@
-# Everything runs in a virtual environment that is made here and thrown away with `make clean`.
-# A fresh machine needs python3 (3.11 or newer) and make.
+# Everything runs in a virtual environment that is made here; `make clean` removes it.
+# A new machine needs python3 (3.11 or newer) and make.
 
 PYTHON ?= python3
 KILLS ?= 300
@@ -11,18 +11,21 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test soak check format lock bench up down clean
+.PHONY: help demo unit test soak check format lock bench up down clean
 
-help: ## say what can be made
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## verify a sample catalog against a local partner service, end to end
 	@$(BIN)/proofsweep demo
 
+unit: $(READY) ## run the quick tests: the core without servers, and the rules of the code; under a minute
+	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal tests/unit tests/architecture
+
 test: $(READY) ## run all tests
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
 
-soak: $(READY) ## kill runs three hundred times, let anything happen to sixty more, and print the report; takes a while
+soak: $(READY) ## kill runs three hundred times, disturb sixty more in any order, and print the report; takes long
 	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) $(BIN)/pytest --quiet --capture=no \
 		tests/faults/test_killed_anywhere.py tests/faults/test_in_any_order.py
 
@@ -32,16 +35,16 @@ check: $(READY) ## format, lint, types and import contracts
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-format: $(READY) ## put the code into its format, and heal what ruff can heal
+format: $(READY) ## format the code, and fix what ruff can fix
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 
-lock: $(READY) ## renew requirements.lock from pyproject.toml
+lock: $(READY) ## update requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements.lock pyproject.toml
 
-bench: $(READY) ## measure what docs/performance.md shows; some ten minutes
+bench: $(READY) ## measure the figures of docs/performance.md; about ten minutes
 	@$(BIN)/python -m benchmarks
 
 up: ## start everything in containers: server, worker, store, sandbox (docs/deployment.md)
@@ -52,7 +55,7 @@ up: ## start everything in containers: server, worker, store, sandbox (docs/depl
 down: ## stop the containers; their volumes stay
 	@docker compose --profile sandbox down
 
-clean: ## remove what was made here, the environment included
+clean: ## remove everything that was made here, with the environment
 	@rm -rf $(VENV) build dist *.egg-info tests/servers/azurite/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
