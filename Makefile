@@ -20,7 +20,7 @@ demo: $(READY) ## verify a sample catalog against a local partner service, end t
 	@$(BIN)/proofsweep demo
 
 unit: $(READY) ## run the quick tests: the core without servers, and the rules of the code; under a minute
-	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal tests/unit tests/architecture
+	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile tests/unit tests/architecture
 
 test: $(READY) ## run all tests
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
