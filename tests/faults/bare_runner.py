@@ -82,13 +82,14 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     """Work on one leg, perhaps only until one of its writes."""
     numbers = count(1)
     kill = KillAtWrite(int(write), when, lambda: next(numbers))
-    for kind in (stores.FolderStore, BucketStore):
+    for kind in (folder_store.FolderStore, BucketStore):
         kind.create = kill.wrapped(kind.create)  # type: ignore[method-assign]
+        kind.replace = kill.wrapped(kind.replace)  # type: ignore[method-assign]
         kind.delete = kill.wrapped(kind.delete)  # type: ignore[method-assign]
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
     try:
         with suppress(RunMustStop), leg as (_, context), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
-            list(pool.map(lambda piece: verify_slice(context, piece), context.remaining_slices()))
+            list(pool.map(lambda piece: verify_slice(context, piece), context.remaining.slices()))
     except RunIsActive:
         return ANOTHER_IS_ACTIVE
     return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0
@@ -103,7 +104,7 @@ def seize(run_id: str) -> int:
 def serve() -> None:
     """Do each job that stdin names in a child process; this process has imported everything already."""
     set_up_logs()
-    runs.SHARD_ITEMS, runs.SINGLE_ITEM_RUN = SHARD_ITEMS, 0
+    runs.MIN_SHARD_ITEMS, runs.SMALL_RUN_ITEMS = SHARD_ITEMS, 0
     jobs: dict[str, Callable[..., int]] = {"plan": plan, "leg": work, "seize": seize}
     for line in sys.stdin:
         job, *arguments = line.split()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 
 from proofsweep.domain.layout import verdicts_name
 from proofsweep.domain.runs import Plan

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from proofsweep.storage.results.stores import open_store
+from proofsweep.storage.results.store import open_store
 
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.layout import runs_name
@@ -44,7 +44,7 @@ def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results
     """Three rows, one of them answered by another's verification, cost what two rows cost."""
     add_leg(results, accepted=3, calls=6, finished_at=TEN.replace(hour=11))
     legs = Legs(results, RUN, lambda: datetime.now(UTC))
-    legs.write_receipt(1, {"repeats": 1, "cpu_seconds": 0.5})
+    legs.write_receipt(1, {"duplicates": 1, "cpu_seconds": 0.5})
 
     (measured,) = measured_legs(results, "sandbox")
 
