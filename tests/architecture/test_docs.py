@@ -1,0 +1,83 @@
+"""The pages lead somewhere, link their words to the glossary, and use none of the words that were replaced."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GLOSSARY = ROOT / "docs" / "glossary.md"
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+MOST_WORDS = 20
+
+LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+NAMED_PATH = re.compile(r"`((?:proofsweep|cli|flows|tasks|sandbox|conformance|configs|tests|docs)/[\w/.]*)`")
+NAMED_IN_CODE = re.compile(r"`([a-z]+(?:_[a-z]+)+|_?[A-Z]+(?:_[A-Z]+)*|[A-Z][a-z]+(?:[A-Z][a-z]+)*)`")
+REPLACED = re.compile(
+    r"\b(desk|sitting|pulse|allowance|ledger|tally|tallie|glance|passed over|volley|testimony|witness|storm)(e?s)?\b",
+    re.IGNORECASE,
+)
+
+
+def prose_of(page: Path) -> str:
+    """Give a page's text without its code; each line keeps its number."""
+    return CODE.sub(lambda code: "\n" * code[0].count("\n"), page.read_text(encoding="utf-8"))
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Give the anchors that GitHub makes of a page's headings."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def leads_nowhere(page: Path, target: str) -> bool:
+    """Say whether a link inside the checkout has no file or no heading at its end."""
+    path, _, anchor = target.partition("#")
+    aim = (page.parent / path).resolve() if path else page
+    return not aim.exists() or (anchor != "" and anchor not in anchors_of(aim))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    """A link names a file and a heading that exist; other sites are not asked."""
+    inside = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+
+    assert [target for target in inside if leads_nowhere(page, target)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_uses_a_word_that_was_replaced(page: Path) -> None:
+    """Readers from every country know the standard word; names in code, such as settings, are promised and stay."""
+    lines = enumerate(prose_of(page).splitlines(), start=1)
+
+    assert [(number, found[0]) for number, line in lines for found in REPLACED.finditer(line)] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != GLOSSARY], ids=lambda page: page.name)
+def test_every_page_links_the_glossary(page: Path) -> None:
+    """A reader who starts at any page finds what its words mean."""
+    assert re.search(r"\]\((?:docs/)?glossary\.md", page.read_text(encoding="utf-8"))
+
+
+def test_the_glossary_stays_small() -> None:
+    """At most twenty words in alphabetical order; of each, one line says what it is and one where you meet it."""
+    words = re.findall(r"^## (.+)\n\n((?:.+\n)+)", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    names = [name for name, _ in words]
+
+    assert names == sorted(names)
+    assert len(names) <= MOST_WORDS
+    assert {name: meaning.count("\n") for name, meaning in words} == dict.fromkeys(names, 2)
+    assert anchors_of(GLOSSARY) == {"glossary"} | {name.replace(" ", "-") for name in names}
+
+
+def test_what_contributing_names_is_in_the_code() -> None:
+    """A path or a name that moved takes its page with it."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    folders = ("proofsweep", "cli", "flows", "tasks", "sandbox", "conformance", "docs")
+    code = "\n".join(file.read_text(encoding="utf-8") for name in folders for file in (ROOT / name).rglob("*.py"))
+
+    assert [path for path in NAMED_PATH.findall(page) if not (ROOT / path).exists()] == []
+    assert [name for name in NAMED_IN_CODE.findall(page) if not re.search(rf"\b{name}\b", code)] == []
