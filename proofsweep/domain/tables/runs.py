@@ -6,7 +6,7 @@ from proofsweep.domain.tables.columns import INT, REAL, SMALL, TEXT, TIME, Colum
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
-    Column("leg", SMALL, "number of the leg, from 1: one attempt at the run, from claim to receipt", nullable=False),
+    Column("leg", SMALL, "one attempt at the run, counted from 1", nullable=False),
     Column("environment", TEXT, "label of the service's environment", nullable=False),
     Column("base_url_host", TEXT, "host of the service"),
     Column("key_fingerprint", TEXT, "12 hex digits that distinguish keys without revealing them"),
