@@ -19,7 +19,7 @@ help: ## list the targets
 demo: $(READY) ## verify a sample catalog against a local partner service, end to end
 	@$(BIN)/proofsweep demo
 
-unit: $(READY) ## run the quick tests: the core without servers, and the rules of the code; under a minute
+unit: $(READY) ## run the tests of the core alone and of the architecture, in under a minute
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile tests/unit tests/architecture
 
 test: $(READY) ## run all tests
