@@ -1,6 +1,6 @@
-# Two images: `store`, an S3 gateway over a folder, and `proofsweep`, which is everything of ours.
+# Two images: `store`, an S3 gateway over a folder, and `proofsweep`, which holds all of our own programs.
 
-# The gateway's own image, with a folder that it may write to without being root.
+# The gateway's own image, with a folder that it can write to without being root.
 FROM ghcr.io/versity/versitygw:v1.8.0@sha256:30292fc2eeacc67a36993b01f7a7a5e3361a19cced0e80c1d71cfa2a4b0a2499 AS store
 USER root
 RUN mkdir -p /srv/store && chown 10001:10001 /srv/store
@@ -16,7 +16,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=igno
 WORKDIR /build
 COPY pyproject.toml README.md requirements.lock ./
 COPY deploy/locked.py deploy/locked.py
-# What the product needs, of what is locked, and nothing of the developers'; all held against its hash.
+# Install only the locked packages that the product needs, without the developers' packages. Check each hash.
 RUN python deploy/locked.py build >build.lock && python deploy/locked.py product >product.lock
 RUN pip install --no-deps --require-hashes --requirement build.lock
 RUN python -m venv --without-pip /app \
