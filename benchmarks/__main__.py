@@ -1,4 +1,4 @@
-"""Run every benchmark and print what docs/performance.md shows: `python -m benchmarks [--quick]`."""
+"""Run every benchmark and print the figures of docs/performance.md: `python -m benchmarks [--quick]`."""
 
 import argparse
 import shlex
@@ -17,14 +17,14 @@ _ALL = {
     "prefect_tasks": "--files 20",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
-"""Each script with what makes it quick, though worth nothing as a figure."""
+"""Each script with options that make it quick. Its figures then mean nothing."""
 
 
 def main() -> None:
-    """Run them one after another; the first that fails ends it."""
+    """Run the benchmarks one after another; stop at the first that fails."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of them run")
-    parser.add_argument("names", nargs="*", default=list(_ALL), help="which; all by default")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that every benchmark runs")
+    parser.add_argument("names", nargs="*", default=list(_ALL), help="the benchmarks to run; all by default")
     chosen = parser.parse_args()
     for name in chosen.names:
         print(f"\n== {name}", flush=True)

@@ -1,9 +1,9 @@
-"""How long a catalog in a bucket takes through the whole pipeline, beside a plain parallel copy of the same objects.
+"""Compare the time to verify a catalog in a bucket with a plain parallel copy of the same objects.
 
 Run from the checkout: `python -m benchmarks.bucket_copy [--objects 64] [--mebibytes 4] [--workers 16] [--rounds 3]`.
-The objects lie in OpenStack Swift's S3 on this machine. The copy gets each into memory and puts it into another bucket
-there; proofsweep plans, streams each into a slot of the sandbox and asks for its verdict. Both have as many workers,
-and servers and clients share the machine, so only the ratio says something.
+The objects are in OpenStack Swift's S3 on this machine. The copy reads each object into memory and puts it into another
+bucket there. proofsweep plans, streams each object into a slot of the sandbox and requests its verdict. Both use the
+same number of workers. Servers and clients share the machine, so only the ratio has a meaning.
 """
 
 import argparse
@@ -26,7 +26,7 @@ MEBIBYTE = 1024 * 1024
 
 
 def main() -> None:
-    """Measure in turns, and print."""
+    """Measure copy and verification in turns, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--objects", type=int, default=64)
     parser.add_argument("--mebibytes", type=int, default=4)
@@ -44,7 +44,7 @@ def main() -> None:
             source.put(
                 f"{number:05}.wav", wav_header(chosen.mebibytes * MEBIBYTE) + os.urandom(chosen.mebibytes * MEBIBYTE)
             )
-        settle_in(source, running, chosen.workers, Path(folder))
+        configure(source, running, chosen.workers, Path(folder))
         ratios = []
         for _ in range(chosen.rounds):
             copied = copy(source, server.new_bucket(), chosen.workers)
@@ -54,8 +54,8 @@ def main() -> None:
     print(f"{chosen.objects} objects of {chosen.mebibytes} MiB: median {statistics.median(ratios):.2f} times a copy")
 
 
-def settle_in(source: Bucket, running: sandbox.Running, workers: int, folder: Path) -> None:
-    """Export what leads to the bucket and to the sandbox."""
+def configure(source: Bucket, running: sandbox.Running, workers: int, folder: Path) -> None:
+    """Set the environment for the bucket and the sandbox."""
     os.environ |= source.environment
     os.environ |= {
         "PROOFSWEEP_SERVICE__BASE_URL": running.base_url,
@@ -66,7 +66,7 @@ def settle_in(source: Bucket, running: sandbox.Running, workers: int, folder: Pa
 
 
 def copy(source: Bucket, target: Bucket, workers: int) -> float:
-    """Copy all objects; give the seconds."""
+    """Copy all objects; return the seconds."""
     start = time.perf_counter()
     with ThreadPoolExecutor(workers) as threads:
         list(threads.map(lambda key: target.put(key, source.content(key)), source.keys()))
@@ -74,7 +74,7 @@ def copy(source: Bucket, target: Bucket, workers: int) -> float:
 
 
 def verify(source: Bucket) -> float:
-    """Plan and verify all objects; give the seconds."""
+    """Plan and verify all objects; return the seconds."""
     start = time.perf_counter()
     plan = plan_catalog(load_settings(), source.url)
     with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):

@@ -1,4 +1,4 @@
-"""Programs run as children, above all `proofsweep verify`, and what each used by the kernel's own accounting."""
+"""Run programs as child processes, mostly `proofsweep verify`, and read their resource use from the kernel."""
 
 import os
 import subprocess
@@ -12,19 +12,19 @@ from pathlib import Path
 
 from benchmarks.null_service import Running
 
-_AS_USERS_DO = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Some keep Python from keeping what it has compiled; then each start compiles everything again."""
+_KEEP_COMPILED_FILES = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Some environments turn off Python's compiled files. Then each start compiles everything again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Used:
-    """What one process used.
+    """The resources that one process used.
 
     Attributes:
-        cpu_seconds: user and system, with that of the children that it waited for.
-        cpu_before_seconds: of these, until the first byte of its first form; 0 where it sent none.
-        first_byte_seconds: until then by the clock.
-        peak_mebibytes: its greatest resident memory; never less than that of the process that started it.
+        cpu_seconds: user and system, including the children that it waited for.
+        cpu_before_seconds: the part of these before the first byte of its first form; 0 if it sent none.
+        first_byte_seconds: wall time until that byte.
+        peak_mebibytes: its largest resident memory; never less than that of its parent process.
     """
 
     cpu_seconds: float
@@ -34,41 +34,42 @@ class Used:
 
 
 def measure(command: list[str], service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:
-    """Run a Python module against a null service, to its end."""
+    """Run a Python module against a null service until it ends."""
     began = time.monotonic()
     used = run(command, _settings(service, at_once, dedupe=dedupe), service.watch)
-    seen = service.seen()
-    return replace(used, cpu_before_seconds=seen["cpu_then"], first_byte_seconds=max(0.0, seen["first_slot"] - began))
+    counts = service.counts()
+    first_byte_seconds = max(0.0, counts["first_slot"] - began)
+    return replace(used, cpu_before_seconds=counts["cpu_then"], first_byte_seconds=first_byte_seconds)
 
 
 def run(
     command: list[str], environment: Mapping[str, str], started: Callable[[int], object] = lambda _pid: None
 ) -> Used:
-    """Run a Python module to its end; `started` is told its process."""
-    with tempfile.TemporaryFile() as said:
-        whole = {**os.environ, **_AS_USERS_DO, **environment}
-        process = subprocess.Popen([sys.executable, "-m", *command], env=whole, stdout=said, stderr=subprocess.STDOUT)
+    """Run a Python module until it ends; `started` receives its process id."""
+    with tempfile.TemporaryFile() as output:
+        whole = {**os.environ, **_KEEP_COMPILED_FILES, **environment}
+        process = subprocess.Popen([sys.executable, "-m", *command], env=whole, stdout=output, stderr=subprocess.STDOUT)
         started(process.pid)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            said.seek(0)
-            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{said.read().decode()}")
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output.read().decode()}")
     return Used(cpu_seconds=used.ru_utime + used.ru_stime, peak_mebibytes=used.ru_maxrss / 1024)
 
 
 def verify(catalog: Path, service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:
-    """Run `proofsweep verify` on a catalog, all of whose rows must be sent and accepted; its tables are thrown away.
+    """Run `proofsweep verify` on a catalog and delete its tables. All rows must be sent and accepted.
 
-    Where PREFECT_API_URL is set, the Prefect server is not among what was used. Without `dedupe` the rows may name one
-    file again and again, which then lies in memory for whoever reads it.
+    If PREFECT_API_URL is set, the Prefect server's resources are not included. Without `dedupe` all rows may name one
+    file, which is then in the page cache.
     """
     with tempfile.TemporaryDirectory(prefix="results-", dir=catalog.parent) as results:
         command = ["cli", "verify", str(catalog), "--results", results]
         used = measure(command, service, at_once=at_once, dedupe=dedupe)
     rows = sum(1 for _ in catalog.open()) - 1
-    if service.seen()["/v1/verify"] != rows:
-        raise SystemExit(f"not every row of {catalog.name} was sent: are two of its files alike?")
+    if service.counts()["/v1/verify"] != rows:
+        raise SystemExit(f"not every row of {catalog.name} was sent: do two of its files have the same bytes?")
     return used
 
 
@@ -86,7 +87,7 @@ def _settings(service: Running, at_once: int, *, dedupe: bool) -> dict[str, str]
 
 
 def waves(folder: Path, size_bytes: int, count: int) -> list[Path]:
-    """Make files that begin as a WAV does and differ in their first bytes; the rest are holes, so they fill no disk."""
+    """Make sparse files that begin like a WAV and differ in their first bytes; they use almost no disk space."""
     paths = [folder / f"{size_bytes}-{number}.wav" for number in range(count)]
     for number, path in enumerate(paths):
         if not path.exists():
@@ -97,7 +98,7 @@ def waves(folder: Path, size_bytes: int, count: int) -> list[Path]:
 
 
 def manifest(folder: Path, audio: Sequence[Path], rows: int) -> Path:
-    """Write a manifest that names these files in turn, with two tags that differ from row to row."""
+    """Write a manifest that names these files in turn, with two tags that differ in each row."""
     path = folder / f"{audio[0].stem}-{rows}.csv"
     with path.open("w", encoding="utf-8") as file:
         file.write("audio,isrc,title\n")
@@ -107,8 +108,8 @@ def manifest(folder: Path, audio: Sequence[Path], rows: int) -> Path:
 
 @contextmanager
 def prefect_server() -> Iterator[int]:
-    """Serve Prefect for several runs, with a home of its own; give the server's process."""
-    from cli.embedded_server import prefect_api  # noqa: PLC0415 - whoever needs none is to stay small
+    """Serve Prefect for several runs, with its own home; yield the server's process id."""
+    from cli.embedded_server import prefect_api  # noqa: PLC0415 - other callers stay small
 
     with tempfile.TemporaryDirectory(prefix="prefect-home-") as home:
         os.environ["PREFECT_HOME"] = home

@@ -1,7 +1,7 @@
-"""The pipeline's HTTP client alone: one file verified again and again, and no row, journal or Prefect around it.
+"""Verify one file many times with the pipeline's HTTP client alone, without rows, journal and Prefect.
 
-A child of `cpu_per_file`; by hand: `python -m benchmarks.core_client AUDIO FILES AT_ONCE`, with the settings of a
-service in the environment.
+`cpu_per_file` starts this as a child. To run it by hand: `python -m benchmarks.core_client AUDIO FILES AT_ONCE`, with
+the settings of a service in the environment.
 """
 
 import sys
@@ -15,15 +15,15 @@ from proofsweep.usecases.item.verify_item import VerifyContext, verify_item
 
 
 def main() -> None:
-    """Verify one file so often, so many at once."""
+    """Verify one file FILES times, AT_ONCE at once."""
     audio, files, at_once = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     engine = engine_for(load_settings())
-    means = VerifyContext(engine.partner, engine.limits, engine.sources)
+    context = VerifyContext(engine.partner, engine.limits, engine.sources)
     item = WorkItem(manifest_row=0, item_id="", audio=str(audio))
 
     def verify(times: int) -> None:
         for _ in range(times):
-            done = verify_item(item, means, utc_now)
+            done = verify_item(item, context, utc_now)
             if not (isinstance(done, Finished) and isinstance(done.outcome, Accepted)):
                 raise SystemExit("the null service accepts everything")
 

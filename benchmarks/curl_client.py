@@ -1,7 +1,7 @@
-"""The floor: libcurl making the same three calls for one file again and again, with the sha256 of what was sent.
+"""Make the same three calls for one file with libcurl, and the sha256 of the bytes sent: the lower bound.
 
-A child of `cpu_per_file`; by hand: `python -m benchmarks.curl_client BASE_URL AUDIO FILES AT_ONCE`. It keeps no rows,
-tries nothing twice and believes every answer.
+`cpu_per_file` starts this as a child. To run it by hand: `python -m benchmarks.curl_client BASE_URL AUDIO FILES
+AT_ONCE`. It keeps no rows, never retries and trusts every answer.
 """
 
 import hashlib
@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pycurl
 
+# libcurl's upload buffer. Chosen: large enough that the number of reads does not matter.
 _PIECE_BYTES = 256 * 1024
 _OK = range(200, 300)
 
 
 def main() -> None:
-    """Verify one file so often, so many at once."""
+    """Verify one file FILES times, AT_ONCE at once."""
     base_url, audio, files, at_once = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     shares = [files // at_once + (worker < files % at_once) for worker in range(at_once)]
     with ThreadPoolExecutor(at_once) as pool:
@@ -27,7 +28,7 @@ def main() -> None:
 
 
 class _Worker:
-    """One thread's connections."""
+    """Hold the connections of one thread."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -66,7 +67,7 @@ def _fill(curl: pycurl.Curl, slot: dict[str, object], audio: Path) -> None:
 
 
 class _Form:
-    """Head, file and tail as libcurl asks for them; the file is hashed on its way."""
+    """Give head, file and tail to libcurl in pieces, and hash the file."""
 
     def __init__(self, head: bytes, content: io.BufferedReader, tail: bytes) -> None:
         self.digest = hashlib.sha256()

@@ -1,8 +1,8 @@
-"""How long it takes from Enter until the first audio is on its way.
+"""Measure the time from the start of `proofsweep verify` to its first byte of audio.
 
-Run from the checkout: `python -m benchmarks.first_byte [--runs 3] [--rows 1000]`. Measured is `proofsweep verify` as a
-person starts it, with a Prefect server of its own; Prefect's home, and Python's compiled files, are there from a first
-run that does not count.
+Run from the checkout: `python -m benchmarks.first_byte [--runs 3] [--rows 1000]`. The command runs as a person starts
+it, with a Prefect server of its own. A first run creates Prefect's home and Python's compiled files, and is reported
+apart.
 """
 
 import argparse

@@ -1,25 +1,26 @@
-"""Draw how the pacer follows a lane that narrows and widens again, beside a crowd that waits as told.
+"""Draw calls per second in a lane that becomes narrower and then wider, for the pacer and for 64 unpaced workers.
 
-Run from the checkout: `python -m benchmarks.lane_plot [FILE.svg]`; without a file nothing is drawn but the two clients
-are compared. The picture of the documentation is made so.
+Run from the checkout: `python -m benchmarks.lane_plot [FILE.svg]`. Without a file it only prints how many calls of each
+client were refused. This makes the picture of docs/rate-control.md.
 """
 
 import argparse
 from pathlib import Path
 
-from benchmarks.simulation.scenarios import ASKED, Scenario
+from benchmarks.simulation.scenarios import REQUIRED, Scenario
 from benchmarks.simulation.trial import CLIENTS, LEARNED, play
 
 _SHOWN = ("64 at once, sleep Retry-After", LEARNED)
+# Chosen: 360 points over half an hour; a shorter step shows single bursts, a longer one hides the change.
 _STEP_SECONDS = 5
 
 
 def main() -> None:
-    """Draw."""
+    """Print the comparison, and draw it if a file is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?")
     chosen = parser.parse_args()
-    scenario = next(each for each in ASKED if each.name == "R20 to 5 to 20")
+    scenario = next(each for each in REQUIRED if each.name == "R20 to 5 to 20")
     series = {name: by_step(scenario, name) for name in _SHOWN}
     for name, (_, refused) in series.items():
         print(f"{name:<32} {sum(refused):8,} calls refused")
@@ -28,18 +29,18 @@ def main() -> None:
 
 
 def by_step(scenario: Scenario, client: str) -> tuple[list[int], list[int]]:
-    """Count calls let in and refused in each few seconds."""
-    _, seen = play(scenario, 1, CLIENTS[client])
+    """Count the calls let in and refused in each step."""
+    _, traffic = play(scenario, 1, CLIENTS[client])
     steps = range(0, scenario.seconds, _STEP_SECONDS)
     return (
-        [sum(seen.admitted[second] for second in range(step, step + _STEP_SECONDS)) for step in steps],
-        [sum(seen.refused[second] for second in range(step, step + _STEP_SECONDS)) for step in steps],
+        [sum(traffic.admitted[second] for second in range(step, step + _STEP_SECONDS)) for step in steps],
+        [sum(traffic.refused[second] for second in range(step, step + _STEP_SECONDS)) for step in steps],
     )
 
 
 def draw(scenario: Scenario, series: dict[str, tuple[list[int], list[int]]], file: Path) -> None:
-    """Write an SVG: one picture for each client, above each other."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - only whoever draws needs it
+    """Write an SVG with one chart for each client, one above the other."""
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - needed only to draw
 
     plt.rcParams |= {"svg.hashsalt": "lanes", "font.size": 9}
     figure, places = plt.subplots(len(series), sharex=True, figsize=(8, 4.2), constrained_layout=True)

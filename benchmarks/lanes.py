@@ -1,13 +1,13 @@
-"""How well the pacer uses lanes of every kind, in simulated time, beside what others do.
+"""Measure in simulated time how well the pacer uses many kinds of lanes, and compare it with other clients.
 
-Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--set asked|further|baselines]
-[--only NAME]`. Goodput is calls let in, as a part of those possible; share is 429s in percent of all calls. The worst
-seed counts. All scenarios with one seed take about 15 s, the baselines a minute.
+Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--set required|further|baselines]
+[--only NAME]`. Goodput is the calls let in, as a part of the possible calls. The share is 429s in percent of all calls.
+The worst seed counts. All scenarios with one seed take about 15 s, the baselines a minute.
 """
 
 import argparse
 
-from benchmarks.simulation.scenarios import ASKED, FURTHER, Scenario
+from benchmarks.simulation.scenarios import FURTHER, REQUIRED, Scenario
 from benchmarks.simulation.trial import CLIENTS, LEARNED, Figures, measure, worst
 
 _COMPARED = ("R2 B2", "R20 B10", "R20 B20", "R200 B200", "R20, refused charged")
@@ -18,12 +18,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--set", choices=("asked", "further", "baselines"), default="asked", dest="chosen")
+    parser.add_argument("--set", choices=("required", "further", "baselines"), default="required", dest="chosen")
     parser.add_argument("--only", help="the scenario of this name")
     chosen = parser.parse_args()
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
     scenarios = [
-        each for each in (FURTHER if chosen.chosen == "further" else ASKED) if chosen.only in {None, each.name}
+        each for each in (FURTHER if chosen.chosen == "further" else REQUIRED) if chosen.only in {None, each.name}
     ]
     if chosen.chosen == "baselines":
         compare([each for each in scenarios if each.name in _COMPARED], seeds)
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def judge(scenarios: list[Scenario], seeds: range) -> None:
-    """Print the figures of the learned pacer, and whether they are what is asked."""
+    """Print the figures of the learned pacer, and whether they reach the targets."""
     print(f"{'scenario':<24} {'goodput':>7} {'429s':>7} {'slot age':>9} {'after fall':>10} {'back':>6}  verdict")
     for scenario in scenarios:
         figures = worst([measure(scenario, seed, CLIENTS[LEARNED]) for seed in seeds])
@@ -46,14 +46,14 @@ def judge(scenarios: list[Scenario], seeds: range) -> None:
 
 
 def verdict(scenario: Scenario, figures: Figures) -> str:
-    """Say how the figures stand to what is asked."""
+    """Compare the figures with the targets."""
     if not figures.satisfy(scenario.must):
         return "MISSED"
     return "well" if scenario.stretch is not None and figures.satisfy(scenario.stretch) else "good"
 
 
 def compare(scenarios: list[Scenario], seeds: range) -> None:
-    """Print goodput and share of every kind of client."""
+    """Print goodput and share for every kind of client."""
     print(f"{'goodput / 429s in %':<32}" + "".join(f"{each.name:>21}" for each in scenarios))
     for name, new_client in CLIENTS.items():
         cells = (worst([measure(each, seed, new_client) for seed in seeds]) for each in scenarios)

@@ -1,7 +1,7 @@
-"""Whether the memory of `proofsweep verify` stays the same, however long the catalog is.
+"""Measure whether the peak memory of `proofsweep verify` depends on the length of the catalog.
 
-Run from the checkout: `python -m benchmarks.memory [--rows 1000 20000] [--at-once 16]`. Of 200,000 rows it tells most,
-and takes some ten minutes. Files are 4 KiB, and none comes again within what the run remembers of earlier ones.
+Run from the checkout: `python -m benchmarks.memory [--rows 1000 20000] [--at-once 16]`. 200,000 rows give the clearest
+figure and take some ten minutes. Files are 4 KiB. No file repeats while the run still remembers it.
 """
 
 import argparse
@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.children import manifest, prefect_server, verify, waves
 from benchmarks.null_service import launched
 
+# More than the 2,000 answers that a run remembers, so that no file is answered by an earlier copy.
 _FILES = 12_000
 
 

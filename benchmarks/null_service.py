@@ -1,7 +1,8 @@
-"""A partner service that only reads and answers: it checks no key, reads no form and looks at no proof.
+"""Serve a partner service that only reads and answers. It checks no key, no form and no proof.
 
-What a client costs shows best against a service that costs next to nothing. One process, one event loop; bodies are
-counted and dropped. `launched` starts it in a process of its own; by hand: `python -m benchmarks.null_service`.
+A client's CPU is measured best against a service that uses almost none. It has one process and one event loop, and it
+counts and drops bodies. `launched` starts it in a child process. To run it by hand: `python -m
+benchmarks.null_service`.
 """
 
 import argparse
@@ -28,8 +29,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _HOST = "127.0.0.1"
-_TICKS = os.sysconf("SC_CLK_TCK")
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+# One read takes at most this much. Chosen: 1 MiB; a smaller buffer costs the service more reads.
 _DROPPED = memoryview(bytearray(1024 * 1024))
 _USAGE_HEADERS = "X-RateLimit-Limit: 100000000\r\nX-RateLimit-Remaining: 99999999\r\nX-RateLimit-Reset: 1893456000\r\n"
 _FIELDS = {
@@ -53,40 +55,41 @@ _VERDICT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A null service in a process of its own.
+    """A null service in a child process.
 
     Attributes:
         base_url: ends in `/v1`.
-        trust: a certificate file to be named in SSL_CERT_FILE; None without TLS.
+        trust: the certificate file for SSL_CERT_FILE; None without TLS.
     """
 
     base_url: str
     trust: Path | None
-    _tell: Callable[[str], None]
-    _hear: Callable[[], str]
+    _send_line: Callable[[str], None]
+    _read_line: Callable[[], str]
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a client's environment needs, so that it believes the service's certificate."""
+        """The variables that make a client trust the service's certificate."""
         return {} if self.trust is None else {"SSL_CERT_FILE": str(self.trust)}
 
     def watch(self, pid: int) -> None:
-        """Begin to count anew; whoever asks next is this process."""
-        self._tell(str(pid))
+        """Reset the counts; the next client is this process."""
+        self._send_line(str(pid))
 
-    def seen(self) -> dict[str, float]:
-        """Give the requests since then by path, and the moment of the first form.
+    def counts(self) -> dict[str, float]:
+        """Return the number of requests by path since `watch`, and the time of the first form.
 
-        `first_slot` is of the monotonic clock, in seconds; `cpu_then` is the CPU that the watched process had used.
+        `first_slot` is in seconds of the monotonic clock. `cpu_then` is the CPU seconds that the watched process had
+        used at that time.
         """
-        self._tell("")
-        seen: dict[str, float] = json.loads(self._hear())
-        return seen
+        self._send_line("")
+        counts: dict[str, float] = json.loads(self._read_line())
+        return counts
 
 
 @contextmanager
 def launched(folder: Path, *, tls: bool = False) -> Iterator[Running]:
-    """Serve on a free port as long as the block lasts; the certificate is left in the folder."""
+    """Serve on a free port until the block ends; the certificate stays in the folder."""
     certificate = _certificate_in(folder) if tls else None
     command = [sys.executable, "-m", "benchmarks.null_service", *(["--certificate", str(certificate)] if tls else [])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -97,21 +100,21 @@ def launched(folder: Path, *, tls: bool = False) -> Iterator[Running]:
             yield Running(
                 base_url=back.readline().strip(),
                 trust=certificate,
-                _tell=lambda line: print(line, file=to, flush=True),
-                _hear=back.readline,
+                _send_line=lambda line: print(line, file=to, flush=True),
+                _read_line=back.readline,
             )
         finally:
-            to.close()  # the service ends with its standard input
+            to.close()  # the service ends when its standard input closes
 
 
 def cpu_seconds_of(pid: int) -> float:
-    """Give the CPU time that a running process has used so far (Linux)."""
+    """Return the CPU seconds that a running process has used so far (Linux)."""
     user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / _TICKS
+    return (int(user) + int(system)) / _TICKS_PER_SECOND
 
 
 class _Service:
-    """Answers made beforehand, and what was asked."""
+    """Answers that are prepared once, and counts of the requests."""
 
     def __init__(self, origin: str) -> None:
         self.watch(0)
@@ -123,29 +126,29 @@ class _Service:
             "/v1/verify": _answer(_VERDICT),
             "/slot": _answer(None),
         }
-        self._nothing = _answer({"error": "There is no such path.", "code": "not_found"}, status="404 Not Found")
+        self._not_found = _answer({"error": "There is no such path.", "code": "not_found"}, status="404 Not Found")
 
     def watch(self, pid: int) -> None:
         self._pid = pid
-        self._seen: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._first_slot = self._cpu_then = 0.0
 
     def begin(self, path: str) -> None:
-        self._seen[path] += 1
+        self._counts[path] += 1
         if path == "/slot" and not self._first_slot:
             self._first_slot = time.monotonic()
             self._cpu_then = cpu_seconds_of(self._pid) if self._pid else 0.0
 
     def answer(self, path: str) -> bytes:
-        head, rest = self._answers.get(path, self._nothing)
-        return b"%s%032x%s" % (head, self._seen[path], rest)
+        head, rest = self._answers.get(path, self._not_found)
+        return b"%s%032x%s" % (head, self._counts[path], rest)
 
     def report(self) -> str:
-        return json.dumps(dict(self._seen) | {"first_slot": self._first_slot, "cpu_then": self._cpu_then})
+        return json.dumps(dict(self._counts) | {"first_slot": self._first_slot, "cpu_then": self._cpu_then})
 
 
 class _Connection(asyncio.BufferedProtocol):
-    """One request after another; whatever stands behind a request's head is counted and dropped."""
+    """Read one request after another; count and drop their bodies."""
 
     def __init__(self, service: _Service) -> None:
         self._service = service
@@ -173,7 +176,7 @@ class _Connection(asyncio.BufferedProtocol):
             self._transport.write(self._service.answer(path))
 
     def _begin(self) -> bool:
-        """Read a request's head if it is whole; no client here sends the next request before its answer."""
+        """Read a request's head if it is complete; no client here sends a request before it has the last answer."""
         head, end, body = self._head.partition(b"\r\n\r\n")
         if end:
             length = _LENGTH.search(head)
@@ -184,7 +187,7 @@ class _Connection(asyncio.BufferedProtocol):
 
 
 def _answer(document: object, headers: str = "", status: str = "200 OK") -> tuple[bytes, bytes]:
-    """Make an answer in two parts: the request ID goes in between."""
+    """Make an answer in two parts; the request ID goes between them."""
     body = b"" if document is None else json.dumps(document).encode()
     kind = "HTTP/1.1 204 No Content\r\n" if document is None else f"HTTP/1.1 {status}\r\n"
     head = f"{kind}Date: Tue, 01 Jan 2030 00:00:00 GMT\r\nContent-Type: application/json\r\n{headers}X-Request-Id: "
@@ -193,7 +196,7 @@ def _answer(document: object, headers: str = "", status: str = "200 OK") -> tupl
 
 
 def _certificate_in(folder: Path) -> Path:
-    """Make a certificate that vouches for itself, with its key in the same file."""
+    """Make a self-signed certificate, with its key in the same file."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _HOST)])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
@@ -225,7 +228,7 @@ async def _serve(certificate: Path | None) -> None:
 
 
 def _report_on_demand(service: _Service) -> None:
-    """Obey standard input: a number is a process to watch, an empty line a question, its end that of the service."""
+    """Obey standard input: a number is a process to watch, an empty line requests a report, the end stops us."""
     for line in sys.stdin:
         if line.strip():
             service.watch(int(line))
@@ -235,7 +238,7 @@ def _report_on_demand(service: _Service) -> None:
 
 
 def main() -> None:
-    """Serve until standard input ends; the first line printed is the base URL."""
+    """Serve until standard input closes; the first line printed is the base URL."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--certificate", type=Path, help="a PEM file with certificate and key, for TLS")
     asyncio.run(_serve(parser.parse_args().certificate))

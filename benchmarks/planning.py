@@ -1,7 +1,7 @@
-"""What planning a long manifest costs: reading it, looking at each file that it names, and writing the shards.
+"""Measure the planning of a long manifest: to read it, look up each file that it names, and write the shards.
 
-Run from the checkout: `python -m benchmarks.planning [--rows 100000 1000000]`. The rows name 1,000 files in turn, so
-that a look at one costs no disk. Each plan is made by a process of its own.
+Run from the checkout: `python -m benchmarks.planning [--rows 100000 1000000]`. The rows name 1,000 files in turn, so a
+look-up needs no disk access. Each plan is made in its own process.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from benchmarks.children import manifest, run, waves
 
 
 def main() -> None:
-    """Measure and print; with `--only`, be the process that is measured."""
+    """Measure and print; with `--only`, make one plan, to be measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--only", type=Path, help=argparse.SUPPRESS)
@@ -32,7 +32,7 @@ def main() -> None:
 
 def _plan(catalog: Path) -> None:
     from proofsweep.bootstrap.engines import utc_now  # noqa: PLC0415
-    from proofsweep.domain.preflight import SizeLimits  # noqa: PLC0415 - the measuring process is to stay small
+    from proofsweep.domain.preflight import SizeLimits  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.storage.catalog.open_catalog import open_catalog  # noqa: PLC0415
     from proofsweep.storage.results.results import Results  # noqa: PLC0415
     from proofsweep.storage.results.store import open_store  # noqa: PLC0415

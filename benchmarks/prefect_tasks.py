@@ -1,7 +1,7 @@
-"""What Prefect costs for each file, with a task for each file and with a task for each shard.
+"""Measure Prefect's CPU per file, with a task for each file and with a task for each shard.
 
-Run from the checkout: `python -m benchmarks.prefect_tasks [--files 500]`. The work itself is nothing, so that what is
-measured is Prefect's own: CPU of this process, and of its server until the server has digested the run.
+Run from the checkout: `python -m benchmarks.prefect_tasks [--files 500]`. The tasks do almost no work, so the figure is
+Prefect's own: the CPU of this process, and of its server until the server has processed all events of the run.
 """
 
 import argparse
@@ -11,11 +11,12 @@ from collections.abc import Callable
 from benchmarks.null_service import cpu_seconds_of
 from cli.embedded_server import EmbeddedServer, prefect_api
 
+# The server is idle if it uses less than a quarter of this time in CPU. Chosen: twice the recorder's flush interval.
 _SETTLED_SECONDS = 2.0
 
 
 def main() -> None:
-    """Measure both ways and print CPU per file and their ratio."""
+    """Measure both; print the CPU per file and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=500)
     files = parser.parse_args().files
@@ -24,7 +25,7 @@ def main() -> None:
             raise SystemExit("unset PREFECT_API_URL: this measures a server of its own")
         server.wait_until_up()
         run = _mapped_run()
-        run([1])  # whatever is made once
+        run([1])  # do the work that is needed only once
         each = _cpu_seconds(server, lambda: run([1] * files))
         shards = _cpu_seconds(server, lambda: run([1000] * max(1, files // 250)))
     per_file, per_shard_file = each / files, shards / (max(1, files // 250) * 1000)
@@ -42,12 +43,12 @@ def _mapped_run() -> Callable[[list[int]], None]:
     from prefect.task_runners import ThreadPoolTaskRunner  # noqa: PLC0415
 
     @task
-    def pass_over(files: int) -> int:
+    def count_files(files: int) -> int:
         return sum(1 for _ in range(files))
 
     @flow(task_runner=ThreadPoolTaskRunner(max_workers=2))
     def measured(pieces: list[int]) -> None:
-        wait(pass_over.map(pieces))
+        wait(count_files.map(pieces))
 
     return measured
 
@@ -59,7 +60,7 @@ def _cpu_seconds(server: EmbeddedServer, work: Callable[[], None]) -> float:
 
 
 def _settled(pid: int) -> float:
-    """Wait until the server has been idle for a moment; give the CPU seconds it has used."""
+    """Wait until the server is idle; return the CPU seconds it has used."""
     used = -1.0
     while (now := cpu_seconds_of(pid)) - used > _SETTLED_SECONDS / 4:
         used = now

@@ -1,8 +1,8 @@
-"""How many small requests a sandbox answers per second on one core, and what an upload costs it.
+"""Measure how many small requests a sandbox answers per second on one core, and the CPU of an upload.
 
 Run from the checkout: `python -m benchmarks.sandbox_rate [--seconds 3] [--threads 8] [--megabytes 32]`. The sandbox is
-one process and uses one core at most; the clients' threads share another and are often what limits the rate, so the CPU
-time of a round says more than the rounds per second.
+one process and uses at most one core. The client threads share another core and often limit the rate. So the CPU time
+of a round is more useful than the rounds per second.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import httpx
 import sandbox
 from benchmarks.null_service import cpu_seconds_of
 
-Ask = Callable[[httpx.Client], None]
+Round = Callable[[httpx.Client], None]
 
 
 def main() -> None:
@@ -29,57 +29,57 @@ def main() -> None:
     chosen = parser.parse_args()
     options = sandbox.Options(home=Path(), rate=1e6, burst=1e6, quota=10**9)
     with tempfile.TemporaryDirectory() as home, sandbox.launch(Path(home), options=options) as running:
-        for name, ask in (("health", health), ("usage", usage), ("uploads + slot + verify", whole_flow)):
-            measure(name, running, ask, chosen.seconds, chosen.threads)
+        for name, make in (("health", health), ("usage", usage), ("uploads + slot + verify", whole_flow)):
+            measure(name, running, make, chosen.seconds, chosen.threads)
         upload(running, chosen.megabytes)
 
 
 def health(client: httpx.Client) -> None:
-    """Make the one call that needs no key."""
+    """Make the only call that needs no key."""
     client.get("/health").raise_for_status()
 
 
 def usage(client: httpx.Client) -> None:
-    """Make a keyed call that reads the meter."""
+    """Make a keyed call that reads the usage."""
     client.get("/partner/usage?days=1").raise_for_status()
 
 
 def whole_flow(client: httpx.Client) -> None:
-    """Take 4 KiB through the three steps."""
+    """Verify 4 KiB: all three steps."""
     fill_and_verify(client, bytes(4096))
 
 
 def fill_and_verify(client: httpx.Client, audio: bytes) -> None:
-    """Take audio through the three steps; the key goes nowhere but to the API."""
+    """Verify audio: all three steps. Only the API receives the key."""
     slot = client.post("/uploads?purpose=verify").raise_for_status().json()
-    # A request of its own, not one of the client's: its headers do not hold the key.
+    # Not made by the client, whose headers would add the key.
     form = httpx.Request("POST", slot["url"], data=slot["fields"], files={"file": ("audio", audio)})
     client.send(form).raise_for_status()
     client.post("/verify", json={"uploadId": slot["uploadId"]}).raise_for_status()
 
 
-def measure(name: str, running: sandbox.Running, ask: Ask, seconds: float, threads: int) -> None:
-    """Ask as often as goes for some seconds; print the rate and the sandbox's CPU time per round."""
+def measure(name: str, running: sandbox.Running, make: Round, seconds: float, threads: int) -> None:
+    """Repeat a round for some seconds; print the rate and the sandbox's CPU time per round."""
     cpu, began = cpu_seconds_of(running.pid), time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
-        counts = list(pool.map(lambda _: rounds(running, ask, began + seconds), range(threads)))
+        counts = list(pool.map(lambda _: rounds(running, make, began + seconds), range(threads)))
     wall, cpu = time.perf_counter() - began, cpu_seconds_of(running.pid) - cpu
     total = sum(counts)
     print(f"{name:<24} {total / wall:8.0f} rounds/s   CPU {cpu / wall:4.0%}   {1000 * cpu / total:6.2f} ms each")
 
 
-def rounds(running: sandbox.Running, ask: Ask, until: float) -> int:
-    """Ask until a moment of the performance counter; return how often."""
+def rounds(running: sandbox.Running, make: Round, until: float) -> int:
+    """Repeat a round until a time of the performance counter; return the number of rounds."""
     count = 0
     with httpx.Client(base_url=running.base_url, headers={"x-api-key": running.api_key}) as client:
         while time.perf_counter() < until:
-            ask(client)
+            make(client)
             count += 1
     return count
 
 
 def upload(running: sandbox.Running, megabytes: int) -> None:
-    """Take one large file through; print the sandbox's CPU time and its greatest memory."""
+    """Verify one large file; print the sandbox's CPU time and peak memory."""
     cpu, began = cpu_seconds_of(running.pid), time.perf_counter()
     with httpx.Client(base_url=running.base_url, headers={"x-api-key": running.api_key}, timeout=60) as client:
         fill_and_verify(client, bytes(megabytes * 1024 * 1024))
@@ -89,7 +89,7 @@ def upload(running: sandbox.Running, megabytes: int) -> None:
 
 
 def peak_mebibytes(pid: int) -> int:
-    """Return the greatest resident memory that a process has had (Linux)."""
+    """Return the peak resident memory of a process (Linux)."""
     status = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmHWM"))
 

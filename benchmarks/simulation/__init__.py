@@ -1,1 +1,1 @@
-"""A simulated partner with a lane of limited rate, and clients that call it: hours of traffic in seconds."""
+"""Simulate a partner with a limited lane and clients that call it: hours of traffic in seconds."""

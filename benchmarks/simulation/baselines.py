@@ -1,4 +1,4 @@
-"""What others do about 429s, for comparison: fixed crowds that wait, and the adaptive retry mode of AWS's clients."""
+"""Other clients for comparison: fixed numbers of workers that wait, and the adaptive retry mode of AWS's clients."""
 
 from collections import deque
 from collections.abc import Callable
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from itertools import count
 from random import Random
 
-from benchmarks.simulation.partner import Partner
-from benchmarks.simulation.world import World
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.partner import SimulatedPartner
 
 Wait = Callable[[int, float, Random], float]
-"""Seconds to wait after so many refusals in a row, with the last one's `Retry-After`."""
+"""Returns the seconds to wait after a number of refusals in a row, with the last `Retry-After`."""
 
 _names = count()
 
 
-def as_told(_refusals: int, retry_after: float, _chance: Random) -> float:
-    """Wait for what `Retry-After` says."""
+def obey(_refusals: int, retry_after: float, _chance: Random) -> float:
+    """Wait as long as `Retry-After` says."""
     return retry_after
 
 
@@ -29,17 +29,17 @@ def backoff(refusals: int, _retry_after: float, chance: Random) -> float:
 class Unpaced:
     """Lets every call go at once."""
 
-    def wait_seconds(self, now: float) -> float:  # noqa: ARG002 - as the other has it
-        """Let it go."""
+    def wait_seconds(self, now: float) -> float:  # noqa: ARG002 - the same signature as Adaptive's
+        """Let the call go."""
         return 0.0
 
     def learn(self, now: float, *, is_refused: bool) -> None:
-        """Take note of an answer: nothing follows."""
+        """Ignore the answer."""
 
 
 @dataclass(slots=True)
 class Adaptive:
-    """The cubic rate limiter of AWS's adaptive retry mode: none until the first 429, then a token bucket."""
+    """The cubic rate limiter of AWS's adaptive retry mode: no limit until the first 429, then a token bucket."""
 
     rate: float = 0.5
     is_on: bool = False
@@ -52,7 +52,7 @@ class Adaptive:
     _filled_at: float = 0.0
 
     def wait_seconds(self, now: float) -> float:
-        """Let a call go, giving 0, or say how long it must wait to ask again; one second's calls may gather."""
+        """Return 0 and let a call go, or return the seconds until the next try; tokens of one second may collect."""
         self._tokens = min(max(1.0, self.rate), self._tokens + (now - self._filled_at) * self.rate)
         self._filled_at = now
         if self.is_on and self._tokens < 1:
@@ -61,15 +61,15 @@ class Adaptive:
         return 0.0
 
     def learn(self, now: float, *, is_refused: bool) -> None:
-        """Cut the rate to 0.7 of what went through at a 429; else grow along a cubic curve, up to twice that."""
+        """At a 429, cut the rate to 0.7 of the measured one; else grow along a cubic curve, to at most twice it."""
         self._measure(now)
         if is_refused:
             self._widest = min(self._measured, self.rate) if self.is_on else self._measured
             self._refused_at, self.is_on = now, True
             wanted = 0.7 * self._widest
         else:
-            turn = (self._widest * 0.3 / 0.4) ** (1 / 3)
-            wanted = 0.4 * (now - self._refused_at - turn) ** 3 + self._widest
+            plateau_seconds = (self._widest * 0.3 / 0.4) ** (1 / 3)
+            wanted = 0.4 * (now - self._refused_at - plateau_seconds) ** 3 + self._widest
         self.rate = max(0.5, min(wanted, 2 * self._measured))
 
     def _measure(self, now: float) -> None:
@@ -81,11 +81,11 @@ class Adaptive:
 
 
 @dataclass(slots=True, kw_only=True)
-class Crowd:
-    """So many workers at once, each with an item at a time."""
+class FixedWorkers:
+    """A fixed number of workers, each with one item at a time."""
 
-    world: World
-    partner: Partner
+    events: EventQueue
+    partner: SimulatedPartner
     chance: Random
     workers: int
     wait: Wait
@@ -93,19 +93,19 @@ class Crowd:
     _queue: deque[Callable[[], None]] = field(default_factory=deque)
 
     def work(self) -> None:
-        """Let every worker begin."""
+        """Start every worker."""
         for _ in range(self.workers):
             self._ask(next(_names), is_verify=False, refusals=0)
 
     def _ask(self, item: int, *, is_verify: bool, refusals: int) -> None:
         def answered(status: int, retry_after: float | None) -> None:
-            now = self.world.now
+            now = self.events.now
             self.pace.learn(now, is_refused=status == 429)  # noqa: PLR2004 - a status
             if status == 200:  # noqa: PLR2004 - a status
                 self._go_on(item, is_verify=is_verify)
                 return
             wait = self.wait(refusals, retry_after or 0.0, self.chance)
-            self.world.at(now + wait, lambda: self._ask(item, is_verify=is_verify, refusals=refusals + 1))
+            self.events.at(now + wait, lambda: self._ask(item, is_verify=is_verify, refusals=refusals + 1))
 
         self._queue.append(lambda: self.partner.call(item, is_verify=is_verify, answered=answered))
         if len(self._queue) == 1:
@@ -113,9 +113,9 @@ class Crowd:
 
     def _serve(self) -> None:
         while self._queue:
-            wait = self.pace.wait_seconds(self.world.now)
+            wait = self.pace.wait_seconds(self.events.now)
             if wait > 0:
-                self.world.at(self.world.now + wait, self._serve)
+                self.events.at(self.events.now + wait, self._serve)
                 return
             self._queue.popleft()()
 
@@ -123,5 +123,5 @@ class Crowd:
         if is_verify:
             self._ask(next(_names), is_verify=False, refusals=0)
         else:
-            done = self.world.now + self.partner.upload_seconds()
-            self.world.at(done, lambda: self._ask(item, is_verify=True, refusals=0))
+            done = self.events.now + self.partner.upload_seconds()
+            self.events.at(done, lambda: self._ask(item, is_verify=True, refusals=0))

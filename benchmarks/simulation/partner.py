@@ -1,20 +1,20 @@
-"""The service behind the gateway, and the network to it: the slow profile."""
+"""The simulated service behind the gateway, and the network to it: the slow profile."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from random import Random
 
+from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.gateways import Gateway
-from benchmarks.simulation.world import World
 
 Answered = Callable[[int, float | None], None]
-"""Takes an answer: the status, and the `Retry-After` of a 429."""
+"""Receives an answer: the status, and the `Retry-After` of a 429."""
 
 
 @dataclass(slots=True)
-class Seen:
-    """What came to the door: calls let in and refused by second, and the age of each slot when it was verified."""
+class Traffic:
+    """Calls let in and refused by second, and the age in seconds of each slot when it was verified."""
 
     admitted: Counter[int] = field(default_factory=Counter)
     refused: Counter[int] = field(default_factory=Counter)
@@ -22,53 +22,53 @@ class Seen:
 
 
 @dataclass(slots=True, kw_only=True)
-class Partner:
+class SimulatedPartner:
     """Answers calls in simulated time.
 
     Attributes:
-        failing: the part of calls that is answered with 500, after being let in.
-        jitter: mean of the random part of a one-way trip, in seconds.
+        failing: the part of the calls let in that is answered with 500.
+        jitter_seconds: mean of the random part of a one-way trip.
     """
 
-    world: World
+    events: EventQueue
     gateway: Gateway
     chance: Random
     failing: float = 0.0
-    jitter: float = 0.005
-    seen: Seen = field(default_factory=Seen)
+    jitter_seconds: float = 0.005
+    traffic: Traffic = field(default_factory=Traffic)
     _slots: dict[Hashable, float] = field(default_factory=dict)
 
     def call(self, item: Hashable, *, is_verify: bool, answered: Answered) -> None:
-        """Send a call: for a slot, or to verify one."""
-        self.world.at(self.world.now + self._trip(), lambda: self._arrive(item, is_verify, answered))
+        """Send a call that requests a slot or verifies one."""
+        self.events.at(self.events.now + self._trip_seconds(), lambda: self._arrive(item, is_verify, answered))
 
     def upload_seconds(self) -> float:
-        """Draw how long an upload takes."""
+        """Draw the duration of an upload: 0.05 to 10 s."""
         return float(0.05 * 200 ** self.chance.random())
 
     def _arrive(self, item: Hashable, is_verify: bool, answered: Answered) -> None:
-        now = self.world.now
+        now = self.events.now
         if self.gateway.refuses(now):
-            self.seen.refused[int(now)] += 1
+            self.traffic.refused[int(now)] += 1
             wait = self.gateway.retry_after(now)
-            self.world.at(now + self._trip(), lambda: answered(429, wait))
+            self.events.at(now + self._trip_seconds(), lambda: answered(429, wait))
             return
-        self.seen.admitted[int(now)] += 1
+        self.traffic.admitted[int(now)] += 1
         if is_verify and item in self._slots:
-            self.seen.slot_ages.append(now - self._slots.pop(item))
-        self.world.at(now + self._work(is_verify), lambda: self._leave(item, is_verify, answered))
+            self.traffic.slot_ages.append(now - self._slots.pop(item))
+        self.events.at(now + self._work_seconds(is_verify), lambda: self._finish(item, is_verify, answered))
 
-    def _leave(self, item: Hashable, is_verify: bool, answered: Answered) -> None:
-        self.gateway.leave()
+    def _finish(self, item: Hashable, is_verify: bool, answered: Answered) -> None:
+        self.gateway.release()
         status = 500 if self.chance.random() < self.failing else 200
         if status == 200 and not is_verify:  # noqa: PLR2004 - a status
-            self._slots[item] = self.world.now
-        self.world.at(self.world.now + self._trip(), lambda: answered(status, None))
+            self._slots[item] = self.events.now
+        self.events.at(self.events.now + self._trip_seconds(), lambda: answered(status, None))
 
-    def _work(self, is_verify: bool) -> float:
+    def _work_seconds(self, is_verify: bool) -> float:
         if is_verify:
             return float(0.1 * 30 ** self.chance.random())
         return 0.03 + self.chance.expovariate(50)
 
-    def _trip(self) -> float:
-        return 0.015 + self.chance.expovariate(1 / self.jitter)
+    def _trip_seconds(self) -> float:
+        return 0.015 + self.chance.expovariate(1 / self.jitter_seconds)

@@ -1,4 +1,4 @@
-"""The lanes on which a client is tried, and what is asked of it there."""
+"""The lanes in which a client is measured, and its targets there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,12 +6,13 @@ from functools import partial
 
 from benchmarks.simulation.gateways import Gateway, WindowGateway
 
+# The mean of a slot call (50 ms) and a verify call, which is log-uniform from 0.1 to 3 s; 3.4012 is ln 30.
 _MEAN_WORK_SECONDS = (0.05 + 2.9 / 3.4012) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Bounds for the worst seed: goodput at least; share of 429s in percent, seconds until back at most."""
+class Target:
+    """Bounds for the worst seed: least goodput, largest share of 429s in percent, most seconds until back."""
 
     goodput: float
     share: float = 100.0
@@ -20,77 +21,77 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A lane, and how long it is watched.
+    """A lane, and how long it is simulated.
 
     Attributes:
-        since: goodput and share are counted from this second on.
-        fallen_at: when it narrows: the 429s of the minute after are counted.
-        back_at: when it is wide again; back is who sends 0.9 of its rate over five seconds.
-        ideal: calls per second that are possible, where the rate is not what limits.
+        since: goodput and share count from this second on.
+        fallen_at: the second at which the lane becomes narrower; the 429s of the next minute are counted.
+        back_at: the second at which it is wide again; a client is back when it sends 0.9 of the rate over five seconds.
+        ideal: possible calls per second, if the rate is not the limit.
     """
 
     name: str
     gateway: Callable[[], Gateway]
     seconds: int
-    must: Asked
-    stretch: Asked | None = None
+    must: Target
+    stretch: Target | None = None
     since: int = 0
     clients: int = 1
     failing: float = 0.0
-    jitter: float = 0.005
+    jitter_seconds: float = 0.005
     fallen_at: int | None = None
     back_at: int | None = None
     ideal: float | None = None
 
 
 def _lane(rate: float, burst: float, **more: object) -> Callable[[], Gateway]:
-    return partial(Gateway, rate=rate, burst=burst, **more)  # type: ignore[arg-type]  # the fields of Gateway
+    return partial(Gateway, rate=rate, burst=burst, **more)  # type: ignore[arg-type]  # Gateway's own fields
 
 
-ASKED = (
+REQUIRED = (
     Scenario(
         name="R20 B20",
         gateway=_lane(20, 20),
         seconds=1800,
-        must=Asked(goodput=0.985, share=0.4),
-        stretch=Asked(goodput=0.99, share=0.25),
+        must=Target(goodput=0.985, share=0.4),
+        stretch=Target(goodput=0.99, share=0.25),
     ),
     Scenario(
         name="R20 B20, 1 % 500s",
         gateway=_lane(20, 20),
         seconds=1800,
         failing=0.01,
-        must=Asked(goodput=0.985, share=0.4),
-        stretch=Asked(goodput=0.99, share=0.25),
+        must=Target(goodput=0.985, share=0.4),
+        stretch=Target(goodput=0.99, share=0.25),
     ),
     Scenario(
         name="R20 B10",
         gateway=_lane(20, 10),
         seconds=1800,
-        must=Asked(goodput=0.96, share=0.4),
-        stretch=Asked(goodput=0.98, share=0.25),
+        must=Target(goodput=0.96, share=0.4),
+        stretch=Target(goodput=0.98, share=0.25),
     ),
     Scenario(
         name="R200 B100",
         gateway=_lane(200, 100),
         seconds=300,
         since=75,
-        must=Asked(goodput=0.97, share=0.1),
-        stretch=Asked(goodput=0.985, share=0.1),
+        must=Target(goodput=0.97, share=0.1),
+        stretch=Target(goodput=0.985, share=0.1),
     ),
     Scenario(
         name="R2 B2",
         gateway=_lane(2, 2),
         seconds=3600,
-        must=Asked(goodput=0.985, share=0.8),
-        stretch=Asked(goodput=0.985, share=0.5),
+        must=Target(goodput=0.985, share=0.8),
+        stretch=Target(goodput=0.985, share=0.5),
     ),
     Scenario(
         name="R2 B1",
         gateway=_lane(2, 1),
         seconds=3600,
-        must=Asked(goodput=0.90, share=1.2),
-        stretch=Asked(goodput=0.95, share=0.75),
+        must=Target(goodput=0.90, share=1.2),
+        stretch=Target(goodput=0.95, share=0.75),
     ),
     Scenario(
         name="R200 to 50 to 200",
@@ -98,8 +99,8 @@ ASKED = (
         seconds=900,
         fallen_at=300,
         back_at=600,
-        must=Asked(goodput=0.94, back_seconds=35),
-        stretch=Asked(goodput=0.94, back_seconds=20),
+        must=Target(goodput=0.94, back_seconds=35),
+        stretch=Target(goodput=0.94, back_seconds=20),
     ),
     Scenario(
         name="R20 to 5 to 20",
@@ -107,54 +108,54 @@ ASKED = (
         seconds=1800,
         fallen_at=600,
         back_at=1200,
-        must=Asked(goodput=0.93, back_seconds=120),
-        stretch=Asked(goodput=0.93, share=0.4, back_seconds=45),
+        must=Target(goodput=0.93, back_seconds=120),
+        stretch=Target(goodput=0.93, share=0.4, back_seconds=45),
     ),
     Scenario(
         name="at most 8 at once",
-        gateway=_lane(200, 200, cap=8),
+        gateway=_lane(200, 200, concurrency=8),
         seconds=1800,
         ideal=8 / _MEAN_WORK_SECONDS,
-        must=Asked(goodput=0.88, share=0.2),
-        stretch=Asked(goodput=0.905, share=0.2),
+        must=Target(goodput=0.88, share=0.2),
+        stretch=Target(goodput=0.905, share=0.2),
     ),
     Scenario(
         name="R20, refused charged",
         gateway=_lane(20, 20, charges_refused=True),
         seconds=1800,
-        must=Asked(goodput=0.98, share=0.4),
-        stretch=Asked(goodput=0.99, share=0.4),
+        must=Target(goodput=0.98, share=0.4),
+        stretch=Target(goodput=0.99, share=0.4),
     ),
     Scenario(
         name="Retry-After 5 or more",
-        gateway=_lane(20, 20, least_wait=5.0),
+        gateway=_lane(20, 20, least_wait_seconds=5.0),
         seconds=1800,
         since=450,
-        must=Asked(goodput=0.93),
-        stretch=Asked(goodput=0.95),
+        must=Target(goodput=0.93),
+        stretch=Target(goodput=0.95),
     ),
     Scenario(
         name="16 clients, R20",
         gateway=_lane(20, 20),
         seconds=1800,
         clients=16,
-        must=Asked(goodput=0.99, share=2.5),
-        stretch=Asked(goodput=0.99, share=0.5),
+        must=Target(goodput=0.99, share=2.5),
+        stretch=Target(goodput=0.99, share=0.5),
     ),
     Scenario(
         name="R40 B20, cold start",
         gateway=_lane(40, 20),
         seconds=35,
         since=10,
-        must=Asked(goodput=0.93, share=1.5),
-        stretch=Asked(goodput=0.97, share=1.5),
+        must=Target(goodput=0.93, share=1.5),
+        stretch=Target(goodput=0.97, share=1.5),
     ),
     Scenario(
         name="R200 B200",
         gateway=_lane(200, 200),
         seconds=300,
-        must=Asked(goodput=0.97, share=0.1),
-        stretch=Asked(goodput=0.985, share=0.1),
+        must=Target(goodput=0.97, share=0.1),
+        stretch=Target(goodput=0.985, share=0.1),
     ),
 )
 
@@ -164,7 +165,7 @@ _BUCKETS = tuple(
         gateway=_lane(rate, burst),
         seconds=900,
         since=100,
-        must=Asked(goodput=0.4 if burst < rate / 10 else 0.9, share=min(2.0, max(0.4, 2.0 / rate))),
+        must=Target(goodput=0.4 if burst < rate / 10 else 0.9, share=min(2.0, max(0.4, 2.0 / rate))),
     )
     for rate, burst in (
         (1, 1),
@@ -186,80 +187,90 @@ FURTHER = (
         name="20 in each second",
         gateway=partial(WindowGateway, rate=20, burst=20, window_seconds=1.0),
         seconds=900,
-        must=Asked(goodput=0.9, share=1.0),
+        must=Target(goodput=0.9, share=1.0),
     ),
     Scenario(
         name="100 in each second",
         gateway=partial(WindowGateway, rate=100, burst=100, window_seconds=1.0),
         seconds=900,
-        must=Asked(goodput=0.9, share=1.0),
+        must=Target(goodput=0.9, share=1.0),
     ),
     Scenario(
         name="1,200 in each minute",
         gateway=partial(WindowGateway, rate=20, burst=20, window_seconds=60.0),
         seconds=1800,
         since=300,
-        must=Asked(goodput=0.9, share=1.0),
+        must=Target(goodput=0.9, share=1.0),
     ),
     Scenario(
-        name="no Retry-After", gateway=_lane(20, 20, least_wait=None), seconds=900, must=Asked(goodput=0.9, share=1.0)
+        name="no Retry-After",
+        gateway=_lane(20, 20, least_wait_seconds=None),
+        seconds=900,
+        must=Target(goodput=0.9, share=1.0),
     ),
     Scenario(
-        name="Retry-After 0", gateway=_lane(20, 20, least_wait=0.0), seconds=900, must=Asked(goodput=0.9, share=1.0)
+        name="Retry-After 0",
+        gateway=_lane(20, 20, least_wait_seconds=0.0),
+        seconds=900,
+        must=Target(goodput=0.9, share=1.0),
     ),
     Scenario(
         name="Retry-After 60 or more",
-        gateway=_lane(20, 20, least_wait=60.0),
+        gateway=_lane(20, 20, least_wait_seconds=60.0),
         seconds=3600,
         since=900,
-        must=Asked(goodput=0.7, share=1.0),
+        must=Target(goodput=0.7, share=1.0),
     ),
     Scenario(
-        name="trips of 15 to 500 ms", gateway=_lane(20, 20), jitter=0.1, seconds=900, must=Asked(goodput=0.9, share=1.0)
+        name="trips of 15 to 500 ms",
+        gateway=_lane(20, 20),
+        jitter_seconds=0.1,
+        seconds=900,
+        must=Target(goodput=0.9, share=1.0),
     ),
     Scenario(
-        name="4 clients, R20", gateway=_lane(20, 20), seconds=1800, clients=4, must=Asked(goodput=0.99, share=1.5)
+        name="4 clients, R20", gateway=_lane(20, 20), seconds=1800, clients=4, must=Target(goodput=0.99, share=1.5)
     ),
     Scenario(
         name="16 clients, R100",
         gateway=_lane(100, 50),
         seconds=600,
         clients=16,
-        must=Asked(goodput=0.98, share=1.5),
+        must=Target(goodput=0.98, share=1.5),
     ),
     Scenario(
         name="4 clients, charged",
         gateway=_lane(20, 20, charges_refused=True),
         seconds=1800,
         clients=4,
-        must=Asked(goodput=0.97, share=1.5),
+        must=Target(goodput=0.97, share=1.5),
     ),
     Scenario(
         name="R20, shut for a minute",
-        gateway=partial(Gateway, rate=20, burst=20, changes=((300, 1e-6), (360, 20)), most_wait=5.0),
+        gateway=partial(Gateway, rate=20, burst=20, changes=((300, 1e-6), (360, 20)), most_wait_seconds=5.0),
         seconds=900,
         back_at=360,
-        must=Asked(goodput=0.95, share=0.5, back_seconds=40),
+        must=Target(goodput=0.95, share=0.5, back_seconds=40),
     ),
     Scenario(
         name="R10 to 17, by and by",
         gateway=_lane(10, 10, changes=tuple((60 * minute, 10 + 0.5 * minute) for minute in range(1, 15))),
         seconds=900,
-        must=Asked(goodput=0.9, share=1.0),
+        must=Target(goodput=0.9, share=1.0),
     ),
     Scenario(
         name="R20 to 200",
         gateway=_lane(20, 20, changes=((300, 200),)),
         seconds=900,
         back_at=300,
-        must=Asked(goodput=0.85, share=0.5, back_seconds=120),
+        must=Target(goodput=0.85, share=0.5, back_seconds=120),
     ),
     Scenario(
         name="R5 to 20",
         gateway=_lane(5, 5, changes=((600, 20),)),
         seconds=1200,
         back_at=600,
-        must=Asked(goodput=0.85, share=1.0, back_seconds=120),
+        must=Target(goodput=0.85, share=1.0, back_seconds=120),
     ),
     Scenario(
         name="R100 to 30 to 100",
@@ -267,20 +278,20 @@ FURTHER = (
         seconds=900,
         fallen_at=300,
         back_at=600,
-        must=Asked(goodput=0.93, share=1.0, back_seconds=45),
+        must=Target(goodput=0.93, share=1.0, back_seconds=45),
     ),
     Scenario(
         name="at most 20 at once",
-        gateway=_lane(500, 500, cap=20),
+        gateway=_lane(500, 500, concurrency=20),
         seconds=900,
         ideal=20 / _MEAN_WORK_SECONDS,
-        must=Asked(goodput=0.88, share=0.2),
+        must=Target(goodput=0.88, share=0.2),
     ),
     Scenario(
         name="at most 3 at once",
-        gateway=_lane(200, 200, cap=3),
+        gateway=_lane(200, 200, concurrency=3),
         seconds=1800,
         ideal=3 / _MEAN_WORK_SECONDS,
-        must=Asked(goodput=0.85, share=0.5),
+        must=Target(goodput=0.85, share=0.5),
     ),
 )

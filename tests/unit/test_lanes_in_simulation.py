@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from benchmarks.simulation.gateways import Gateway, WindowGateway
-from benchmarks.simulation.scenarios import ASKED, Asked, Scenario
+from benchmarks.simulation.scenarios import REQUIRED, Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, play
 
 QUICK = ("R20 B10", "R2 B2", "R20 to 5 to 20", "R20, refused charged", "Retry-After 5 or more", "R40 B20, cold start")
@@ -14,10 +14,10 @@ QUICK = ("R20 B10", "R2 B2", "R20 to 5 to 20", "R20, refused charged", "Retry-Af
 
 def scenario(gateway: Gateway, **more: int) -> Scenario:
     """Make a scenario of ten minutes."""
-    return Scenario(name="its own", gateway=lambda: gateway, seconds=600, must=Asked(goodput=0.95, share=0.5), **more)
+    return Scenario(name="its own", gateway=lambda: gateway, seconds=600, must=Target(goodput=0.95, share=0.5), **more)
 
 
-@pytest.mark.parametrize("asked", [each for each in ASKED if each.name in QUICK], ids=lambda each: each.name)
+@pytest.mark.parametrize("asked", [each for each in REQUIRED if each.name in QUICK], ids=lambda each: each.name)
 def test_the_pacer_uses_lanes_of_many_kinds_well(asked: Scenario) -> None:
     """Goodput and the share of 429s count together; seeds and lanes are the benchmark's."""
     figures = measure(asked, 7, CLIENTS[LEARNED])
@@ -28,13 +28,13 @@ def test_the_pacer_uses_lanes_of_many_kinds_well(asked: Scenario) -> None:
 
 def test_a_cap_on_calls_at_once_is_found() -> None:
     """A lane that is no bucket at all, and hardly refuses a call once it is known."""
-    lane = scenario(Gateway(rate=200, burst=200, cap=8))
-    gateway, seen = play(lane, 7, CLIENTS[LEARNED])
+    lane = scenario(Gateway(rate=200, burst=200, concurrency=8))
+    gateway, traffic = play(lane, 7, CLIENTS[LEARNED])
 
     late = range(300, 600)
-    assert sum(seen.admitted[second] for second in late) / len(late) > 0.85 * 8 / 0.4513
-    assert sum(seen.refused[second] for second in late) < 0.005 * sum(seen.admitted[second] for second in late)
-    assert gateway.inside <= 8
+    assert sum(traffic.admitted[second] for second in late) / len(late) > 0.85 * 8 / 0.4513
+    assert sum(traffic.refused[second] for second in late) < 0.005 * sum(traffic.admitted[second] for second in late)
+    assert gateway.in_flight <= 8
 
 
 def test_windows_instead_of_buckets_are_lived_with() -> None:

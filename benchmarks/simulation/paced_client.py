@@ -1,4 +1,4 @@
-"""proofsweep's own call queue at work in simulated time."""
+"""proofsweep's own call queue and pacer in simulated time."""
 
 import math
 from collections.abc import Hashable
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from random import Random
 
-from benchmarks.simulation.partner import Partner
-from benchmarks.simulation.world import World
+from benchmarks.simulation.event_queue import EventQueue
+from benchmarks.simulation.partner import SimulatedPartner
 from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
 from proofsweep.client.pacing.pacer import Pacer
@@ -16,11 +16,11 @@ _names = count()
 
 
 @dataclass(slots=True, kw_only=True)
-class Sweep:
+class PacedClient:
     """One process with an endless catalog and at most `workers` items in flight."""
 
-    world: World
-    partner: Partner
+    events: EventQueue
+    partner: SimulatedPartner
     chance: Random
     workers: int = 1024
     queue: CallQueue = field(default_factory=lambda: CallQueue(Pacer(), ConcurrencyLimit()))
@@ -28,22 +28,22 @@ class Sweep:
     _wake_at: float = math.inf
 
     def work(self) -> None:
-        """Let every call go that may, and come back when the next one may."""
-        now = self.world.now
+        """Send every call that may go, and run again when the next one may."""
+        now = self.events.now
         if now >= self._wake_at:
             self._wake_at = math.inf
-        while (ticket := self._take_next(now)) is not None:
+        while (ticket := self._next_ticket(now)) is not None:
             self._send(ticket)
         at = max(now, self.queue.wake_at(now))
         if at < self._wake_at:
             self._wake_at = at
-            self.world.at(at, self.work)
+            self.events.at(at, self.work)
 
-    def _take_next(self, now: float) -> Ticket | None:
+    def _next_ticket(self, now: float) -> Ticket | None:
         if self._busy < self.workers and not self.queue.waiting(Priority.NEW_SLOT):
             self._busy += 1
             self.queue.enter(Priority.NEW_SLOT, next(_names))
-        return self.queue.take_next(now)
+        return self.queue.next_turn(now)
 
     def _send(self, ticket: Ticket) -> None:
         def answered(status: int, retry_after: float | None) -> None:
@@ -53,7 +53,7 @@ class Sweep:
         self.partner.call(ticket.holder, is_verify=ticket.priority is Priority.OTHER, answered=answered)
 
     def _answered(self, ticket: Ticket, status: int, retry_after: float | None) -> None:
-        now = self.world.now
+        now = self.events.now
         if status == 429:  # noqa: PLR2004 - a status
             wait = max(0.5, 1.0 if retry_after is None else retry_after)
             self.queue.was_throttled(ticket, now, wait * (1 + 0.1 * self.chance.random()))
@@ -61,19 +61,19 @@ class Sweep:
             return
         self.queue.was_answered(ticket)
         if status == 500:  # noqa: PLR2004 - a status
-            self.world.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
-        elif ticket.priority is Priority.OTHER:
+            self.events.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
+        elif ticket.turn is Priority.ANY:
             self._busy -= 1
         else:
-            self.world.at(now + self.partner.upload_seconds(), lambda: self._verify(ticket.holder))
+            self.events.at(now + self.partner.upload_seconds(), lambda: self._verify(ticket.holder))
 
     def _try_again(self, ticket: Ticket) -> None:
         self._queue_again(ticket)
         self.work()
 
     def _queue_again(self, ticket: Ticket) -> None:
-        self.queue.enter(Priority.OTHER if ticket.priority is Priority.OTHER else Priority.RETRIED_SLOT, ticket.holder)
+        self.queue.enter(Priority.ANY if ticket.turn is Priority.ANY else Priority.RETRIED_SLOT, ticket.holder)
 
     def _verify(self, item: Hashable) -> None:
-        self.queue.enter(Priority.OTHER, item)
+        self.queue.enter(Priority.ANY, item)
         self.work()

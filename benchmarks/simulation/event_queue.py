@@ -1,12 +1,12 @@
-"""Simulated time: what is to happen, in order."""
+"""Simulated time: a queue of actions in the order of their times."""
 
 import heapq
 from collections.abc import Callable
 from itertools import count
 
 
-class World:
-    """Runs actions at their times; two of one time in the order in which they were put in. `now` is in seconds."""
+class EventQueue:
+    """Runs actions at their times; actions with the same time run in the order of `at`. `now` is in seconds."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -14,11 +14,11 @@ class World:
         self._order = count()
 
     def at(self, time: float, action: Callable[[], None]) -> None:
-        """Let something happen at a time that is not over."""
+        """Run an action at a time that has not passed."""
         heapq.heappush(self._due, (time, next(self._order), action))
 
     def run(self, until: float) -> None:
-        """Let everything happen that is due until a time, and what comes of it."""
+        """Run all actions that are due until a time, and the actions that these add."""
         while self._due and self._due[0][0] <= until:
             self.now, _, action = heapq.heappop(self._due)
             action()
