@@ -32,14 +32,14 @@ class PacedClient:
         now = self.events.now
         if now >= self._wake_at:
             self._wake_at = math.inf
-        while (ticket := self._next_ticket(now)) is not None:
+        while (ticket := self._take_next(now)) is not None:
             self._send(ticket)
         at = max(now, self.queue.wake_at(now))
         if at < self._wake_at:
             self._wake_at = at
             self.events.at(at, self.work)
 
-    def _next_ticket(self, now: float) -> Ticket | None:
+    def _take_next(self, now: float) -> Ticket | None:
         if self._busy < self.workers and not self.queue.waiting(Priority.NEW_SLOT):
             self._busy += 1
             self.queue.enter(Priority.NEW_SLOT, next(_names))
