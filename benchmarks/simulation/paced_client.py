@@ -43,7 +43,7 @@ class PacedClient:
         if self._busy < self.workers and not self.queue.waiting(Priority.NEW_SLOT):
             self._busy += 1
             self.queue.enter(Priority.NEW_SLOT, next(_names))
-        return self.queue.next_turn(now)
+        return self.queue.take_next(now)
 
     def _send(self, ticket: Ticket) -> None:
         def answered(status: int, retry_after: float | None) -> None:
@@ -62,7 +62,7 @@ class PacedClient:
         self.queue.was_answered(ticket)
         if status == 500:  # noqa: PLR2004 - a status
             self.events.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
-        elif ticket.turn is Priority.ANY:
+        elif ticket.priority is Priority.OTHER:
             self._busy -= 1
         else:
             self.events.at(now + self.partner.upload_seconds(), lambda: self._verify(ticket.holder))
@@ -72,8 +72,8 @@ class PacedClient:
         self.work()
 
     def _queue_again(self, ticket: Ticket) -> None:
-        self.queue.enter(Priority.ANY if ticket.turn is Priority.ANY else Priority.RETRIED_SLOT, ticket.holder)
+        self.queue.enter(Priority.OTHER if ticket.priority is Priority.OTHER else Priority.RETRIED_SLOT, ticket.holder)
 
     def _verify(self, item: Hashable) -> None:
-        self.queue.enter(Priority.ANY, item)
+        self.queue.enter(Priority.OTHER, item)
         self.work()

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from proofsweep.storage.results.store import open_store
 
 from proofsweep.domain.layout import verdicts_name
 from proofsweep.domain.runs import Plan
@@ -12,6 +11,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.reporting.describe_run import describe_run, newest_unfinished
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.store import open_store
 
 ACCEPTED = ("accepted", "valid", None)
 TAMPERED = ("rejected", "tampered", "tampered")

@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from proofsweep.storage.results.store import open_store
 
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.layout import runs_name
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.plan.history import measured_legs
 
 RUN = "20261120T100000Z_aaaaaa"
