@@ -11,19 +11,20 @@ from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished
 from proofsweep.settings import load_settings
-from proofsweep.usecases.item.verify_item import VerifyContext, verify_item
+from proofsweep.usecases.item.item_work import VerifyContext
+from proofsweep.usecases.item.verify_item import verify_item
 
 
 def main() -> None:
     """Verify one file FILES times, AT_ONCE at once."""
     audio, files, at_once = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     engine = engine_for(load_settings())
-    context = VerifyContext(engine.partner, engine.limits, engine.sources)
+    context = VerifyContext(partner=engine.partner, limits=engine.limits, sources=engine.sources, clock=utc_now)
     item = WorkItem(manifest_row=0, item_id="", audio=str(audio))
 
     def verify(times: int) -> None:
         for _ in range(times):
-            done = verify_item(item, context, utc_now)
+            done = verify_item(item, context)
             if not (isinstance(done, Finished) and isinstance(done.outcome, Accepted)):
                 raise SystemExit("the null service accepts everything")
 

@@ -36,9 +36,9 @@ def _plan(catalog: Path) -> None:
     from proofsweep.storage.catalog.open_catalog import open_catalog  # noqa: PLC0415
     from proofsweep.storage.results.results import Results  # noqa: PLC0415
     from proofsweep.storage.results.store import open_store  # noqa: PLC0415
-    from proofsweep.usecases.plan.plan_run import Asked, plan_run  # noqa: PLC0415
+    from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run  # noqa: PLC0415
 
-    asked = Asked(
+    request = PlanRequest(
         catalog=open_catalog(str(catalog), sidecar_names=()),
         limits=SizeLimits(),
         environment="null",
@@ -46,7 +46,7 @@ def _plan(catalog: Path) -> None:
         before_writing=lambda _survey: None,
     )
     with tempfile.TemporaryDirectory(dir=catalog.parent) as results:
-        plan_run(asked, Results(open_store(results)), utc_now())
+        plan_run(request, Results(open_store(results)), utc_now())
 
 
 if __name__ == "__main__":

@@ -95,9 +95,8 @@ def _table(newest: list[RunStatus], store: Results) -> Table:
 
 
 def _calls(run: RunStatus) -> str:
-    """Write the calls, and those that are only inferred; `?` where they cannot be inferred."""
-    unrecorded = "?" if run.calls_unrecorded is None else f"{run.calls_unrecorded:,}"
-    return f"{run.total('calls'):,}" + (f" + {unrecorded}" if unrecorded != "0" else "")
+    """Write the calls; `+ ?` says that a killed leg made some that it could not write down."""
+    return f"{run.total('calls'):,}" + (" + ?" if run.calls_unrecorded is None else "")
 
 
 def _ended_by(run: RunStatus, store: Results) -> str:

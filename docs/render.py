@@ -3,7 +3,7 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,7 @@ from cli.app import app_for
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.domain.tables import exchanges, runs, verdicts
-from proofsweep.domain.tables.columns import markdown_of
+from proofsweep.domain.tables.columns import Column
 from sandbox.mutants import MUTANTS
 from sandbox.unspecified import markdown_of_unspecified
 
@@ -24,9 +24,9 @@ WIDTH = 100
 def rendered(text: str) -> str:
     """Fill each block between its markers with what the code says."""
     blocks = {
-        "verdicts": markdown_of(verdicts.COLUMNS),
-        "exchanges": markdown_of(exchanges.COLUMNS),
-        "runs": markdown_of(runs.COLUMNS),
+        "verdicts": columns_table(verdicts.COLUMNS),
+        "exchanges": columns_table(exchanges.COLUMNS),
+        "runs": columns_table(runs.COLUMNS),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_and_mutants()),
         "untestable": "\n".join(not_testable()),
@@ -37,6 +37,15 @@ def rendered(text: str) -> str:
         pattern = re.compile(f"({re.escape(start)}).*?({re.escape(end)})", re.DOTALL)  # an empty block matches once
         text = pattern.sub(lambda found, content=content: found[1] + content + found[2], text)
     return text
+
+
+def columns_table(columns: Sequence[Column]) -> str:
+    """Give a table of a table's columns."""
+    lines = ["| column | type | meaning |", "|---|---|---|"]
+    for column in columns:
+        kind = column.kind if column.nullable else f"{column.kind}, not null"
+        lines.append(f"| `{column.name}` | {kind} | {column.meaning} |")
+    return "\n".join(lines) + "\n"
 
 
 def checks_and_mutants() -> Iterator[str]:

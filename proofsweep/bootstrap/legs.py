@@ -89,7 +89,6 @@ def held_leg(
         key_fingerprint=lambda: engine.key_fingerprint,
         flow_run_id=flow_run_id,
         canaries=canaries_for(settings),
-        probe_seconds=settings.bounds.ask_seconds,
         clock=utc_now,
         context_of=lambda leg: context_for(replace(unclaimed, leg=leg), read_block),
     )
@@ -128,7 +127,7 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
     plan, stop = results.plan(handle.run_id), engine.stop
     past = PastAnswers(results, plan)
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-    budget = BudgetGuard(handle.bounds, engine.partner, stop, utc_now)
+    budget = BudgetGuard(handle.bounds, engine.partner, stop, utc_now, engine.settings.bounds.ask_seconds)
     trail = AuditTrail(journal, budget, engine.unattributed)
     return LegContext(
         plan=plan,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import EndedBy, Plan
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
@@ -84,11 +84,8 @@ class RunStatus:
 
     @property
     def calls_unrecorded(self) -> int | None:
-        """Calls of killed legs that their journals lack; None unless it is known for each leg."""
-        is_known = all(
-            leg.ended_by not in {None, "killed"} or leg.count("calls_unrecorded") is not None for leg in self.legs
-        )
-        return self.total("calls_unrecorded") if is_known else None
+        """Calls that are in no table: 0; None if a leg was killed, since they are not known then."""
+        return None if any(leg.ended_by in {None, EndedBy.KILLED} for leg in self.legs) else 0
 
     @property
     def seconds(self) -> float:

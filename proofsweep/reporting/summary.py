@@ -31,9 +31,7 @@ def calls_of(run: RunStatus) -> str:
     calls = f"{run.total('calls'):,} keyed calls"
     if run.total("calls_again"):
         calls += f", {run.total('calls_again'):,} of them made again"
-    if run.calls_unrecorded:
-        calls += f", and {run.calls_unrecorded:,} that a killed leg could not write down"
-    if run.calls_unrecorded is None and any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
+    if any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
         calls += ", and some that a killed leg could not write down: how many is not known"
     return calls
 

@@ -108,7 +108,7 @@ def test_a_wav_behind_other_bytes_is_not_sent(check: Check, sealed: bytes, workd
     row = check(workdir / "song.wav")
 
     assert (row["reason"], row["calls"]) == ("unlisted_format", 0)
-    assert f"a WAV behind {len(front)} bytes" in row["detail"]
+    assert f"a WAV after {len(front)} bytes" in row["detail"]
 
 
 @pytest.mark.parametrize("front", [b"", b"\x07\x08", bytes(700)], ids=["as it is", "after junk", "after zero bytes"])

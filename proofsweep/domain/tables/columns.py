@@ -28,12 +28,3 @@ class Column:
 def empty_row(columns: Sequence[Column]) -> Row:
     """Make a row in which every cell is null, in the table's order."""
     return {column.name: None for column in columns}
-
-
-def markdown_of(columns: Sequence[Column]) -> str:
-    """Write the columns as a Markdown table for the docs."""
-    lines = ["| column | type | meaning |", "|---|---|---|"]
-    for column in columns:
-        kind = column.kind if column.nullable else f"{column.kind}, not null"
-        lines.append(f"| `{column.name}` | {kind} | {column.meaning} |")
-    return "\n".join(lines) + "\n"

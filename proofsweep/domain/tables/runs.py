@@ -28,7 +28,7 @@ COLUMNS = (
     Column("bytes_sent", INT, "bytes of all request bodies of this leg"),
     Column("calls", INT, "keyed requests sent, whatever the answer"),
     Column("calls_again", INT, "of these calls, those that repeat a call answered in an earlier leg"),
-    Column("calls_unrecorded", INT, "calls of a killed leg that its journal lacks, as inferred; null if not known"),
+    Column("calls_unrecorded", INT, "calls of a killed leg that its journal lacks; null, as they are not known"),
     Column("throttled", INT, "answers with status 429"),
     Column("rate_learned", REAL, "calls per second that the service admits, as learned"),
     Column("quota_before", INT, "calls left in the quota when the leg began"),

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.reasons import Reason
@@ -16,14 +15,6 @@ from proofsweep.storage.locations import is_bucket, root_and_key
 _LONGEST_WAIT_SECONDS = 2.0
 
 _MAY_BE_THE_BUCKET = frozenset({Reason.SOURCE_FORBIDDEN, Reason.SOURCE_UNAVAILABLE})
-
-
-class Blame(Enum):
-    """What is to blame for one more file that cannot be read."""
-
-    FILE = "file"
-    NOTHING_YET = "nothing yet"
-    SOURCE = "source"
 
 
 @dataclass(slots=True)
@@ -38,12 +29,6 @@ class SourceStreak:
     since: float
     locations: set[str] = field(default_factory=set)
     is_away: bool = False
-
-    def blame(self, now: float, *, threshold: int, patience_seconds: float) -> Blame:
-        """Wait first. Then a few files are to blame themselves; `threshold` of them are not, nor one read before."""
-        if now - self.since < patience_seconds:
-            return Blame.NOTHING_YET
-        return Blame.SOURCE if self.is_away or len(self.locations) >= threshold else Blame.FILE
 
 
 @dataclass(slots=True)
@@ -78,6 +63,9 @@ class SourceWatch:
     def is_worth_another_try(self, location: str, error: SourceError) -> bool:
         """Say whether an unreadable file may be had after the pause that this makes; False when it is itself to blame.
 
+        Wait first. Then a few files are themselves to blame; `threshold` of them are not, nor is one file of a bucket
+        that could be read before.
+
         Raises:
             RunMustStop: the bucket is away for every file, or the leg ends.
         """
@@ -91,13 +79,14 @@ class SourceWatch:
                 self._streaks.pop(root, None)
                 return was_away or streak is None
             streak.is_away = can_be_read is False
-            blame = streak.blame(self.clock(), threshold=self.threshold, patience_seconds=self.patience_seconds)
-        if blame is Blame.SOURCE:
-            self._end_leg(root, error)
-        if blame is Blame.NOTHING_YET:
+            is_waiting = self.clock() - streak.since < self.patience_seconds
+            is_source = streak.is_away or len(streak.locations) >= self.threshold
+        if is_waiting:
             self.files.buckets.reopen(location)
             self.stop.rest(min(_LONGEST_WAIT_SECONDS, self.patience_seconds / 4))
-        return blame is Blame.NOTHING_YET
+        elif is_source:
+            self._end_leg(root, error)
+        return is_waiting
 
     def _count(self, root: str, location: str) -> bool:
         """Count a failure; say whether the bucket was known to be away."""

@@ -67,7 +67,7 @@ def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
         if not leg.budget.admits(_NO_ROW):
             return
         done = verify_item(canary.item, leg.verify, leg.trail.of_row(None))
-        leg.budget.leave(_NO_ROW)
+        leg.budget.release(_NO_ROW)
         if isinstance(done, Deferred):
             return
         if (wrong := canary.contradiction(done.outcome)) is not None:

@@ -31,7 +31,6 @@ class LegRequest:
         service: examines the service; raises where a leg cannot begin.
         key_fingerprint: tells the key in use from others; another one may take over during the leg.
         canaries: sent before anything else.
-        probe_seconds: between two probes of the quota.
         context_of: makes the context of the leg with this number, once it is claimed.
     """
 
@@ -43,7 +42,6 @@ class LegRequest:
     key_fingerprint: Callable[[], str]
     flow_run_id: str | None
     canaries: Sequence[Canary]
-    probe_seconds: float
     clock: Clock
     context_of: Callable[[int], LegContext]
 
@@ -65,12 +63,12 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     bind_key(results.store, request.key_fingerprint(), request.base_url)
     facts = _leg_facts(request, service)
     leg = request.context_of(open_leg(results, plan, request.clock, facts))  # (2)
-    leg.budget.was_told(service.headroom, service.quota_reset)
+    leg.budget.take_snapshot(service.headroom, service.quota_reset)
     started_at, cpu_then = request.clock(), time.process_time()
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
     leg.trail.write_unattributed()
     try:
-        with beside("heartbeat", leg.heartbeat.keep), beside("quota", leg.budget.probe_every(request.probe_seconds)):
+        with beside("heartbeat", leg.heartbeat.keep), beside("quota", leg.budget.keep_probing):
             send_canaries(leg, request.canaries)  # (3)
             yield leg
     except BaseException:

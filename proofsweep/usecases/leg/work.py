@@ -47,7 +47,7 @@ def work_item(leg: LegContext, item: WorkItem) -> Row | None:
     if leg.stop.reason is not None or not (item.ineligible or leg.budget.admits(item.manifest_row)):
         return None
     done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
-    leg.budget.leave(item.manifest_row)
+    leg.budget.release(item.manifest_row)
     leg.counters.note(done)
     if isinstance(done, Deferred):
         return None

@@ -13,7 +13,7 @@ from proofsweep.storage.results.results import Results
 _LEGS = 10
 _COLUMNS = [
     *("run_id", "leg", "environment", "started_at", "finished_at", "accepted", "rejected", "failed"),
-    *("calls", "calls_unrecorded", "bytes_sent", "throttled", "quota_before", "quota_after"),
+    *("calls", "bytes_sent", "throttled", "quota_before", "quota_after"),
 ]
 
 
@@ -37,7 +37,7 @@ def _measured(results: Results, name: str, environment: str) -> Measurement | No
     return Measurement(
         rows=rows,
         seconds=(ended - began).total_seconds(),
-        calls=(row["calls"] or 0) + (row["calls_unrecorded"] or 0),
+        calls=row["calls"] or 0,
         sent_bytes=row["bytes_sent"] or 0,
         throttled=row["throttled"] or 0,
         cpu_seconds=cpu_seconds if isinstance(cpu_seconds, float) else None,

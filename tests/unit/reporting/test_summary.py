@@ -58,16 +58,17 @@ def test_the_notes_say_why_a_run_stopped_and_what_the_service_announces(plan: Pl
 
 
 @pytest.mark.parametrize(
-    ("unrecorded", "words"),
+    ("ended_by", "unrecorded", "words"),
     [
-        (88, "10 keyed calls, 2 of them made again, and 88 that a killed leg could not write down"),
-        (0, "10 keyed calls, 2 of them made again"),
-        (None, "10 keyed calls, 2 of them made again, and some that a killed leg could not write down: "),
+        ("quota", 0, "10 keyed calls, 2 of them made again"),
+        ("killed", None, "10 keyed calls, 2 of them made again, and some that a killed leg could not write down: "),
     ],
 )
-def test_calls_of_a_killed_leg_are_counted_as_far_as_known(plan: Plan, unrecorded: int | None, words: str) -> None:
+def test_calls_of_a_killed_leg_are_counted_as_far_as_known(
+    plan: Plan, ended_by: str, unrecorded: int | None, words: str
+) -> None:
     """Unknown is null in the object, and not zero."""
-    killed = LegStatus(leg=1, ended_by="killed", counts={"calls": 4, "calls_again": 0, "calls_unrecorded": unrecorded})
+    killed = LegStatus(leg=1, ended_by=ended_by, counts={"calls": 4, "calls_again": 0})
     cancelled = LegStatus(leg=2, ended_by="cancelled", counts={"calls": 6, "calls_again": 2})
 
     run = status_of(plan, killed, cancelled)

@@ -1,6 +1,6 @@
-"""A column is declared once, and rows and docs are made from the declaration."""
+"""A column is declared once, and rows are made from the declaration."""
 
-from proofsweep.domain.tables.columns import INT, TEXT, Column, empty_row, markdown_of
+from proofsweep.domain.tables.columns import INT, TEXT, Column, empty_row
 
 COLUMNS = (Column("a", INT, "the first", nullable=False), Column("b", TEXT, "the second"))
 
@@ -8,13 +8,3 @@ COLUMNS = (Column("a", INT, "the first", nullable=False), Column("b", TEXT, "the
 def test_an_empty_row_has_a_null_in_each_column() -> None:
     """The cells are in the table's order."""
     assert list(empty_row(COLUMNS).items()) == [("a", None), ("b", None)]
-
-
-def test_columns_are_written_as_a_markdown_table() -> None:
-    """The docs are made from the declaration."""
-    assert markdown_of(COLUMNS).splitlines() == [
-        "| column | type | meaning |",
-        "|---|---|---|",
-        "| `a` | int64, not null | the first |",
-        "| `b` | string | the second |",
-    ]

@@ -10,7 +10,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.errors import RunMustStop, SourceError
 from proofsweep.storage.files.bucket_files import BucketFiles
 from proofsweep.storage.files.files import Files
-from proofsweep.usecases.item.source_watch import Blame, SourceStreak, SourceWatch
+from proofsweep.usecases.item.source_watch import SourceStreak, SourceWatch
 
 FORBIDDEN = SourceError("No access.", reason=Reason.SOURCE_FORBIDDEN)
 
@@ -148,20 +148,30 @@ def test_files_that_are_left_over_are_judged_by_one_that_an_earlier_leg_read(
 
 
 @pytest.mark.parametrize(
-    ("files", "is_away", "seconds", "blame"),
+    ("failing", "is_away", "seconds", "end"),
     [
-        (1, False, 0.0, Blame.NOTHING_YET),
-        (99, True, 19.9, Blame.NOTHING_YET),
-        (1, False, 20.0, Blame.FILE),
-        (9, False, 20.0, Blame.FILE),
-        (10, False, 20.0, Blame.SOURCE),
-        (1, True, 20.0, Blame.SOURCE),
+        (1, False, 0.0, "wait"),
+        (99, True, 19.9, "wait"),
+        (1, False, 20.0, "file"),
+        (9, False, 20.0, "file"),
+        (10, False, 20.0, "source"),
+        (1, True, 20.0, "source"),
     ],
 )
 def test_after_some_patience_a_few_files_are_to_blame_and_many_are_not(
-    files: int, seconds: float, blame: Blame, *, is_away: bool
+    bucket: GuardedFiles, failing: int, seconds: float, end: str, *, is_away: bool
 ) -> None:
     """Nor is a single one, when a file that was read before cannot be read either."""
-    streak = SourceStreak(100.0, {str(number) for number in range(files)}, is_away)
+    files, stop = Files(), StopSwitch()
+    files._buckets, bucket.is_closed = bucket, is_away
+    earlier = "s3://bucket/good.wav" if is_away else None
+    watch = SourceWatch(files, stop, 10, 20.0, clock=lambda: 100.0 + seconds, read_earlier=lambda _root: earlier)
+    watch._streaks["s3://bucket"] = SourceStreak(100.0, {str(number) for number in range(failing - 1)})
+    stop.rest = lambda _seconds: None  # type: ignore[method-assign]
 
-    assert streak.blame(100.0 + seconds, threshold=10, patience_seconds=20.0) is blame
+    try:
+        ended = "wait" if watch.is_worth_another_try("s3://bucket/last", FORBIDDEN) else "file"
+    except RunMustStop:
+        ended = "source"
+
+    assert ended == end

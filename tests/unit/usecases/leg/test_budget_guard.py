@@ -1,4 +1,4 @@
-"""However files and looks at the quota interleave, a leg spends no call that the quota does not have."""
+"""However files and probes of the quota interleave, a leg spends no call that the quota does not have."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
 
 UNUSED = 8
-"""Two calls of a file that may not begin any more, looks, and what the learned cost of a call is rounded up by."""
+"""Two calls of a file that may not begin any more, probes, and the rounding of the learned cost of a call."""
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -26,13 +26,13 @@ class Leg:
     quota: int
     charged: int = 0
     stop: StopSwitch = field(default_factory=StopSwitch)
-    allowance: BudgetGuard = field(init=False)
+    guard: BudgetGuard = field(init=False)
     in_flight: dict[int, list[Call]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         partner: Any = self
-        self.allowance = BudgetGuard(Bounds(), partner, self.stop, lambda: NOW)
-        self.allowance.was_told(self.quota, None)
+        self.guard = BudgetGuard(Bounds(), partner, self.stop, lambda: NOW)
+        self.guard.take_snapshot(self.quota, None)
 
     def with_attempts(self, _most: int) -> "Leg":
         """Ask once."""
@@ -48,11 +48,11 @@ class Leg:
         """Make a keyed call; it is noted at once."""
         self.charged += 1
         made = Exchange(call=call, attempt=1, started_at=NOW, elapsed_ms=1.0, headers=AnswerHeaders(), bytes_sent=0)
-        self.allowance.note(made, row)
+        self.guard.note(made, row)
 
     def begin(self, row: int) -> bool:
-        """Take a file in hand, if it may begin."""
-        if self.allowance.admits(row):
+        """Begin a file, if it may begin."""
+        if self.guard.admits(row):
             self.in_flight[row] = [Call.VERIFY, Call.UPLOADS]
             return True
         return False
@@ -63,11 +63,11 @@ class Leg:
         self.spend(calls.pop(), row)
         if not calls:
             del self.in_flight[row]
-            self.allowance.leave(row)
+            self.guard.release(row)
 
 
-def test_a_look_for_which_no_call_is_left_is_not_made() -> None:
-    """All that is left belongs to files in flight, and to the look at the end."""
+def test_a_probe_for_which_no_call_is_left_is_not_made() -> None:
+    """All that is left belongs to files in flight, and to the probe at the end."""
     leg = Leg(quota=59)
     for row in range(20):
         assert leg.begin(row)
@@ -84,7 +84,7 @@ def test_a_look_for_which_no_call_is_left_is_not_made() -> None:
 
 @pytest.mark.parametrize("seed", range(300))
 def test_the_quota_is_never_overdrawn(seed: int) -> None:
-    """Whatever the order, the look at the end still has its call, and hardly a file fewer than could be is done."""
+    """Whatever the order, the probe at the end still has its call, and nearly as many files are done as could be."""
     chance = Random(seed)  # noqa: S311 - for orders, not for secrets
     leg = Leg(quota=chance.choice([chance.randrange(1, 400), chance.randrange(50, 70)]))
     at_once, begins, row = chance.choice([1, 4, 16, 64]), chance.choice([0.2, 0.5, 0.8]), 0
@@ -95,7 +95,7 @@ def test_the_quota_is_never_overdrawn(seed: int) -> None:
         elif leg.in_flight:
             leg.go_on(chance.choice(list(leg.in_flight)))
         if chance.random() < 0.01:
-            leg.allowance.ask()
+            leg.guard.probe()
 
     assert leg.stop.reason.ended_by == "quota"
     assert leg.charged + 1 <= leg.quota
