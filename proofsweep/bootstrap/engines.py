@@ -133,7 +133,7 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
     unattributed: list[Exchange] = []
     retry, times = settings.retry, settings.timeouts
     transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
-    workers = Workers(settings.pace.workers, leave=transport.close_thread_connections)
+    workers = Workers(settings.pace.workers, release=transport.close_thread_connections)
     dispatcher, key = _dispatcher(settings, stop, workers), CurrentKey(_own_key(settings, read_block))
     context = ClientContext(
         base_url=settings.service.base_url,

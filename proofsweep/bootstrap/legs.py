@@ -12,7 +12,7 @@ from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engin
 from proofsweep.bootstrap.runs import bounds_for, canaries_for, results_for
 from proofsweep.domain.anomalies import AnomalyGuard
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings import load_settings
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
@@ -24,7 +24,7 @@ from proofsweep.usecases.leg.canaries import HealthProbe
 from proofsweep.usecases.leg.context import LegContext
 from proofsweep.usecases.leg.counters import Counters
 from proofsweep.usecases.leg.heartbeat import Heartbeat
-from proofsweep.usecases.leg.last_rate import remember_last_rate
+from proofsweep.usecases.leg.last_rate import last_rate
 from proofsweep.usecases.leg.quarantine import Quarantine
 from proofsweep.usecases.leg.remaining import RemainingItems
 from proofsweep.usecases.leg.session import LegRequest, leg_session
@@ -47,11 +47,6 @@ class LegHandle:
     leg: int
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool = True
-
-    @property
-    def settings(self) -> Settings:
-        """The settings as this process reads them."""
-        return load_settings(self.config, self.results_url)
 
 
 _lock = threading.Lock()
@@ -94,11 +89,12 @@ def held_leg(
     )
     since = utc_now() - timedelta(days=settings.pace.remember_days)
     try:
-        remember_last_rate(results, settings.service.base_url, engine.key_fingerprint, since, engine.dispatcher)
+        engine.dispatcher.remember(last_rate(results, settings.service.base_url, engine.key_fingerprint, since))
         with leg_session(request) as leg:
             yield replace(unclaimed, leg=leg.leg), leg
     finally:
-        _forget_legs(run_id)
+        with _lock:
+            _legs.clear()
         close_engines()
 
 
@@ -106,7 +102,8 @@ def context_for(handle: LegHandle, read_block: ReadBlock | None = None) -> LegCo
     """Give this process's context of one leg, which must have been claimed."""
     with _lock:
         if handle not in _legs:
-            _legs[handle] = _build_context(handle, engine_for(handle.settings, read_block))
+            settings = load_settings(handle.config, handle.results_url)
+            _legs[handle] = _build_context(handle, engine_for(settings, read_block))
         return _legs[handle]
 
 
@@ -116,16 +113,10 @@ def active_legs() -> list[LegContext]:
         return list(_legs.values())
 
 
-def _forget_legs(run_id: str) -> None:
-    with _lock:
-        for handle in [handle for handle in _legs if handle.run_id == run_id]:
-            del _legs[handle]
-
-
 def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
     results = results_for(engine.settings)
-    plan, stop = results.plan(handle.run_id), engine.stop
-    past = PastAnswers(results, plan)
+    plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry
+    past, guard = PastAnswers(results, plan), AnomalyGuard(verdicts=retry.storm_verdicts, failures=retry.storm_failures)
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
     budget = BudgetGuard(handle.bounds, engine.partner, stop, utc_now, engine.settings.bounds.ask_seconds)
     trail = AuditTrail(journal, budget, engine.unattributed)
@@ -136,10 +127,11 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
         journal=journal,
         stop=stop,
         workers=engine.workers,
+        dispatcher=engine.dispatcher,
         verify=_verify_context(handle, engine, past),
         remaining=RemainingItems(results, plan),
         budget=budget,
-        quarantine=_quarantine(engine, past),
+        quarantine=Quarantine(guard, past, stop),
         trail=trail,
         heartbeat=Heartbeat(
             legs=Legs(results, handle.run_id, utc_now),
@@ -148,7 +140,7 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
             trail=trail,
             budget=budget,
             stop=stop,
-            patience_seconds=engine.settings.retry.breaker_seconds,
+            patience_seconds=retry.breaker_seconds,
         ),
         counters=Counters(),
     )
@@ -162,9 +154,3 @@ def _verify_context(handle: LegHandle, engine: Engine, past: PastAnswers) -> Ver
         clock=utc_now,
         duplicates=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if handle.dedupe else None,
     )
-
-
-def _quarantine(engine: Engine, past: PastAnswers) -> Quarantine:
-    retry = engine.settings.retry
-    guard = AnomalyGuard(verdicts=retry.storm_verdicts, failures=retry.storm_failures)
-    return Quarantine(guard, past, engine.stop)

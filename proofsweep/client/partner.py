@@ -10,7 +10,6 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from proofsweep.client.messages import Destination, Reply, Request
-from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.client.session import Session
 from proofsweep.client.slots import AudioBody, slot_request
 from proofsweep.contract.headers import AnswerHeaders
@@ -70,11 +69,6 @@ class Partner:
     def base_url(self) -> str:
         """Where the service is; ends in `/v1`."""
         return self.session.base_url
-
-    @property
-    def lane(self) -> LaneStatus:
-        """What is known of the lane that all calls share."""
-        return self.session.lane
 
     def health(self) -> HealthResponse:
         """GET /health, the one public endpoint: no key is sent."""

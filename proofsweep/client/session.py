@@ -13,7 +13,6 @@ from proofsweep.client.call_errors import call_error
 from proofsweep.client.context import ClientContext
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.pacing.call_queue import Ticket
-from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.client.pacing.service_health import Culprit
 from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, decide
 from proofsweep.domain.budget.budget import reset_clause
@@ -67,11 +66,6 @@ class Session:
     def base_url(self) -> str:
         """The service's base URL."""
         return self.context.base_url
-
-    @property
-    def lane(self) -> LaneStatus:
-        """What is known of the lane that all calls share."""
-        return self.context.dispatcher.status()
 
     def with_attempts(self, attempts: int) -> "Session":
         """Give a new session whose calls are given up after so many attempts; its exchanges go to the same record."""

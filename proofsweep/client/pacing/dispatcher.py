@@ -158,10 +158,11 @@ class Dispatcher:
         if self._health.is_lost(since, self.clock()):
             self.stop.pull(outage_error(exchange))
 
-    def remember(self, rate: float) -> None:
-        """Begin with a rate that the lane had before, unless a 429 has shown a newer one."""
-        with self._lock:
-            self._queue.remember(rate)
+    def remember(self, rate: float | None) -> None:
+        """Begin with a rate that the lane had before, if one is known and no 429 has shown a newer one."""
+        if rate is not None:
+            with self._lock:
+                self._queue.remember(rate)
 
     def status(self) -> LaneStatus:
         """Say what is known of the lane."""

@@ -85,7 +85,7 @@ class HealthProbe:
         self._sources = SourceWatch(_ProbeFiles(), StopSwitch(), threshold=2, patience_seconds=0.0)
 
     def __call__(self, partner: Partner) -> None:
-        """Take the probe through the core flow; what comes of it is seen by whoever watches the exchanges."""
+        """Take the probe through the core flow; the dispatcher sees each exchange and knows what it means."""
         context = VerifyContext(
             partner=partner, limits=SizeLimits(), sources=self._sources, clock=lambda: datetime.now(UTC)
         )

@@ -3,7 +3,7 @@
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from proofsweep.client.pacing.dispatcher import LaneStatus
+from proofsweep.client.pacing.dispatcher import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.verdicts import RowContext
@@ -24,6 +24,7 @@ class LegContext:
 
     Attributes:
         workers: the threads of this process; the items of two shards share them.
+        dispatcher: decides when a call may go; knows the lane.
         verify: what each item is verified with.
         remaining: what no leg has finished yet.
         budget: lets items begin while calls and time are left for them.
@@ -39,6 +40,7 @@ class LegContext:
     journal: Journal
     stop: StopSwitch
     workers: Executor
+    dispatcher: Dispatcher
     verify: VerifyContext
     remaining: RemainingItems
     budget: BudgetGuard
@@ -51,8 +53,3 @@ class LegContext:
     def row_context(self) -> RowContext:
         """What all rows of this leg share."""
         return RowContext(self.plan.run_id, self.leg, self.plan.environment)
-
-    @property
-    def lane(self) -> LaneStatus:
-        """What is known of the service's rate limit."""
-        return self.verify.partner.lane

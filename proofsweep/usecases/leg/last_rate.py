@@ -1,8 +1,7 @@
-"""Begin at the rate that the lane had last time, so that a leg need not search for it."""
+"""Find the rate that the lane had last time, so that a leg need not search for it."""
 
 from datetime import datetime
 
-from proofsweep.client.pacing.dispatcher import Dispatcher
 from proofsweep.storage.results.results import Results
 
 # Chosen: a leg that was never throttled learned no rate, and ten in a row of those say that there is little to learn.
@@ -10,15 +9,6 @@ from proofsweep.storage.results.results import Results
 _NEWEST_LEGS = 10
 
 _COLUMNS = ["base_url_host", "key_fingerprint", "finished_at", "rate_learned"]
-
-
-def remember_last_rate(
-    results: Results, base_url: str, key_fingerprint: str, since: datetime, dispatcher: Dispatcher
-) -> None:
-    """Let a dispatcher begin at the last rate, if one is known."""
-    rate = last_rate(results, base_url, key_fingerprint, since)
-    if rate is not None:
-        dispatcher.remember(rate)
 
 
 def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:

@@ -1,4 +1,4 @@
-"""Count what a leg did, from the parts that stand in the store and from nothing else."""
+"""Count what a leg did, from the parts in the store alone."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,12 +17,11 @@ _THROTTLED = 429
 _WORK = ["manifest_row", "call"]
 _ANSWERED = (pc.field("status") >= 200) & (pc.field("status") < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
 
-CHARGED = pc.field("call").isin([str(call) for call in Call if call.is_keyed]) & pc.field("bytes_sent").is_valid()
-"""Picks the keyed requests that went out, whatever the answer; needs the columns `call` and `bytes_sent`."""
+_CHARGED = pc.field("call").isin([str(call) for call in Call if call.is_keyed]) & pc.field("bytes_sent").is_valid()
 
 
 def runs_row(results: Results, plan: Plan, leg: int) -> Row:
-    """Make a leg's row, without how it ended; what its process alone knew (service, key, quota) is null."""
+    """Make a leg's row, without how it ended; what only its process knows (service, key, quota) is null."""
     row: Row = empty_row(runs.COLUMNS)
     row |= {
         "run_id": plan.run_id,
@@ -47,22 +46,17 @@ def duplicates_count(results: Results, plan: Plan, leg: int) -> int:
     return table.num_rows - table["answered_by_row"].null_count
 
 
-def finished_count(results: Results, plan: Plan) -> int:
-    """Count the rows that are in parts, of all legs."""
-    return results.table("verdicts", results.parts_of("verdicts", plan), ["manifest_row"]).num_rows
-
-
 def _outcomes_of(results: Results, plan: Plan, leg: int) -> Row:
     table = _of_leg(results, plan, leg, "verdicts", ["outcome"])
     found = table.group_by("outcome").aggregate([("outcome", "count")]).to_pylist()
     counts: Row = dict.fromkeys(_OUTCOMES, 0) | {group["outcome"]: group["outcome_count"] for group in found}
-    return counts | {"remaining": plan.items - finished_count(results, plan)}
+    finished = results.table("verdicts", results.parts_of("verdicts", plan), ["manifest_row"]).num_rows
+    return counts | {"remaining": plan.items - finished}
 
 
 def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
-    """Add the audit trail up; an exchange without `bytes_sent` never went out, and so was no call."""
-    columns = ["call", "status", "bytes_sent", "started_at", "sunset"]
-    table = exchanges_of_leg(results, plan, leg, columns)
+    """Add up the audit trail; an exchange without `bytes_sent` was never sent, so it was no call."""
+    table = _of_leg(results, plan, leg, "exchanges", ["call", "status", "bytes_sent", "started_at", "sunset"])
     grouped = table.group_by(["call", "status"])
     groups = grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist()
     sunsets = table["sunset"].drop_null()
@@ -77,22 +71,17 @@ def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
 
 
 def _calls_again(results: Results, plan: Plan, leg: int) -> int:
-    """Count the calls of a leg for something that an earlier leg had been answered for the same row.
+    """Count the calls of a leg that repeat a call which an earlier leg was answered for the same row.
 
-    Such a row was left without an outcome: its leg was killed or stopped between its calls, or a storm held it back.
-    The earlier legs' parts are read one by one, as there may be many.
+    Such a row had no outcome: its leg was killed or stopped between its calls, or an anomaly kept the row back. The
+    parts of earlier legs are read one by one, since there may be many.
     """
-    own = exchanges_of_leg(results, plan, leg, [*_WORK, "bytes_sent"]).filter(CHARGED).select(_WORK)
+    own = _of_leg(results, plan, leg, "exchanges", [*_WORK, "bytes_sent"]).filter(_CHARGED).select(_WORK)
     mine = _ANSWERED & pc.field("manifest_row").isin(own["manifest_row"].unique().drop_null())
     columns = [*_WORK, "status", "failure"]
     names = [name for name in results.parts_of("exchanges", plan) if layout.shard_and_leg_of(name)[1] < leg]
     had = (results.table("exchanges", [name], columns).filter(mine).select(_WORK) for name in names)
     return own.join(pa.concat_tables([own.slice(0, 0), *had]), _WORK, join_type="left semi").num_rows
-
-
-def exchanges_of_leg(results: Results, plan: Plan, leg: int, columns: list[str]) -> pa.Table:
-    """Read columns of the exchanges that a leg has published."""
-    return _of_leg(results, plan, leg, "exchanges", columns)
 
 
 def _of_leg(results: Results, plan: Plan, leg: int, table: str, columns: list[str]) -> pa.Table:

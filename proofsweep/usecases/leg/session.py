@@ -76,7 +76,7 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
         raise
     finally:
         facts |= {"started_at": started_at, "quota_after": _headroom(leg)}
-        facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
+        facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.dispatcher.status().rate}
         _settle(leg, facts, request.clock, time.process_time() - cpu_then)  # (4)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
 

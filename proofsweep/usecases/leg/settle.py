@@ -1,4 +1,4 @@
-"""End a leg, one's own or a dead one's: parts from the journal, then the receipt, then the row in `runs`."""
+"""End a leg, this process's own or a dead one: parts from the journal, then the receipt, then the row in `runs`."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,18 +17,19 @@ from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Part, Results
 from proofsweep.usecases.leg.runs_row import duplicates_count, runs_row
 
+# Bounds the memory for one part to some 25 MB. Chosen: half makes twice the objects; twice needs twice the memory.
 _EXCHANGES_PER_PART = 25_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegEnd:
-    """How a leg ended, and what only its own process knew.
+    """How a leg ended, and what only its own process knows.
 
     Attributes:
         why: one sentence for a person, where it ended early.
         facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
-        cpu_seconds: that its process used while the leg lasted.
-        quota_reset: when the quota begins anew, as it was last told.
+        cpu_seconds: that its process used during the leg.
+        quota_reset: when the quota resets, as the service last said.
     """
 
     leg: int
@@ -42,8 +43,8 @@ class LegEnd:
 def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     """Publish what a leg finished, write its receipt and its row; give the row.
 
-    (1) rows of the journal that are in no part become parts, (2) so do its exchanges, (3) the receipt, (4) the row in
-    `runs`, (5) the journal goes. It may be broken off anywhere and done again by whoever comes next.
+    (1) rows of the journal that are in no part become parts, (2) so do its exchanges, (3) the receipt is written, (4)
+    then the row in `runs`, (5) and the journal is deleted. If it breaks off, the next process does all of it again.
 
     Raises:
         RunIsActive: another process settles this leg, or has taken it over.
@@ -52,7 +53,7 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         _publish_rows(results, plan, end)  # (1)
         _publish_exchanges(results, plan, end.leg)  # (2)
         row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
-        if row["remaining"] == 0:  # whatever was asked meanwhile, there was nothing left to stop
+        if row["remaining"] == 0:  # a request to stop came too late
             row["ended_by"] = str(EndedBy.COMPLETE)
         notes = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
         notes["duplicates"] = duplicates_count(results, plan, end.leg)
@@ -74,9 +75,9 @@ def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
 
 
 def _publish_rows(results: Results, plan: Plan, end: LegEnd) -> None:
-    """Make parts of finished rows, and of a killed leg empty ones too.
+    """Make parts of finished rows; of a killed leg empty ones too.
 
-    The empty ones take the names, so that the leg cannot publish should it come back from the dead.
+    The empty parts occupy the names: the process of that leg may only have slept, and must not publish a row again.
     """
     waiting = _unpublished_rows(results, plan, end.leg)
     for shard in range(plan.shards):
@@ -94,7 +95,7 @@ def _rows_in(plan: Plan, shard: int) -> int:
 
 
 def _unpublished_rows(results: Results, plan: Plan, leg: int) -> dict[int, list[Row]]:
-    """Collect the journal's rows that are in no part, by shard, each row once; most are in one, and stay unread."""
+    """Collect the journal's rows that are in no part, by shard, each row once; the others are not read."""
     published: dict[int, set[int]] = {}
     rows: dict[int, dict[int, Row]] = {}
 
@@ -113,7 +114,7 @@ def _unpublished_rows(results: Results, plan: Plan, leg: int) -> dict[int, list[
 
 
 def _publish_exchanges(results: Results, plan: Plan, leg: int) -> None:
-    """Make parts of the whole audit trail of the leg; one that is there already has the same rows."""
+    """Make parts of the leg's whole audit trail; a part that exists has the same rows."""
     for seq, rows in enumerate(_in_portions(read_journal(results, plan.run_id, leg, "exchanges"))):
         with suppress(NameTaken):
             results.create_part(layout.exchanges_name(plan.run_id, plan.run_date, seq, leg), "exchanges", rows)

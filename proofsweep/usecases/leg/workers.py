@@ -1,4 +1,4 @@
-"""Threads that are made as items need them, and leave when they are not needed for a while."""
+"""Threads that start when items need them, and end when they are idle for a while."""
 
 import threading
 from collections import deque
@@ -9,7 +9,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import ParamSpec, TypeVar
 
+# Items whose files are opened before the service lets their first call go. Chosen: with half, a wide lane waits for
+# files; with twice as many, a narrow lane holds files open for nothing.
 _AHEAD = 8
+# Chosen: half ends threads between two pauses of the service; twice keeps their memory for longer.
 _IDLE_SECONDS = 20.0
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -21,53 +24,53 @@ class _Task:
     cancel: Callable[[], bool]
 
 
-class _Own(threading.local):
-    """What each thread knows of itself."""
+class _ThreadState(threading.local):
+    """What each thread knows about itself."""
 
     is_ahead = False
 
 
 class Workers(Executor):
-    """Works on items in the order in which they were submitted, each on a thread.
+    """Works on items in the order of their submission, each on a thread.
 
-    An item is *ahead* from its beginning until its turn comes to call the service, or until it makes room for another
-    reason. Only a few may be: the next begins when one of them makes room or ends. So a narrow lane needs few threads,
-    however many items there are, and a wide one as many as its rate and the time that an item takes.
+    An item is *ahead* from its start until its first call may go, or until it makes room for another reason. Only a few
+    items may be ahead: the next one starts when one of them makes room or ends. So a narrow lane needs few threads, and
+    a wide one as many as its rate times the time that an item takes.
     """
 
     def __init__(
-        self, most: int, *, idle_seconds: float = _IDLE_SECONDS, leave: Callable[[], None] = lambda: None
+        self, most: int, *, idle_seconds: float = _IDLE_SECONDS, release: Callable[[], None] = lambda: None
     ) -> None:
-        """Begin with no thread and have at most so many; each calls `leave` when it ends, idle for so long."""
+        """Start without threads, and have at most so many; a thread that ends calls `release`."""
         self._most = most
         self._idle_seconds = idle_seconds
-        self._leave = leave
+        self._release = release
         self._lock = threading.Lock()
         self._tasks: deque[_Task] = deque()
         self._threads: set[threading.Thread] = set()
         self._idle: list[SimpleQueue[_Task | None]] = []
         self._ahead, self._most_ahead = 0, _AHEAD
-        self._own = _Own()
+        self._own = _ThreadState()
         self._is_closed = False
 
     def submit(
         self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
     ) -> Future[_Result]:
-        """Let something be done when there is room for it."""
+        """Run some work when there is room for it."""
         future: Future[_Result] = Future()
         with self._lock:
             if self._is_closed:
-                raise RuntimeError("no work is taken after the end")
+                raise RuntimeError("no work is taken after shutdown")
             self._tasks.append(_Task(partial(_run, future, partial(work, *args, **kwargs)), future.cancel))
             self._begin()
         return future
 
     def make_room(self, waiting: int = 1) -> None:
-        """Let the next item begin, since the caller's has its turn; otherwise used than from such an item, do nothing.
+        """Let the next item start, since the caller's may call the service; without effect outside of an item's thread.
 
         Args:
-            waiting: the others that are ready for their turn. If there is none, items begin too late: their files take
-                long to be opened, and more must be ahead.
+            waiting: other items that are ready to call. If there is none, files take long to open and more items must
+                be ahead.
         """
         if not self._own.is_ahead:
             return
@@ -79,7 +82,7 @@ class Workers(Executor):
             self._begin()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more work, and let the threads leave when what was submitted is done, or cancelled."""
+        """Take no more work; the threads end when the submitted work is done or cancelled."""
         with self._lock:
             self._is_closed = True
             cancelled = list(self._tasks) if cancel_futures else []
@@ -96,13 +99,13 @@ class Workers(Executor):
 
     @property
     def threads(self) -> int:
-        """How many there are now."""
+        """The number of threads now."""
         return len(self._threads)
 
     def _begin(self) -> None:
-        """Hand items to threads, if there is room for them; under the lock.
+        """Give items to threads while there is room; under the lock.
 
-        Who has been idle for the shortest time comes first, so that who is not needed stays idle, and leaves.
+        The thread with the shortest idle time comes first, so that a thread that is not needed stays idle and ends.
         """
         while self._idle or len(self._threads) < self._most:
             task = self._next_task()
@@ -127,10 +130,10 @@ class Workers(Executor):
             self._own.is_ahead = True
             task.run()
             task = self._another(inbox)
-        self._leave()
+        self._release()
 
     def _another(self, inbox: "SimpleQueue[_Task | None]") -> _Task | None:
-        """Give this thread its next task, perhaps after a while; None when it is to leave."""
+        """Give this thread its next task, perhaps after a while; None when it is to end."""
         with self._lock:
             self._ahead -= self._own.is_ahead
             task = self._next_task()

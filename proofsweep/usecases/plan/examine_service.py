@@ -1,4 +1,4 @@
-"""Look at the service before anything is spent: is it there, does it take the key, how much quota is left."""
+"""Examine the service before anything is spent: does it answer, does it take the key, how much quota is left."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,31 +7,29 @@ from http import HTTPStatus
 from proofsweep.client.partner import Partner
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import CALLS_PER_ITEM, USAGE_DAYS
-from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.domain.budget.budget import reset_clause
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 
+# Attempts of each call: a person waits for the result. Chosen: half fails at one lost connection; twice waits longer.
 _ATTEMPTS = 2
-"""Somebody waits for this; a run that has begun is more patient."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceStatus:
-    """What health and usage said. `headroom` is the number of keyed calls left until `quota_reset`."""
+    """What health and usage say. `headroom` is the number of keyed calls left until `quota_reset`."""
 
     version: str | None = None
     commit: str | None = None
     deployed_at: datetime | None = None
-    quota_limit: float | None = None
     headroom: int | None = None
     quota_reset: datetime | None = None
 
 
 def examine_service(partner: Partner) -> ServiceStatus:
-    """Ask GET /health and GET /partner/usage; one keyed call. Without an answer about the quota one can still work.
+    """Ask GET /health and GET /partner/usage; one keyed call. A leg can work without an answer about the quota.
 
     Raises:
-        ConfigError: what answers there is not this service.
+        ConfigError: another service answers.
         RunMustStop: the service does not answer, or refuses the key.
     """
     brief = partner.with_attempts(_ATTEMPTS)
@@ -39,42 +37,43 @@ def examine_service(partner: Partner) -> ServiceStatus:
         health = brief.health()
     except CallFailed as failed:
         raise _explained(failed, partner) from failed
-    try:
-        usage, headers = brief.usage(days=USAGE_DAYS.start)
-    except CallFailed as failed:
-        trouble = _explained(failed, partner)
-        if isinstance(trouble, ConfigError):
-            raise trouble from failed
-        usage, headers = PartnerUsageResponse(), AnswerHeaders()
-    except RunMustStop as stopped:  # usage is a keyed call, and may be refused for the very quota it tells of
-        if stopped.ended_by != "quota":
-            raise
-        usage, headers = PartnerUsageResponse(), AnswerHeaders(rate_remaining=0, rate_reset=stopped.quota_reset)
+    headers = _quota_headers(brief)
     return ServiceStatus(
         version=health.version,
         commit=health.commit,
         deployed_at=health.deployed_at,
-        quota_limit=usage.plan.quota_limit,
         headroom=headers.rate_remaining,
         quota_reset=headers.rate_reset,
     )
 
 
-def refuse_without_quota(seen: ServiceStatus, reserve: int, now: datetime) -> None:
+def _quota_headers(partner: Partner) -> AnswerHeaders:
+    """Ask for the quota. Usage is a keyed call: a used-up quota may refuse the very call that asks for it."""
+    try:
+        return partner.usage(days=USAGE_DAYS.start)[1]
+    except CallFailed as failed:
+        error = _explained(failed, partner)
+        if isinstance(error, ConfigError):
+            raise error from failed
+        return AnswerHeaders()
+    except RunMustStop as stopped:
+        if stopped.ended_by != "quota":
+            raise
+        return AnswerHeaders(rate_remaining=0, rate_reset=stopped.quota_reset)
+
+
+def refuse_without_quota(service: ServiceStatus, reserve: int, now: datetime) -> None:
     """Raise RunMustStop if the quota, less a reserve, is known to leave no calls for a single item."""
-    if seen.headroom is None or seen.headroom - reserve >= CALLS_PER_ITEM:
+    headroom = service.headroom
+    if headroom is None or headroom - reserve >= CALLS_PER_ITEM:
         return
-    left = (
-        "is used up"
-        if not seen.headroom
-        else f"has {seen.headroom:,} calls left, and {reserve:,} of them are spoken for"
-    )
-    when = reset_clause(seen.quota_reset, now)
-    raise RunMustStop(f"The key's quota {left}; {when}.", ended_by="quota", quota_reset=seen.quota_reset)
+    left = f"has {headroom:,} calls left, and {reserve:,} of them are reserved" if headroom else "is used up"
+    when = reset_clause(service.quota_reset, now)
+    raise RunMustStop(f"The key's quota {left}; {when}.", ended_by="quota", quota_reset=service.quota_reset)
 
 
 def _explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
-    """Tell a wrong address from a service that is down: one is the person's to mend, the other is not."""
+    """Tell a wrong address, which a person corrects, from a service that is down."""
     where = partner.base_url
     is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
     if failed.status is not None and not is_busy:

@@ -1,6 +1,5 @@
-"""What earlier legs in the same store tell about the next one."""
+"""What earlier legs in the same store took, for a forecast of the next one."""
 
-from datetime import UTC, datetime
 from itertools import islice
 
 import pyarrow.compute as pc
@@ -10,6 +9,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
 
+# Chosen: enough legs to even out a bad night; twice as many would keep an old pace for longer.
 _LEGS = 10
 _COLUMNS = [
     *("run_id", "leg", "environment", "started_at", "finished_at", "accepted", "rejected", "failed"),
@@ -18,7 +18,7 @@ _COLUMNS = [
 
 
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
-    """Read what the newest legs took that sent anything to this environment; the newest first."""
+    """Measure the newest legs that sent anything to this environment; the newest first."""
     names = reversed(list(results.all_parts("runs")))
     legs = (leg for name in names if (leg := _measured(results, name, environment)) is not None)
     return list(islice(legs, _LEGS))
@@ -26,7 +26,7 @@ def measured_legs(results: Results, environment: str) -> list[Measurement]:
 
 def _measured(results: Results, name: str, environment: str) -> Measurement | None:
     row = results.table("runs", [name], _COLUMNS).to_pylist()[0]
-    receipt = Legs(results, row["run_id"], lambda: datetime.now(UTC)).receipt(row["leg"]) or {}
+    receipt = Legs(results, row["run_id"]).receipt(row["leg"]) or {}
     duplicates, cpu_seconds = receipt.get("duplicates"), receipt.get("cpu_seconds")
     rows = sum(row[outcome] or 0 for outcome in ("accepted", "rejected", "failed"))
     rows -= duplicates if isinstance(duplicates, int) else 0  # the next catalog may have none
@@ -47,7 +47,7 @@ def _measured(results: Results, name: str, environment: str) -> Measurement | No
 
 
 def _upload_share(results: Results, runs_part: str, run_id: str, leg: int) -> float | None:
-    """Say which part of a leg's time in exchanges went into slots, by the first part of its audit trail."""
+    """Say which share of a leg's time in exchanges its uploads took, by the first part of its audit trail."""
     folder = runs_part.split("/")[1]
     name = f"exchanges/{folder}/{run_id}-00000-{leg:03}.parquet"
     if results.store.read(name) is None:

@@ -1,4 +1,4 @@
-"""Count what a catalog holds, and how it fits the slot: nothing is sent, nothing is written."""
+"""Count what a catalog holds, and how it fits the slot; nothing is sent or written."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from proofsweep.storage.files.files import Files
 
 @dataclass(slots=True)
 class Survey:
-    """What a catalog holds, counted while its rows go by. Sizes are in bytes.
+    """What a catalog holds. Sizes are in bytes.
 
     Attributes:
-        formats: rows by audio format: by the name's ending, or by content where that was looked at.
+        formats: rows by audio format, from the name's ending, or from the content if files were opened.
         over_slot: rows whose audio is larger than a slot.
     """
 
@@ -53,11 +53,11 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None =
     Args:
         catalog: what to read.
         limits: largest sizes that are sent.
-        deep: where to open every file that would be sent, to judge it by its content too; None to open none.
+        deep: opens every file that would be sent, to judge it by its content too; None opens none.
     """
     survey = Survey()
     for item in items_of(catalog, limits):
-        judged, audio_format = _look_into(item, deep) if deep else (item, format_by_name(item))
+        judged, audio_format = _judged_by_content(item, deep) if deep else (item, format_by_name(item))
         survey.note(judged, audio_format, limits.one_file)
     return survey
 
@@ -80,7 +80,7 @@ def items_of(catalog: Catalog, limits: SizeLimits) -> Iterator[WorkItem]:
 
 
 def format_by_name(item: WorkItem) -> str:
-    """Guess the format by the name's ending: nothing is opened."""
+    """Guess the format from the name's ending; nothing is opened."""
     name = item.audio.rpartition("/")[2]
     return printable(name.rpartition(".")[2].lower()) if "." in name else "no ending"
 
@@ -90,7 +90,7 @@ def ignored_entries(catalog: Catalog) -> dict[str, int]:
     return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}
 
 
-def _look_into(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
+def _judged_by_content(item: WorkItem, files: Files) -> tuple[WorkItem, str]:
     if item.ineligible is not None:
         return item, format_by_name(item)
     try:

@@ -277,4 +277,4 @@ def test_the_lane_is_shared_by_all_sessions(client: Client) -> None:
     """A rate that one session learned is the rate of all."""
     client.dispatcher.remember(50.0)
 
-    assert client.partner.in_new_session(client.unattributed.append).lane.rate == 50.0
+    assert client.partner.in_new_session(client.unattributed.append).session.context.dispatcher.status().rate == 50.0

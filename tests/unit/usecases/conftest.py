@@ -147,6 +147,7 @@ class LegBuilder:
             journal=journal,
             stop=self.stop,
             workers=self.workers,
+            dispatcher=self.partner.session.context.dispatcher,
             verify=replace(self.verify),
             remaining=RemainingItems(self.results, plan),
             budget=budget,

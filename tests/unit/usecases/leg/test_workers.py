@@ -115,7 +115,7 @@ def test_who_is_not_needed_leaves(shop: Shop) -> None:
 def test_a_thread_says_when_it_leaves() -> None:
     """Each closes what it has for itself, however it comes to leave."""
     left: list[str] = []
-    workers = Workers(4, idle_seconds=0.05, leave=lambda: left.append(threading.current_thread().name))
+    workers = Workers(4, idle_seconds=0.05, release=lambda: left.append(threading.current_thread().name))
 
     workers.submit(int).result(10.0)
     until(lambda: len(left) == 1)
