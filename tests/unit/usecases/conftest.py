@@ -133,13 +133,16 @@ class LegBuilder:
         self.results.write_plan(plan)
         return plan
 
+    def legs(self, plan: Plan) -> Legs:
+        """The legs of a run, on this test's clock."""
+        return Legs(self.results, plan.run_id, lambda: NOW)
+
     def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> LegContext:
         """Build the context of a leg; it is for the test to claim it."""
         journal = Journal(self.results, plan.run_id, number, writer="w")
         budget = BudgetGuard(bounds or Bounds(), self.partner, self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
         past = PastAnswers(self.results, plan)
-        legs = Legs(self.results, plan.run_id, lambda: NOW)
         return LegContext(
             plan=plan,
             leg=number,
@@ -154,7 +157,7 @@ class LegBuilder:
             quarantine=Quarantine(AnomalyGuard(verdicts=20, failures=3), past, self.stop),
             trail=trail,
             heartbeat=Heartbeat(
-                legs=legs,
+                legs=self.legs(plan),
                 leg=number,
                 journal=journal,
                 trail=trail,

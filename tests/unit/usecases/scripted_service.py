@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import ssl
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ class Scripted:
     document: object = None
     remaining: int | None = None
     retry_after: float | None = None
+    reset: datetime | None = None
 
 
 SLOT = Scripted(document={"uploadId": "u", "url": "https://storage.example/slot", "fields": {"policy": "p"}})
@@ -32,6 +34,8 @@ STORED = Scripted(status=204)
 VALID = Scripted(document={"good": True, "verdict": "valid"})
 HEALTHY = Scripted(document={"ok": True, "version": "7"})
 USAGE = Scripted(document={"plan": {"quotaLimit": 1000}, "days": []}, remaining=900)
+
+_NO_SOCKET = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class ScriptedService(Transport):
@@ -47,7 +51,7 @@ class ScriptedService(Transport):
 
     def __init__(self) -> None:
         """Begin with an empty script."""
-        super().__init__(user_agent="test", timeouts=Timeouts())
+        super().__init__(user_agent="test", timeouts=Timeouts(), tls=_NO_SOCKET)
         self.script: defaultdict[Call, list[Scripted]] = defaultdict(list)
         self.usual = {
             Call.UPLOADS: SLOT,
@@ -81,6 +85,7 @@ class ScriptedService(Transport):
             request_id=f"id-{len(self.calls)}",
             rate_remaining=answer.remaining,
             retry_after_seconds=answer.retry_after,
+            rate_reset=answer.reset,
         )
         return Exchange(
             call=request.call,

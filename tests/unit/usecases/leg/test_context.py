@@ -1,0 +1,19 @@
+"""A leg's context is data; a few things are derived from it."""
+
+from proofsweep.domain.tables.verdicts import RowContext
+
+from ..conftest import LegBuilder
+
+
+def test_all_rows_of_a_leg_share_its_run_and_environment(new_leg: LegBuilder) -> None:
+    """The environment is the plan's, whatever the settings say by now."""
+    plan = new_leg.plan(1)
+
+    assert new_leg.leg(plan, 3).row_context == RowContext(plan.run_id, 3, "beta")
+
+
+def test_the_lane_is_the_partners(new_leg: LegBuilder) -> None:
+    """What one leg learns of the rate limit, every user of the partner knows."""
+    new_leg.partner.session.context.dispatcher.remember(5.0)
+
+    assert new_leg.leg(new_leg.plan(1)).lane.rate == 5.0

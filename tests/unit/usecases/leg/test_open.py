@@ -1,0 +1,129 @@
+"""A leg begins only when no other is alive, and after one that died was settled."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain import layout
+from proofsweep.domain.runs import Plan
+from proofsweep.errors import RunIsActive
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.results import Results
+from proofsweep.usecases.leg.open import open_leg, settle_last_leg
+
+from ..conftest import LegBuilder
+from ..left_behind import journal_rows, let_holder_die, rows_of, write_journal
+from ..scripted_service import NOW
+
+FACTS = {"key_fingerprint": "abc", "quota_before": 900}
+
+
+class RivalStore(FolderStore):
+    """A store in which another process claims every leg a moment earlier."""
+
+    def create(self, name: str, content: bytes) -> None:
+        """Let the other one be first."""
+        if name.endswith("claim.json"):
+            super().create(name, content.replace(b'"host": "', b'"host": "other-'))
+        super().create(name, content)
+
+
+@pytest.fixture
+def plan(new_leg: LegBuilder) -> Plan:
+    """A run of four items."""
+    return new_leg.plan(4)
+
+
+def open_next(results: Results, plan: Plan) -> int:
+    """Open the next leg as this process."""
+    return open_leg(results, plan, lambda: NOW, dict(FACTS))
+
+
+def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
+    """Read the rows of a run's legs."""
+    return results.table("runs", results.parts_of("runs", plan)).to_pylist()
+
+
+def test_the_first_leg_is_claimed_with_its_facts(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Whoever must settle it later knows its key and its quota from the claim."""
+    leg = open_next(results, plan)
+
+    holder = new_leg.legs(plan).holder(leg)
+    assert leg == 1
+    assert holder is not None
+    assert (holder.pid, holder.facts) == (os.getpid(), FACTS)
+
+
+def test_a_leg_that_is_alive_keeps_every_other_out(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """The error names who works on it; nothing is claimed and nothing is settled."""
+    open_next(results, plan)
+    write_journal(results, plan, 1, [0])
+
+    with pytest.raises(RunIsActive) as active:
+        open_next(results, plan)
+
+    assert f"process {os.getpid()} on {socket.gethostname()}" in active.value.message
+    assert new_leg.legs(plan).numbers() == [1]
+    assert new_leg.legs(plan).receipt(1) is None
+    assert journal_rows(results, plan, 1) == [0]
+
+
+def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Its journal becomes its own part, its claim's facts its row in `runs`, and its ending is `killed`."""
+    open_next(results, plan)
+    write_journal(results, plan, 1, [2, 0])
+    let_holder_die(results, plan, 1)
+
+    leg = open_next(results, plan)
+
+    receipt = new_leg.legs(plan).receipt(1)
+    (row,) = runs_rows(results, plan)
+    assert leg == 2
+    assert rows_of(results, plan) == [0, 2]
+    assert receipt is not None
+    assert receipt["ended_by"] == "killed"
+    assert (row["ended_by"], row["accepted"], row["remaining"], row["quota_before"]) == ("killed", 2, 2, 900)
+    assert journal_rows(results, plan, 1) == []
+
+
+def test_the_rows_of_dead_legs_are_published_once(results: Results, plan: Plan) -> None:
+    """However many legs die one after the other, each row stands in one part."""
+    for leg, numbers in enumerate(([0, 1], [2], []), start=1):
+        open_next(results, plan)
+        write_journal(results, plan, leg, numbers)
+        let_holder_die(results, plan, leg)
+
+    open_next(results, plan)
+
+    assert rows_of(results, plan) == [0, 1, 2]
+    assert [row["ended_by"] for row in runs_rows(results, plan)] == ["killed"] * 3
+
+
+def test_of_two_that_open_at_the_same_moment_one_is_told_of_the_other(plan: Plan, tmp_path: Path) -> None:
+    """The claim is created only once, so the later process begins nothing."""
+    results = Results(RivalStore(tmp_path / "results"))
+
+    with pytest.raises(RunIsActive, match=r"Leg 1 .* on other-"):
+        open_next(results, plan)
+
+
+def test_a_settled_leg_without_its_row_gets_it(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Its process ended between the receipt and the row; the receipt holds the cells."""
+    new_leg.legs(plan).claim(1)
+    cells = {"run_id": plan.run_id, "leg": 1, "environment": "beta", "ended_by": "quota", "started_at": str(NOW)}
+    new_leg.legs(plan).write_receipt(1, {"ended_by": "quota", "counts": cells})
+
+    for _ in range(2):
+        settle_last_leg(results, plan, lambda: NOW)
+
+    (row,) = runs_rows(results, plan)
+    assert (row["ended_by"], row["started_at"]) == ("quota", NOW)
+
+
+def test_a_run_without_legs_has_none_to_settle(results: Results, plan: Plan) -> None:
+    """Nothing is written."""
+    settle_last_leg(results, plan, lambda: NOW)
+
+    assert results.store.folders(layout.run_folder(plan.run_id)) == ["shards"]
