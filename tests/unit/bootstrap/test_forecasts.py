@@ -1,0 +1,108 @@
+"""A forecast of this run, by this store's history, this key's quota and a sample that was just sent."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.bootstrap.forecasts import forecast_for, sample_of
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.domain import layout
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.forecast import Measured, Need
+from proofsweep.domain.exchanges import Call
+from proofsweep.errors import RunMustStop
+from proofsweep.settings import Settings
+from proofsweep.usecases.plan.examine_service import ServiceStatus
+
+from ..usecases.scripted_service import Scripted, ScriptedService
+from .conftest import WAV
+
+NEED = Need(eligible=100, audio_bytes=1_000)
+SAMPLE = Measured(rows=20, seconds=5.0, calls=42, quota_spent=40)
+
+
+def end_leg(settings: Settings, environment: str) -> None:
+    """Write the row of a leg that accepted 50 rows in 100 seconds."""
+    began = datetime(2026, 11, 20, 12, tzinfo=utc_now().tzinfo)
+    row = {"run_id": "20261120T120000Z_000aa", "leg": 1, "environment": environment, "ended_by": "complete"}
+    row |= {"accepted": 50, "calls": 102, "started_at": began, "finished_at": began + timedelta(seconds=100)}
+    name = layout.runs_name("20261120T120000Z_000aa", began.date(), 1)
+    results_for(settings).create_part(name, "runs", [row])
+
+
+def test_the_pace_is_that_of_earlier_legs_in_this_environment(settings: Settings) -> None:
+    """Two seconds for a row; another environment's pace says nothing of this one's."""
+    before = forecast_for(settings, NEED, ServiceStatus(), Bounds())
+    end_leg(settings, "beta")
+
+    after = forecast_for(settings, NEED, ServiceStatus(), Bounds())
+
+    assert (before.seconds, before.measured_rows) == (None, None)
+    assert (after.seconds, after.measured_rows) == (200.0, 50)
+
+
+def test_another_environment_has_a_history_of_its_own(settings: Settings) -> None:
+    """The sandbox is faster than any service."""
+    end_leg(settings, "sandbox")
+
+    assert forecast_for(settings, NEED, ServiceStatus(), Bounds()).seconds is None
+
+
+def test_a_sample_counts_before_all_history(settings: Settings) -> None:
+    """It was measured just now; what it took from the quota is not there any more."""
+    end_leg(settings, "beta")
+
+    told = forecast_for(settings, NEED, ServiceStatus(headroom=1_000), Bounds(reserve=7), SAMPLE)
+
+    assert (told.seconds, told.measured_rows) == (25.0, 20)
+    assert (told.headroom, told.reserve) == (960, 7)
+
+
+def test_a_quota_that_is_not_told_stays_unknown(settings: Settings) -> None:
+    """It is not negative by what a sample spent."""
+    told = forecast_for(settings, NEED, ServiceStatus(), Bounds(), SAMPLE)
+
+    assert (told.headroom, told.rows_short) == (None, None)
+
+
+def test_a_sample_is_sent_from_all_over_the_catalog(settings: Settings, catalog: str, service: ScriptedService) -> None:
+    """Two of three files; their rows are nowhere, and the quota fell by what they cost."""
+    service.script[Call.USAGE] = [Scripted(document={}, remaining=904)]
+
+    measured = sample_of(engine_for(settings), catalog, Need(eligible=3, audio_bytes=0), count=2, reserve=0)
+
+    assert measured is not None
+    assert (measured.rows, measured.calls, measured.quota_spent) == (2, 6, 4)
+    sent = {number for number in range(3) for content in service.uploads if WAV + bytes([number]) in content}
+    assert sent == {0, 2}
+    assert not Path(settings.results.url).exists()
+
+
+@pytest.mark.parametrize(("reserve", "is_sent"), [(896, True), (897, False)])
+def test_a_sample_needs_calls_for_all_its_items(
+    settings: Settings, catalog: str, service: ScriptedService, *, reserve: int, is_sent: bool
+) -> None:
+    """Of 900, two files need four above the reserve; else nothing is sent."""
+    engine, need = engine_for(settings), Need(eligible=3, audio_bytes=0)
+
+    if is_sent:
+        sample_of(engine, catalog, need, count=2, reserve=reserve)
+    else:
+        with pytest.raises(RunMustStop):
+            sample_of(engine, catalog, need, count=2, reserve=reserve)
+
+    assert service.calls.count(Call.VERIFY) == (2 if is_sent else 0)
+
+
+def test_a_sample_of_a_refused_key_ends_with_the_reason(
+    settings: Settings, catalog: str, service: ScriptedService
+) -> None:
+    """It is not reported as files that could not be verified."""
+    service.usual[Call.UPLOADS] = Scripted(status=403)
+
+    with pytest.raises(RunMustStop) as stopped:
+        sample_of(engine_for(settings), catalog, Need(eligible=3, audio_bytes=0), count=2, reserve=0)
+
+    assert stopped.value.ended_by == "key_refused"

@@ -1,0 +1,201 @@
+"""A leg is held by one process at a time, and each of its worker processes has one context of it."""
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.bootstrap.legs import LegHandle, active_legs, held_leg, leg_for
+from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.domain import layout
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.tables import runs
+from proofsweep.domain.tables.columns import empty_row
+from proofsweep.errors import RunIsActive, RunMustStop
+from proofsweep.settings import Settings
+from proofsweep.storage.results.legs import Legs
+from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.work import verify_slice
+
+from ..usecases.left_behind import rows_of
+from ..usecases.scripted_service import Scripted, ScriptedService
+from .conftest import WAV, Change
+
+
+@pytest.fixture
+def run_id(settings: Settings, catalog: str) -> str:
+    """A planned run of three files."""
+    return plan_catalog(settings, catalog).run_id
+
+
+@contextmanager
+def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, LegContext]]:
+    """Hold the next leg, as a flow does."""
+    with held_leg(run_id, config, None, flow_run_id="flow-7", read_block=None, **more) as both:
+        yield both
+
+
+def receipts(settings: Settings, run_id: str) -> list[object]:
+    """List how the legs of a run ended."""
+    legs = Legs(results_for(settings), run_id)
+    return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
+
+
+def test_a_handle_travels_to_worker_processes_without_a_secret(config: str, run_id: str) -> None:
+    """Each reads the settings, and with them the key, for itself."""
+    handle = LegHandle(config=config, results_url="elsewhere", run_id=run_id, leg=1, bounds=Bounds(max_calls=7))
+
+    packed = pickle.dumps(handle)
+
+    assert b"pk_test" not in packed
+    assert pickle.loads(packed) == handle  # noqa: S301 - it is our own
+    assert (handle.settings.service.environment, handle.settings.results.url) == ("beta", "elsewhere")
+
+
+def test_a_process_has_one_context_of_a_leg(config: str, run_id: str) -> None:
+    """Its tasks share workers, budget and journal; another leg has its own."""
+    handle = LegHandle(config=config, results_url=None, run_id=run_id, leg=1)
+
+    leg = leg_for(handle)
+
+    assert leg_for(replace(handle)) is leg
+    assert leg_for(replace(handle, leg=2)) is not leg
+    assert (leg.leg, leg.plan.run_id) == (1, run_id)
+
+
+def test_processes_of_one_leg_have_journals_of_their_own(config: str, run_id: str) -> None:
+    """A segment's name has its writer's random name in it."""
+    handle = LegHandle(config=config, results_url=None, run_id=run_id, leg=1)
+
+    writers = {leg_for(each).journal.writer for each in (handle, replace(handle, dedupe=False))}
+
+    assert len(writers) == 2
+
+
+@pytest.mark.parametrize("dedupe", [True, False])
+def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id: str, *, dedupe: bool) -> None:
+    """Else every file is sent."""
+    leg = leg_for(LegHandle(config=config, results_url=None, run_id=run_id, leg=1, dedupe=dedupe))
+
+    assert (leg.verify.duplicates is not None) is dedupe
+
+
+def test_a_held_leg_works_through_its_run(
+    settings: Settings, config: str, run_id: str, service: ScriptedService
+) -> None:
+    """Tasks that are given its handle find its context; at the end the run is complete."""
+    with held(run_id, config) as (handle, leg):
+        found = [leg_for(handle), *active_legs()]
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+
+    assert found == [leg, leg]
+    assert receipts(settings, run_id) == ["complete"]
+    assert rows_of(results_for(settings), leg.plan) == [0, 1, 2]
+    assert service.calls.count(Call.VERIFY) == 3
+
+
+@pytest.mark.parametrize("error", [None, ZeroDivisionError, RunMustStop("Enough.", ended_by="cancelled")])
+def test_a_leg_that_is_over_is_forgotten(
+    settings: Settings, config: str, run_id: str, *, error: type[Exception] | Exception | None
+) -> None:
+    """However the work ended: its engine is closed, and the next leg of this process has a new one."""
+    engine = engine_for(settings)
+
+    with suppress(ZeroDivisionError, RunMustStop), held(run_id, config):
+        assert engine_for(settings) is engine
+        if error is not None:
+            raise error
+
+    assert active_legs() == []
+    assert engine_for(settings) is not engine
+    assert receipts(settings, run_id) == ["complete" if error is None else "error"]
+
+
+def test_a_run_that_another_leg_holds_is_not_begun(settings: Settings, config: str, run_id: str) -> None:
+    """The engine is closed all the same."""
+    Legs(results_for(settings), run_id).claim(1)
+    engine = engine_for(settings)
+
+    with pytest.raises(RunIsActive), held(run_id, config):
+        pytest.fail("another leg is alive")
+
+    assert active_legs() == []
+    assert engine_for(settings) is not engine
+    assert receipts(settings, run_id) == [None]
+
+
+def test_a_service_without_calls_above_the_reserve_begins_no_leg(settings: Settings, config: str, run_id: str) -> None:
+    """The bounds' reserve counts, not the settings'."""
+    with pytest.raises(RunMustStop), held(run_id, config, bounds=Bounds(reserve=900)):
+        pytest.fail("no call is left")
+
+    assert receipts(settings, run_id) == []
+
+
+def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
+    config: str, run_id: str, change: Change
+) -> None:
+    """So it is with duplicates."""
+    change(BOUNDS__MAX_CALLS=70, CATALOG__DEDUPE="true")
+
+    with held(run_id, config) as (usual, _):
+        pass
+    with held(run_id, config, bounds=Bounds(max_calls=9), dedupe=False) as (given, _):
+        pass
+
+    assert (usual.bounds, usual.dedupe, usual.leg) == (Bounds(max_calls=70), True, 1)
+    assert (given.bounds, given.dedupe, given.leg) == (Bounds(max_calls=9), False, 2)
+
+
+@pytest.mark.parametrize(("days", "rate"), [(7, 500.0), (0, None)])
+def test_a_leg_begins_at_the_rate_of_the_last_one(
+    settings: Settings, config: str, run_id: str, change: Change, *, days: int, rate: float | None
+) -> None:
+    """As long as the settings remember it."""
+    row = empty_row(runs.COLUMNS) | {"run_id": run_id, "leg": 1, "environment": "beta", "ended_by": "complete"}
+    row |= {"base_url_host": "partner.example", "key_fingerprint": engine_for(settings).key_fingerprint}
+    row |= {"rate_learned": 500.0, "finished_at": utc_now()}
+    results = results_for(settings)
+    results.create_part(layout.runs_name("20261120T120000Z_000aa", utc_now().date(), 1), "runs", [row])
+    change(PACE__REMEMBER_DAYS=days)
+
+    with held(run_id, config) as (_, leg):
+        assert leg.lane.rate == rate
+
+
+def test_the_settings_canaries_go_first(
+    settings: Settings, config: str, run_id: str, change: Change, tmp_path: Path
+) -> None:
+    """One that comes out otherwise ends the leg before any row."""
+    (tmp_path / "canary.wav").write_bytes(WAV)
+    (tmp_path / "canaries.csv").write_text("audio,expect\ncanary.wav,rejected\n")
+    change(CANARY__MANIFEST=tmp_path / "canaries.csv")
+
+    with held(run_id, config) as (_, leg):
+        assert leg.stop.reason is not None
+
+    assert receipts(settings, run_id) == ["breaker"]
+
+
+def test_a_lone_failure_is_the_items_if_the_health_probe_is_answered(
+    settings: Settings, config: str, run_id: str, service: ScriptedService
+) -> None:
+    """Where no other item asks, the probe does: its exchanges are in the audit trail of no row."""
+    service.script[Call.VERIFY] = [Scripted(status=500)] * 2
+
+    with held(run_id, config) as (_, leg):
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    results = results_for(settings)
+    (row,) = results.table("runs", results.parts_of("runs", leg.plan), ["failed", "ended_by"]).to_pylist()
+    trail = results.table("exchanges", results.parts_of("exchanges", leg.plan), ["manifest_row", "call"]).to_pylist()
+    of_no_row = [exchange["call"] for exchange in trail if exchange["manifest_row"] is None]
+    assert row["failed"] == 1
+    assert {"uploads", "slot", "verify"} <= set(of_no_row)
+    assert service.calls.count(Call.VERIFY) == 3

@@ -1,0 +1,166 @@
+"""From settings to bounds, a catalog and a plan; and to a dead leg that is settled."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.bootstrap.runs import (
+    bounds_for,
+    canaries_for,
+    catalog_for,
+    catalog_has_changed,
+    plan_catalog,
+    results_for,
+    settle_dead_leg,
+)
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.exchanges import Call
+from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.settings import Settings
+from proofsweep.storage.results.legs import Legs
+
+from ..usecases.left_behind import let_holder_die, rows_of, write_journal
+from ..usecases.scripted_service import ScriptedService
+from .conftest import WAV, Change
+
+
+def test_what_is_not_given_is_as_in_the_settings(change: Change) -> None:
+    """Each bound by itself."""
+    settings = change(BOUNDS__RESERVE=50, BOUNDS__MAX_CALLS=70, BOUNDS__UNTIL="2026-11-21T06:00Z")
+    closing = datetime(2026, 11, 21, 6, tzinfo=UTC)
+
+    assert bounds_for(settings) == Bounds(reserve=50, max_calls=70, closes_at=closing)
+    assert bounds_for(settings, max_calls=7) == Bounds(reserve=50, max_calls=7, closes_at=closing)
+    assert bounds_for(settings, until="2026-11-21T05:00Z").closes_at == closing - timedelta(hours=1)
+
+
+def test_a_bound_of_zero_is_given(change: Change) -> None:
+    """Who reserves nothing tonight does not mean the settings' reserve."""
+    assert bounds_for(change(BOUNDS__RESERVE=50), reserve=0) == Bounds()
+
+
+def test_the_earlier_closing_counts(settings: Settings) -> None:
+    """A duration begins now."""
+    before = datetime.now(UTC).replace(microsecond=0)
+
+    closing = bounds_for(settings, until="2200-01-01T00:00Z", max_duration="2h").closes_at
+
+    assert closing is not None
+    assert timedelta(hours=2) <= closing - before < timedelta(hours=2, minutes=5)
+
+
+def test_a_closing_that_cannot_be_read_is_refused(settings: Settings) -> None:
+    """There is no window that never was meant."""
+    with pytest.raises(UsageError):
+        bounds_for(settings, until="late")
+
+
+def test_a_catalog_is_planned_for_the_settings_service(
+    settings: Settings, catalog: str, service: ScriptedService
+) -> None:
+    """The plan is in the store; the service was examined and nothing was sent to it."""
+    plan = plan_catalog(settings, catalog)
+
+    assert results_for(settings).plan(plan.run_id) == plan
+    assert (plan.items, plan.environment, plan.base_url) == (3, "beta", settings.service.base_url)
+    assert service.calls == [Call.HEALTH, Call.USAGE]
+
+
+def canary_manifest(tmp_path: Path, expect: str) -> str:
+    """Write a manifest of one canary."""
+    (tmp_path / "canary.wav").write_bytes(WAV)
+    path = tmp_path / "canaries.csv"
+    path.write_text(f"audio,expect\ncanary.wav,{expect}\n")
+    return str(path)
+
+
+def test_a_pair_without_a_wire_name_is_not_planned(settings: Settings, catalog: str) -> None:
+    """Nothing is written."""
+    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
+
+    with pytest.raises(ConfigError, match=r"service\.sidecar_field"):
+        plan_catalog(settings, catalog)
+
+    assert results_for(settings).run_ids() == []
+
+
+def test_canaries_that_cannot_be_used_stop_the_planning(change: Change, catalog: str, tmp_path: Path) -> None:
+    """Rather than the run's first leg, at night."""
+    settings = change(CANARY__MANIFEST=canary_manifest(tmp_path, "perhaps"))
+
+    with pytest.raises(ConfigError, match="the column expect"):
+        plan_catalog(settings, catalog)
+
+    assert results_for(settings).run_ids() == []
+
+
+def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: str) -> None:
+    """Of 900 calls the settings keep 900 for others; a command that keeps none overrules them."""
+    settings = change(BOUNDS__RESERVE=900)
+
+    with pytest.raises(RunMustStop, match="spoken for"):
+        plan_catalog(settings, catalog)
+    planned_before = results_for(settings).run_ids()
+    plan = plan_catalog(settings, catalog, reserve=0)
+
+    assert (planned_before, results_for(settings).run_ids()) == ([], [plan.run_id])
+
+
+def test_sidecars_are_found_by_the_settings_names(change: Change, catalog: str) -> None:
+    """The first name that exists."""
+    (Path(catalog) / "0.proof").write_bytes(b"proof")
+
+    rows = list(catalog_for(change(CATALOG__SIDECAR_NAMES=json.dumps(["{stem}.proof"])), catalog).rows())
+
+    assert [row.sidecar is not None for row in rows] == [True, False, False]
+
+
+def test_canaries_are_those_of_the_settings(settings: Settings, change: Change, tmp_path: Path) -> None:
+    """By default there are none."""
+    assert canaries_for(settings) == []
+
+    (canary,) = canaries_for(change(CANARY__MANIFEST=canary_manifest(tmp_path, "accepted")))
+
+    assert (canary.expect, canary.item.audio) == ("accepted", str(tmp_path / "canary.wav"))
+
+
+def test_a_catalog_has_changed_when_its_listing_has(settings: Settings, catalog: str) -> None:
+    """One that is gone has changed too."""
+    plan = plan_catalog(settings, catalog)
+    files = sorted(Path(catalog).iterdir())
+
+    changes = [catalog_has_changed(settings, plan)]
+    files[0].write_bytes(WAV + bytes(9))
+    changes.append(catalog_has_changed(settings, plan))
+    for file in files:
+        file.unlink()
+    Path(catalog).rmdir()
+    changes.append(catalog_has_changed(settings, plan))
+
+    assert changes == [False, True, True]
+    with pytest.raises(CatalogError):
+        catalog_for(settings, catalog)
+
+
+def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, catalog: str) -> None:
+    """A person asks how a run stands, and no other leg is needed for that."""
+    plan, results = plan_catalog(settings, catalog), results_for(settings)
+    legs = Legs(results, plan.run_id)
+    legs.claim(1)
+    write_journal(results, plan, 1, [0])
+
+    with pytest.raises(RunIsActive):
+        settle_dead_leg(settings, plan.run_id)
+    let_holder_die(results, plan, 1)
+    settle_dead_leg(settings, plan.run_id)
+
+    assert rows_of(results, plan) == [0]
+    assert (legs.receipt(1) or {})["ended_by"] == "killed"
+
+
+def test_a_run_that_is_not_there_cannot_be_settled(settings: Settings) -> None:
+    """It is an error of the command."""
+    with pytest.raises(ResultsError):
+        settle_dead_leg(settings, "20261120T120000Z_000aa")

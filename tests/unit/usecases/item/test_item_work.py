@@ -1,0 +1,215 @@
+"""What was read and asked for one item is known at its end, whatever failed meanwhile."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Accepted, Failed, Finished
+from proofsweep.domain.preflight import SizeLimits
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.errors import RunMustStop, SourceError
+from proofsweep.usecases.item.duplicates import DuplicateCache
+from proofsweep.usecases.item.item_work import ItemWork, VerifyContext
+from proofsweep.usecases.item.source_watch import SourceWatch
+from proofsweep.usecases.item.verify_item import verify_item
+
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+Begin = Callable[..., ItemWork]
+
+
+@dataclass(slots=True)
+class JudgingWatch(SourceWatch):
+    """A watch whose judgement is the test's.
+
+    Attributes:
+        hopes: for so many further tries.
+        asked: which location it was to judge.
+    """
+
+    hopes: int = 0
+    asked: tuple[str, ...] = ()
+
+    def is_worth_another_try(self, location: str, error: SourceError) -> bool:
+        """Take note of the location, and lose a hope."""
+        del error
+        self.asked += (location,)
+        self.hopes -= 1
+        return self.hopes >= 0
+
+
+@pytest.fixture
+def watch(verify_context: VerifyContext, stop: StopSwitch) -> JudgingWatch:
+    """A watch without hope."""
+    return JudgingWatch(verify_context.sources.files, stop, threshold=2, patience_seconds=0.0)
+
+
+@pytest.fixture
+def begin(verify_context: VerifyContext, watch: JudgingWatch, wav: Path) -> Begin:
+    """Begin an item of the small WAV; its cells and those of its context are for the test."""
+
+    def begin(
+        sidecar: Path | None = None, record: Callable[[Exchange], None] = lambda _: None, **more: object
+    ) -> ItemWork:
+        item = WorkItem(manifest_row=7, item_id="a", audio=str(wav), sidecar=None if sidecar is None else str(sidecar))
+        return ItemWork(item, replace(verify_context, **{"sources": watch} | more), record)
+
+    return begin
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_for_now"),
+    [
+        (Reason.SOURCE_CHANGED, True),
+        (Reason.SOURCE_UNAVAILABLE, True),
+        (Reason.SOURCE_FORBIDDEN, False),
+        (Reason.ARCHIVED, False),
+        (Reason.UNREADABLE_FILE, False),
+        (Reason.MISSING_SIDECAR, False),
+    ],
+)
+def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
+    begin: Begin, reason: Reason, *, is_for_now: bool
+) -> None:
+    """Another attempt at the run may read a file that changes; no attempt mends one that is archived."""
+    work = begin()
+
+    with work.source_errors_judged():
+        raise SourceError("No luck.", reason=reason)
+
+    expected = Failed(reason=reason, detail="No luck.") if is_for_now else Ineligible(reason, "No luck.")
+    assert work.outcome == expected
+
+
+def test_a_file_that_is_worth_another_try_has_no_outcome_yet(begin: Begin, watch: JudgingWatch) -> None:
+    """Nor has one whose leg ends meanwhile: that is raised."""
+    work, watch.hopes = begin(), 1
+
+    with work.source_errors_judged():
+        raise SourceError("No luck.", reason=Reason.SOURCE_UNAVAILABLE)
+    with pytest.raises(RunMustStop), work.source_errors_judged():
+        raise RunMustStop("Enough.", ended_by="cancelled")
+
+    assert work.outcome is None
+
+
+def test_the_file_that_failed_is_the_one_that_is_judged(begin: Begin, watch: JudgingWatch, tmp_path: Path) -> None:
+    """The sidecar may lie in another bucket than its audio."""
+    work = begin(tmp_path / "nowhere.sidecar")
+
+    with work.source_errors_judged(), work.open_audio() as audio:
+        work.outcome_without_call(audio)
+
+    assert watch.asked == (str(tmp_path / "nowhere.sidecar"),)
+    assert isinstance(work.outcome, Ineligible)
+    assert work.outcome.reason is Reason.MISSING_SIDECAR
+
+
+def test_a_fresh_try_begins_with_the_audio_again(begin: Begin, watch: JudgingWatch, tmp_path: Path, wav: Path) -> None:
+    """After a sidecar that failed, the audio's own failure is the audio's."""
+    work, watch.hopes = begin(tmp_path / "nowhere.sidecar"), 2
+    with work.source_errors_judged(), work.open_audio() as audio:
+        work.outcome_without_call(audio)
+    wav.unlink()
+
+    with work.source_errors_judged():
+        work.open_audio()
+
+    assert watch.asked == (str(tmp_path / "nowhere.sidecar"), str(wav))
+
+
+@pytest.mark.parametrize(("has_sidecar", "reason"), [(False, Reason.TOO_LARGE), (True, None)])
+def test_each_mode_has_its_own_limit(begin: Begin, tmp_path: Path, *, has_sidecar: bool, reason: Reason | None) -> None:
+    """Here that of pairs is wider."""
+    sidecar = tmp_path / "a.sidecar"
+    sidecar.write_bytes(b"proof")
+    work = begin(sidecar if has_sidecar else None, limits=SizeLimits(one_file=20, pair=100))
+
+    with work.open_audio() as audio:
+        outcome = work.outcome_without_call(audio)
+
+    assert (None if outcome is None else outcome.reason) == reason
+    assert work.sidecar == (b"proof" if has_sidecar else None)
+
+
+def test_the_session_is_the_items_own(begin: Begin, service: ScriptedService) -> None:
+    """Its attempts count from one, and each exchange is recorded at once and kept for the row."""
+    recorded: list[Exchange] = []
+    service.script[Call.UPLOADS] = [Scripted(status=503)]
+    first, second = begin(record=recorded.append), begin(record=recorded.append)
+
+    first.partner.request_slot()
+    second.partner.request_slot()
+
+    assert [exchange.attempt for exchange in recorded] == [1, 2, 1]
+    assert first.deferred().exchanges == recorded[:2]
+    assert second.deferred().exchanges == recorded[2:]
+
+
+def test_an_item_that_was_not_opened_was_not_read(begin: Begin) -> None:
+    """And one that was opened and not sent has no digest: it would be of other bytes, perhaps."""
+    closed, opened = begin(), begin()
+    with opened.open_audio():
+        pass
+
+    done = [work.finished(Failed(reason="timeout", detail="")) for work in (closed, opened)]
+
+    assert done[0].read is None
+    assert done[1].read is not None
+    assert (done[1].read.audio_format, done[1].read.sha256, done[1].read.sidecar_sha256) == ("wav", None, None)
+
+
+def test_a_clock_that_is_put_back_makes_no_negative_time(begin: Begin) -> None:
+    """An item ends no earlier than it began."""
+    times = [NOW, NOW - timedelta(hours=1)]
+    work = begin(clock=lambda: times.pop(0))
+
+    done = work.finished(Failed(reason="timeout", detail=""))
+
+    assert (done.started_at, done.finished_at) == (NOW, NOW)
+
+
+def test_an_item_does_not_wait_for_itself(begin: Begin, stop: StopSwitch) -> None:
+    """With each fresh slot it is judged again, but the answers of others are looked up once."""
+    stop.pull(RunMustStop("A second look-up would wait.", ended_by="cancelled"))
+    work = begin(duplicates=DuplicateCache(stop))
+
+    for _ in range(2):
+        with work.open_audio() as audio:
+            assert work.outcome_without_call(audio) is None
+
+
+def test_the_answer_to_the_same_bytes_is_taken_over(
+    verify_context: VerifyContext, begin: Begin, stop: StopSwitch, wav: Path
+) -> None:
+    """The item names the other one, and was read itself."""
+    duplicates = DuplicateCache(stop)
+    original = verify_item(
+        WorkItem(manifest_row=1, item_id="b", audio=str(wav)), replace(verify_context, duplicates=duplicates)
+    )
+    work = begin(duplicates=duplicates)
+
+    with work, work.open_audio() as audio:
+        outcome = work.outcome_without_call(audio)
+        assert isinstance(outcome, Accepted)
+        done = work.finished(outcome)
+
+    assert isinstance(original, Finished)
+    assert (done.original, done.outcome) == (original, original.outcome)
+    assert done.read is not None
+    assert done.read.sha256 == sha256(wav.read_bytes()).hexdigest()
+
+
+def test_an_ineligible_item_begins_with_its_outcome(verify_context: VerifyContext) -> None:
+    """That of the plan."""
+    planned = Ineligible(Reason.EMPTY, "No bytes.")
+    item = WorkItem(manifest_row=0, item_id="a", audio="/a.wav", ineligible=planned)
+
+    assert ItemWork(item, verify_context, lambda _: None).outcome is planned
