@@ -41,14 +41,15 @@ def test_a_bound_of_zero_is_given(change: Change) -> None:
     assert bounds_for(change(BOUNDS__RESERVE=50), reserve=0) == Bounds()
 
 
-def test_the_earlier_closing_counts(settings: Settings) -> None:
-    """A duration begins now."""
-    before = datetime.now(UTC).replace(microsecond=0)
+@pytest.mark.parametrize(("max_duration", "hours"), [("2h", 2), (None, 4)])
+def test_the_earlier_closing_counts(change: Change, max_duration: str | None, hours: int) -> None:
+    """A duration begins now; four hours are the settings'."""
+    settings, before = change(BOUNDS__MAX_DURATION="4h"), datetime.now(UTC).replace(microsecond=0)
 
-    closing = bounds_for(settings, until="2200-01-01T00:00Z", max_duration="2h").closes_at
+    closing = bounds_for(settings, until="2200-01-01T00:00Z", max_duration=max_duration).closes_at
 
     assert closing is not None
-    assert timedelta(hours=2) <= closing - before < timedelta(hours=2, minutes=5)
+    assert timedelta(hours=hours) <= closing - before < timedelta(hours=hours, minutes=5)
 
 
 def test_a_closing_that_cannot_be_read_is_refused(settings: Settings) -> None:

@@ -140,7 +140,8 @@ class LegBuilder:
     def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> LegContext:
         """Build the context of a leg; it is for the test to claim it."""
         journal = Journal(self.results, plan.run_id, number, writer="w")
-        budget = BudgetGuard(bounds or Bounds(), self.partner, self.stop, lambda: NOW)
+        partner = self.partner.in_new_session(self.unattributed.append)
+        budget = BudgetGuard(bounds or Bounds(), partner, self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
         past = PastAnswers(self.results, plan)
         return LegContext(

@@ -64,6 +64,14 @@ def begin(verify_context: VerifyContext, watch: JudgingWatch, wav: Path) -> Begi
     return begin
 
 
+@pytest.fixture
+def sidecar(tmp_path: Path) -> Path:
+    """A sidecar for it."""
+    path = tmp_path / "a.sidecar"
+    path.write_bytes(b"proof")
+    return path
+
+
 @pytest.mark.parametrize(
     ("reason", "is_for_now"),
     [
@@ -125,11 +133,22 @@ def test_a_fresh_try_begins_with_the_audio_again(begin: Begin, watch: JudgingWat
     assert watch.asked == (str(tmp_path / "nowhere.sidecar"), str(wav))
 
 
+def test_after_its_sidecar_it_is_the_audio_that_fails(
+    begin: Begin, watch: JudgingWatch, sidecar: Path, wav: Path
+) -> None:
+    """A file that changes while it is sent is not mistaken for its sidecar."""
+    work = begin(sidecar)
+
+    with work.source_errors_judged(), work.open_audio() as audio:
+        work.outcome_without_call(audio)
+        raise SourceError("It has changed.", reason=Reason.SOURCE_CHANGED)
+
+    assert watch.asked == (str(wav),)
+
+
 @pytest.mark.parametrize(("has_sidecar", "reason"), [(False, Reason.TOO_LARGE), (True, None)])
-def test_each_mode_has_its_own_limit(begin: Begin, tmp_path: Path, *, has_sidecar: bool, reason: Reason | None) -> None:
+def test_each_mode_has_its_own_limit(begin: Begin, sidecar: Path, *, has_sidecar: bool, reason: Reason | None) -> None:
     """Here that of pairs is wider."""
-    sidecar = tmp_path / "a.sidecar"
-    sidecar.write_bytes(b"proof")
     work = begin(sidecar if has_sidecar else None, limits=SizeLimits(one_file=20, pair=100))
 
     with work.open_audio() as audio:
@@ -153,14 +172,15 @@ def test_the_session_is_the_items_own(begin: Begin, service: ScriptedService) ->
     assert second.deferred().exchanges == recorded[2:]
 
 
-def test_an_item_that_was_not_opened_was_not_read(begin: Begin) -> None:
-    """And one that was opened and not sent has no digest: it would be of other bytes, perhaps."""
-    closed, opened = begin(), begin()
-    with opened.open_audio():
-        pass
+def test_bytes_that_were_not_sent_have_no_digest(begin: Begin, sidecar: Path) -> None:
+    """A digest is of what was sent: neither that of the audio nor that of the sidecar, though both were opened."""
+    closed, opened = begin(), begin(sidecar)
+    with opened.open_audio() as audio:
+        opened.outcome_without_call(audio)
 
     done = [work.finished(Failed(reason="timeout", detail="")) for work in (closed, opened)]
 
+    assert opened.sidecar == b"proof"
     assert done[0].read is None
     assert done[1].read is not None
     assert (done[1].read.audio_format, done[1].read.sha256, done[1].read.sidecar_sha256) == ("wav", None, None)
