@@ -72,7 +72,6 @@ def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
             return
         if (wrong := canary.contradiction(done.outcome)) is not None:
             leg.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by="breaker"))
-            return
 
 
 class HealthProbe:

@@ -4,6 +4,7 @@ from proofsweep.domain.runs import Claim, EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.logs import Event, log
+from proofsweep.storage.results.journal import delete_journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.results import Results
 from proofsweep.usecases.item.item_work import Clock
@@ -42,8 +43,9 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
     last = max(legs.numbers(), default=0)
     if last == 0:
         return
-    if legs.receipt(last) is not None:
+    if legs.receipt(last) is not None:  # its process may have ended before it came to the last two steps
         write_runs_row(results, plan, legs, last)
+        delete_journal(results, plan.run_id, last)
         return
     if legs.is_alive(last) or legs.is_heard(last):
         raise _active(plan, last, legs.holder(last))

@@ -63,11 +63,11 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     bind_key(results.store, request.key_fingerprint(), request.base_url)
     facts = _leg_facts(request, service)
     leg = request.context_of(open_leg(results, plan, request.clock, facts))  # (2)
-    leg.budget.take_snapshot(service.headroom, service.quota_reset)
     started_at, cpu_then = request.clock(), time.process_time()
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
-    leg.trail.write_unattributed()
     try:
+        leg.budget.take_snapshot(service.headroom, service.quota_reset)
+        leg.trail.write_unattributed()
         with beside("heartbeat", leg.heartbeat.keep), beside("quota", leg.budget.keep_probing):
             send_canaries(leg, request.canaries)  # (3)
             yield leg

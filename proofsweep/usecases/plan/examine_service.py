@@ -67,7 +67,7 @@ def refuse_without_quota(service: ServiceStatus, reserve: int, now: datetime) ->
     headroom = service.headroom
     if headroom is None or headroom - reserve >= CALLS_PER_ITEM:
         return
-    left = f"has {headroom:,} calls left, and {reserve:,} of them are reserved" if headroom else "is used up"
+    left = f"has too few calls left ({headroom:,}, reserved: {reserve:,})" if headroom else "is used up"
     when = reset_clause(service.quota_reset, now)
     raise RunMustStop(f"The key's quota {left}; {when}.", ended_by="quota", quota_reset=service.quota_reset)
 

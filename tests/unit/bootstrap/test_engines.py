@@ -112,7 +112,7 @@ def test_a_service_without_calls_above_the_reserve_is_not_usable(settings: Setti
     engine = engine_for(settings)
 
     assert engine.usable_service(reserve=898).headroom == 900
-    with pytest.raises(RunMustStop, match="899 of them are spoken for"):
+    with pytest.raises(RunMustStop, match="reserved: 899"):
         engine.usable_service(reserve=899)
 
 
@@ -120,12 +120,12 @@ def test_work_in_hand_is_aborted_only_after_a_stop(settings: Settings) -> None:
     """Nobody is in a hurry before."""
     engine = engine_for(settings)
     engine.abort()
-    before = engine.stop.is_overdue
+    before = engine.stop.is_aborted
 
     engine.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
     engine.abort()
 
-    assert (before, engine.stop.is_overdue) == (False, True)
+    assert (before, engine.stop.is_aborted) == (False, True)
 
 
 def test_limits_are_the_contracts_and_the_settings(change: Change) -> None:

@@ -10,7 +10,7 @@ from proofsweep.bootstrap.forecasts import forecast_for, sample_of
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain import layout
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.forecast import Measured, Need
+from proofsweep.domain.budget.forecast import Measurement, Need
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import RunMustStop
 from proofsweep.settings import Settings
@@ -20,7 +20,7 @@ from ..usecases.scripted_service import Scripted, ScriptedService
 from .conftest import WAV
 
 NEED = Need(eligible=100, audio_bytes=1_000)
-SAMPLE = Measured(rows=20, seconds=5.0, calls=42, quota_spent=40)
+SAMPLE = Measurement(rows=20, seconds=5.0, calls=42, quota_spent=40)
 
 
 def end_leg(settings: Settings, environment: str) -> None:

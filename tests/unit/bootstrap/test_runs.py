@@ -101,7 +101,7 @@ def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: s
     """Of 900 calls the settings keep 900 for others; a command that keeps none overrules them."""
     settings = change(BOUNDS__RESERVE=900)
 
-    with pytest.raises(RunMustStop, match="spoken for"):
+    with pytest.raises(RunMustStop, match="too few calls left"):
         plan_catalog(settings, catalog)
     planned_before = results_for(settings).run_ids()
     plan = plan_catalog(settings, catalog, reserve=0)

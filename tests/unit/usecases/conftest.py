@@ -152,7 +152,7 @@ class LegBuilder:
             stop=self.stop,
             workers=self.workers,
             dispatcher=self.partner.session.context.dispatcher,
-            verify=replace(self.verify),
+            verify=replace(self.verify, partner=partner),
             remaining=RemainingItems(self.results, plan),
             budget=budget,
             quarantine=Quarantine(AnomalyGuard(verdicts=20, failures=3), past, self.stop),

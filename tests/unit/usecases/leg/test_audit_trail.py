@@ -33,7 +33,7 @@ def test_every_keyed_call_is_on_the_budget(new_leg: LegBuilder) -> None:
     leg.trail.of_row(None)(exchange())
     leg.trail.of_row(None)(exchange(Call.SLOT))
     first = leg.budget.admits(0)
-    leg.budget.leave(0)
+    leg.budget.release(0)
     leg.trail.of_row(None)(exchange())
 
     assert (first, leg.budget.admits(0)) == (True, False)

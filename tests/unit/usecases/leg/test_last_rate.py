@@ -3,17 +3,12 @@
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from proofsweep.client.pacing.call_queue import CallQueue
-from proofsweep.client.pacing.dispatcher import Dispatcher
-from proofsweep.client.pacing.pacer import Pacer
-from proofsweep.client.pacing.service_health import ServiceHealth
-from proofsweep.client.stop import StopSwitch
 from proofsweep.domain import layout
 from proofsweep.domain.tables import runs
 from proofsweep.domain.tables.columns import empty_row
 from proofsweep.storage.results.results import Results
 from proofsweep.storage.results.store import open_store
-from proofsweep.usecases.leg.last_rate import last_rate, remember_last_rate
+from proofsweep.usecases.leg.last_rate import last_rate
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WEEK_AGO = NOW - timedelta(days=7)
@@ -57,15 +52,3 @@ def test_an_old_rate_is_forgotten(tmp_path: Path) -> None:
 def test_a_store_without_runs_remembers_nothing(tmp_path: Path) -> None:
     """The first run of all."""
     assert last_rate(Results(open_store(str(tmp_path))), URL, "abc", WEEK_AGO) is None
-
-
-def test_a_dispatcher_begins_at_the_rate_that_is_remembered(tmp_path: Path) -> None:
-    """A lane that nobody measured is searched as before."""
-    results = store_with(tmp_path, {"rate_learned": 20.0})
-    health = ServiceHealth(breaker_failures=2, breaker_seconds=1.0, longest_pause_seconds=1.0)
-    known, new = (Dispatcher(CallQueue(Pacer(), None), health, StopSwitch()) for _ in range(2))
-
-    remember_last_rate(results, URL, "abc", WEEK_AGO, known)
-    remember_last_rate(results, URL, "another key", WEEK_AGO, new)
-
-    assert (known.status().rate, new.status().rate) == (20.0, None)

@@ -110,8 +110,9 @@ def test_of_two_that_open_at_the_same_moment_one_is_told_of_the_other(plan: Plan
 
 
 def test_a_settled_leg_without_its_row_gets_it(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Its process ended between the receipt and the row; the receipt holds the cells."""
+    """Its process ended after the receipt: the receipt holds the cells, and the journal is deleted as well."""
     new_leg.legs(plan).claim(1)
+    write_journal(results, plan, 1, [0])
     cells = {"run_id": plan.run_id, "leg": 1, "environment": "beta", "ended_by": "quota", "started_at": str(NOW)}
     new_leg.legs(plan).write_receipt(1, {"ended_by": "quota", "counts": cells})
 
@@ -120,6 +121,7 @@ def test_a_settled_leg_without_its_row_gets_it(results: Results, plan: Plan, new
 
     (row,) = runs_rows(results, plan)
     assert (row["ended_by"], row["started_at"]) == ("quota", NOW)
+    assert journal_rows(results, plan, 1) == []
 
 
 def test_a_run_without_legs_has_none_to_settle(results: Results, plan: Plan) -> None:

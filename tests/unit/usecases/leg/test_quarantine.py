@@ -40,7 +40,7 @@ def pass_on(quarantine: Quarantine, outcome: Outcome, item_id: str) -> list[Row]
     """End an item whose row is its ID."""
     item = WorkItem(manifest_row=0, item_id=item_id, audio="/a.wav")
     done = Finished(item=item, outcome=outcome, started_at=NOW, finished_at=NOW)
-    return quarantine.pass_on(done, {"item_id": item_id})
+    return quarantine.admit(done, {"item_id": item_id})
 
 
 @pytest.mark.parametrize("outcome", [ACCEPTED, REJECTED])

@@ -62,7 +62,6 @@ def request_for(new_leg: LegBuilder) -> LegRequest:
         key_fingerprint=lambda: "abc",
         flow_run_id="flow-7",
         canaries=[],
-        probe_seconds=300.0,
         clock=lambda: NOW,
         context_of=lambda number: new_leg.leg(plan, number),
     )
@@ -273,7 +272,7 @@ def test_a_leg_knows_its_quota_from_the_first_item(
 
     receipt, row = receipt_of(request_for, new_leg), row_of(request_for.results, request_for.plan)
     assert (receipt["ended_by"], row["accepted"], row["remaining"]) == ("quota", 1, 2)
-    assert "reserved: 0; it begins anew 2026-11-23 12:00 UTC" in str(receipt["why"])
+    assert "reserved: 0; it resets 2026-11-23 12:00 UTC" in str(receipt["why"])
     assert row["quota_after"] == 1
 
 

@@ -148,7 +148,7 @@ def test_receipts_are_chained(results: Results, plan: Plan, new_leg: LegBuilder)
 
 
 def test_a_receipt_tells_what_only_the_process_knew(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Why it ended, what it cost the machine, when the quota begins anew, and the cells of its row."""
+    """Why it ended, what it cost the machine, when the quota resets, and the cells of its row."""
     reset = NOW + timedelta(hours=1)
     facts = {"quota_after": 7, "started_at": NOW, "finished_at": NOW}
     end = LegEnd(leg=1, ended_by=EndedBy.QUOTA, why="No calls.", facts=facts, cpu_seconds=0.5, quota_reset=reset)

@@ -24,9 +24,7 @@ def test_a_healthy_service_tells_its_version_and_the_quota(partner: Partner, ser
 
     status = examine_service(partner)
 
-    assert status == ServiceStatus(
-        version="7", commit="c0ffee", deployed_at=NOW, quota_limit=1000, headroom=900, quota_reset=RESET
-    )
+    assert status == ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=900, quota_reset=RESET)
     assert service.calls == [Call.HEALTH, Call.USAGE]
 
 
@@ -65,7 +63,7 @@ def test_a_refused_key_ends_the_leg(partner: Partner, service: ScriptedService) 
 
 
 def test_a_quota_that_is_used_up_is_no_headroom(partner: Partner, service: ScriptedService) -> None:
-    """The call that would tell of it is refused for it: that tells enough, and when the quota begins anew."""
+    """The call that would tell of it is refused for it: that tells enough, and when the quota resets."""
     service.usual[Call.USAGE] = Scripted(status=429, remaining=0, retry_after=3_600.0, reset=RESET)
 
     status = examine_service(partner)
@@ -81,7 +79,7 @@ def test_a_quota_that_is_not_told_is_unknown(partner: Partner, service: Scripted
 
     status = examine_service(partner)
 
-    assert (status.version, status.headroom, status.quota_limit, status.quota_reset) == ("7", None, None, None)
+    assert (status.version, status.headroom, status.quota_reset) == ("7", None, None)
 
 
 @pytest.mark.parametrize(("headroom", "reserve"), [(None, 0), (None, 1_000), (2, 0), (12, 10)])
@@ -93,9 +91,9 @@ def test_calls_for_one_item_are_enough(headroom: int | None, reserve: int) -> No
 @pytest.mark.parametrize(
     ("headroom", "reserve", "sentence"),
     [
-        (0, 0, "The key's quota is used up; it begins anew 2026-11-21 18:00 UTC."),
-        (1, 0, "The key's quota has 1 calls left, and 0 of them are spoken for; it begins anew"),
-        (1_011, 1_010, "The key's quota has 1,011 calls left, and 1,010 of them are spoken for; it begins anew"),
+        (0, 0, "The key's quota is used up; it resets 2026-11-21 18:00 UTC."),
+        (1, 0, "The key's quota has too few calls left (1, reserved: 0); it resets"),
+        (1_011, 1_010, "The key's quota has too few calls left (1,011, reserved: 1,010); it resets"),
     ],
 )
 def test_fewer_begin_no_leg(headroom: int, reserve: int, sentence: str) -> None:
