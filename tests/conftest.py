@@ -3,7 +3,9 @@
 import fcntl
 import os
 import shutil
+import sqlite3
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -56,6 +58,8 @@ def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not (home / "done").exists():
             environ.setenv("PREFECT_HOME", str(home))
             _start_prefect_once()
+            with closing(sqlite3.connect(home / "prefect.db")) as database:  # a server that is slow to end leaves a log
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             (home / "done").touch()
     return home / "prefect.db"
 
