@@ -77,9 +77,9 @@ def verify(source: Bucket) -> float:
     """Plan and verify all objects; return the seconds."""
     start = time.perf_counter()
     plan = plan_catalog(load_settings(), source.url)
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, desk):
-        for piece in desk.remaining.slices():
-            verify_slice(desk, piece)
+    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
     return time.perf_counter() - start
 
 

@@ -42,7 +42,7 @@ class VerifyContext:
 
 
 class ItemWork:
-    """The work on one item, by one thread; a context manager, so that items with the same bytes never wait for ever.
+    """The work on one item, by one thread. Leaving its `with` block tells the items that wait for the same bytes.
 
     Attributes:
         outcome: what became of the item; None while it is open.

@@ -162,7 +162,7 @@ def _run(future: Future[_Result], work: Callable[[], _Result]) -> None:
         return
     try:
         result = work()
-    except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+    except BaseException as error:  # noqa: BLE001 - raised where the result is read
         future.set_exception(error)
     else:
         future.set_result(result)

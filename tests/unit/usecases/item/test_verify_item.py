@@ -217,7 +217,7 @@ def test_the_same_bytes_are_sent_once(
 def test_a_mistake_of_ours_lets_no_other_item_wait(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
 ) -> None:
-    """What nobody foresaw is raised, and the next item with the same bytes is on its own."""
+    """An unexpected error is raised, and the next item with the same bytes is verified itself."""
     duplicates = DuplicateCache(stop)
 
     def fail(_call: Call) -> None:

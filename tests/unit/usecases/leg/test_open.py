@@ -47,7 +47,7 @@ def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
 
 
 def test_the_first_leg_is_claimed_with_its_facts(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Whoever must settle it later knows its key and its quota from the claim."""
+    """A process that must settle it later reads its key and its quota from the claim."""
     leg = open_next(results, plan)
 
     holder = new_leg.legs(plan).holder(leg)

@@ -1,4 +1,4 @@
-"""A leg ends as parts, a receipt and a row in `runs`; broken off anywhere, it is ended by whoever comes next."""
+"""A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -37,7 +37,7 @@ class Shop:
 
 @pytest.fixture
 def shop() -> Iterator[Shop]:
-    """Give at most 20 threads; whoever is still at work in the end is let go."""
+    """Give at most 20 threads; those that still work at the end are released."""
     shop = Shop(Workers(20, idle_seconds=0.2))
     yield shop
     shop.let_through(1_000)
@@ -94,7 +94,7 @@ def test_every_result_comes_whoever_worked(shop: Shop) -> None:
 
 
 def test_more_are_ahead_while_items_begin_too_late(shop: Shop) -> None:
-    """Where files take long to be opened, turns come and nobody is ready: then more items begin at once."""
+    """If files take long to open, a call may go and no item is ready: then more items begin at once."""
     shop.waiting = 0
     submit(shop, 100)
     shop.turns.release(3)
