@@ -262,8 +262,7 @@ def test_in_an_outage_one_call_at_a_time_probes_and_the_first_answer_lets_all_go
     threads = [in_thread(lambda: gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
     in_quiet_time = len(gone)
     world.ahead_seconds = 1.2
-    _until(lambda: bool(gone))
-    time.sleep(0.1)
+    _until(lambda: bool(gone) and len(world.dispatcher._waiting) == 4)  # the others wait, by the same decision
     probes = len(gone)
 
     world.dispatcher.note(exchange(Call.VERIFY, 200), gone[0])
