@@ -16,9 +16,11 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from proofsweep.client.partner import Partner
 
-    from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
+    from .conftest import Bytes, Client, NewClient, Received, ScriptedServer, Write
 
 SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
 VALID = b'{"good": true, "verdict": "valid"}'
@@ -218,19 +220,37 @@ def test_threads_refused_together_go_on_together(
 ) -> None:
     """The second thread finds the key that the first one renewed, and does not treat it as refused."""
     first = new_client()
-    second = first.partner.in_new_session(first.unattributed.append)
-    both_refused = threading.Barrier(2)
-    api.before_answering = lambda request: "SECRET" in request.headers["x-api-key"] and both_refused.wait(30.0)
+    both_sent, both_refused = threading.Barrier(2), threading.Event()
+
+    def hold(request: Received) -> None:
+        """Answer the refused key when both have sent it, and the new one when both were refused."""
+        if "SECRET" in request.headers["x-api-key"]:
+            both_sent.wait(30.0)
+        else:
+            both_refused.wait(30.0)
+
+    def record(into: list[Exchange]) -> Callable[[Exchange], None]:
+        def note(exchange: Exchange) -> None:
+            into.append(exchange)
+            if [each.status for each in own + others].count(403) == 2:
+                both_refused.set()
+
+        return note
+
+    own: list[Exchange] = []
+    others: list[Exchange] = []
+    one, other = (first.partner.in_new_session(record(into)) for into in (own, others))
+    api.before_answering = hold
     api.script = [answer(403), answer(403), answer(body=SLOT), answer(body=SLOT)]
     key_path.write_text("pk_rotated")
 
-    other = threading.Thread(target=second.request_slot)
-    other.start()
-    first.partner.request_slot()
-    other.join(30.0)
+    thread = threading.Thread(target=other.request_slot)
+    thread.start()
+    one.request_slot()
+    thread.join(30.0)
 
     assert first.stop.reason is None
-    assert [exchange.status for exchange in first.unattributed] == [403, 200]
+    assert [[exchange.status for exchange in each] for each in (own, others)] == [[403, 200], [403, 200]]
 
 
 def test_a_service_that_fails_for_every_item_ends_the_run(
