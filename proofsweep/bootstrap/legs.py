@@ -131,7 +131,7 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
         verify=_verify_context(handle, engine, past),
         remaining=RemainingItems(results, plan),
         budget=budget,
-        quarantine=Quarantine(guard, past, stop),
+        quarantine=Quarantine(guard, past, stop, retry.breaker_seconds),
         trail=trail,
         heartbeat=Heartbeat(
             legs=Legs(results, handle.run_id, utc_now),

@@ -24,6 +24,8 @@ class Anomaly:
 class AnomalyGuard:
     """Quarantine anomalous rows; expects all outcomes of a leg in the order in which they come.
 
+    `anomaly_in` needs no lock, so that one thread may look an outcome up while others `admit` theirs.
+
     Attributes:
         verdicts: how many rows in a row, refused alike although accepted before, are too many; 0 allows any number.
         failures: the same for rows that fail alike.
@@ -36,16 +38,32 @@ class AnomalyGuard:
     _current: Anomaly | None = None
     _quarantined: list[Row] = field(default_factory=list)
 
-    def admit(self, outcome: Outcome, row: Row, was_accepted: Callable[[], bool]) -> list[Row]:
+    def anomaly_in(self, outcome: Outcome, was_accepted: Callable[[], bool]) -> Anomaly | None:
+        """Name the anomaly in one outcome; None if there is none, or if any number of them is allowed.
+
+        Args:
+            outcome: the item's outcome.
+            was_accepted: says whether the item's last answer before this run was an acceptance; called only if needed.
+        """
+        match outcome:
+            case Failed(reason=Reason.SOURCE_CHANGED | Reason.SOURCE_UNAVAILABLE):
+                return None
+            case Failed(reason=reason) if self.failures:
+                return Anomaly(reason, is_failure=True)
+            case Rejected(answer=answer) if self.verdicts and was_accepted():
+                return Anomaly(answer.response.verdict, is_failure=False)
+            case Accepted() | Rejected() | Failed() | Ineligible():
+                return None
+
+    def admit(self, outcome: Outcome, anomaly: Anomaly | None, row: Row) -> list[Row]:
         """Give the rows that may be written now: this row and the quarantined ones, or none.
 
         Args:
             outcome: the item's outcome.
+            anomaly: what `anomaly_in` found in it.
             row: its finished row.
-            was_accepted: says whether the item's last answer before this run was an acceptance; called only if needed.
         """
-        anomaly = anomaly_in(outcome, was_accepted)
-        if anomaly is None or not self.threshold(anomaly):
+        if anomaly is None:
             return [*self.release(), row] if self._ends_quarantine(outcome) else [row]
         if anomaly == self.detected:
             return []
@@ -71,19 +89,6 @@ class AnomalyGuard:
         if self._current is None or self._current.is_failure:
             return isinstance(outcome, Accepted | Rejected)
         return isinstance(outcome, Accepted)
-
-
-def anomaly_in(outcome: Outcome, was_accepted: Callable[[], bool]) -> Anomaly | None:
-    """Name the anomaly in one outcome; None if there is none."""
-    match outcome:
-        case Failed(reason=Reason.SOURCE_CHANGED | Reason.SOURCE_UNAVAILABLE):
-            return None
-        case Failed(reason=reason):
-            return Anomaly(reason, is_failure=True)
-        case Rejected(answer=answer) if was_accepted():
-            return Anomaly(answer.response.verdict, is_failure=False)
-        case Accepted() | Rejected() | Ineligible():
-            return None
 
 
 def explain(anomaly: Anomaly, rows: int) -> str:

@@ -1,6 +1,5 @@
 """What earlier legs and runs left behind: the files that could be read, and the items that were accepted."""
 
-import threading
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from proofsweep.storage.results.results import Results
 
 
 class PastAnswers:
-    """Says which items were accepted the last time; the first call reads the store. Safe to use from threads.
+    """Says which items were accepted the last time; the first call reads the store. One thread at a time may ask.
 
     The last time is the newest earlier run of the same catalog and environment that accepted anything.
     """
@@ -21,14 +20,12 @@ class PastAnswers:
     def __init__(self, results: Results, plan: Plan) -> None:
         self._results = results
         self._plan = plan
-        self._lock = threading.Lock()
         self._accepted: Sequence[int] | None = None
 
     def was_accepted(self, item_id: str) -> bool:
-        """Say whether the item's last answer was an acceptance."""
-        with self._lock:
-            if self._accepted is None:
-                self._accepted = self._read()
+        """Say whether the item's last answer was an acceptance; ResultsError if the store cannot be read."""
+        if self._accepted is None:
+            self._accepted = self._read()
         hashed = hash(item_id)
         place = bisect_left(self._accepted, hashed)
         return place < len(self._accepted) and self._accepted[place] == hashed

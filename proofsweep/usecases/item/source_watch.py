@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.reasons import Reason
-from proofsweep.errors import RunMustStop, SourceError
+from proofsweep.errors import ResultsError, RunMustStop, SourceError
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.locations import is_bucket, root_and_key
 
@@ -38,7 +39,8 @@ class SourceWatch:
     While a file that was read before can still be read, one that cannot is to blame for itself.
 
     Attributes:
-        read_earlier: names a file of a bucket that was read before this leg; None where there is none.
+        read_earlier: names a file of a bucket that was read before this leg; None where there is none, ResultsError
+            where that cannot be said now.
     """
 
     files: Files
@@ -50,6 +52,7 @@ class SourceWatch:
     _streaks: dict[str, SourceStreak] = field(default_factory=dict)
     _last_read: dict[str, str | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def was_read(self, location: str) -> None:
         """Take note of a file that could be read; those of this machine lie in no bucket."""
@@ -97,14 +100,23 @@ class SourceWatch:
 
     def _last_can_be_read(self, root: str) -> bool | None:
         """Ask for the facts of the file that was read last; None when there is none, or when it is gone."""
-        with self._lock:
-            if root not in self._last_read:
-                self._last_read[root] = self.read_earlier(root)
-            location = self._last_read[root]
+        location = self._last_location(root)
         try:
             return True if location is not None and self.files.facts(location) is not None else None
         except SourceError:
             return False
+
+    def _last_location(self, root: str) -> str | None:
+        """Name the file that was read last. One thread asks the results store; files that can be read go on."""
+        with self._reading:
+            with self._lock:
+                if root in self._last_read:
+                    return self._last_read[root]
+            with suppress(ResultsError):  # it is asked again with the next failure
+                earlier = self.read_earlier(root)
+                with self._lock:
+                    return self._last_read.setdefault(root, earlier)
+        return None
 
     def _end_leg(self, root: str, error: SourceError) -> None:
         reason = RunMustStop(f"The source {root} cannot be read: {error.message}", ended_by="breaker")

@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.contract.models import VerifyResponse
-from proofsweep.domain.anomalies import Anomaly, AnomalyGuard, anomaly_in, explain
+from proofsweep.domain.anomalies import Anomaly, AnomalyGuard, explain
 from proofsweep.domain.outcomes import Accepted, Answer, Failed, Outcome, Rejected, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 
@@ -18,7 +18,8 @@ def answered(verdict: str) -> Accepted | Rejected:
 def admitted(guard: AnomalyGuard, outcomes: list[Outcome], *, was_accepted: bool = False) -> list[list[int]]:
     """The rows that may be written after each outcome; a row has the number of its outcome."""
     rows_of_each = [
-        guard.admit(outcome, {"manifest_row": row}, lambda: was_accepted) for row, outcome in enumerate(outcomes)
+        guard.admit(outcome, guard.anomaly_in(outcome, lambda: was_accepted), {"manifest_row": row})
+        for row, outcome in enumerate(outcomes)
     ]
     return [[int(str(row["manifest_row"])) for row in rows] for rows in rows_of_each]
 
@@ -38,7 +39,7 @@ def test_a_failure_and_a_lost_acceptance_are_anomalies(
     outcome: Outcome, was_accepted: bool, anomaly: Anomaly | None
 ) -> None:
     """A failure of the service is one, and so is a refusal of what was accepted before; a file's own fault is not."""
-    assert anomaly_in(outcome, lambda: was_accepted) == anomaly
+    assert AnomalyGuard(verdicts=1, failures=1).anomaly_in(outcome, lambda: was_accepted) == anomaly
 
 
 def test_a_single_failure_is_written_after_the_next_answer() -> None:

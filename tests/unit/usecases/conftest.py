@@ -155,7 +155,7 @@ class LegBuilder:
             verify=replace(self.verify, partner=partner),
             remaining=RemainingItems(self.results, plan),
             budget=budget,
-            quarantine=Quarantine(AnomalyGuard(verdicts=20, failures=3), past, self.stop),
+            quarantine=Quarantine(AnomalyGuard(verdicts=20, failures=3), past, self.stop, 1.0),
             trail=trail,
             heartbeat=Heartbeat(
                 legs=self.legs(plan),

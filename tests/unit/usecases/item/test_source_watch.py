@@ -7,7 +7,7 @@ from obstore.store import MemoryStore
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
-from proofsweep.errors import RunMustStop, SourceError
+from proofsweep.errors import ResultsError, RunMustStop, SourceError
 from proofsweep.storage.files.bucket_files import BucketFiles
 from proofsweep.storage.files.files import Files
 from proofsweep.usecases.item.source_watch import SourceStreak, SourceWatch
@@ -175,3 +175,20 @@ def test_after_some_patience_a_few_files_are_to_blame_and_many_are_not(
         ended = "source"
 
     assert ended == end
+
+
+def test_a_results_store_that_fails_says_nothing_of_a_bucket(watch: SourceWatch) -> None:
+    """Whether an earlier leg read a file of the bucket is asked again with the next failure."""
+    answers: list[Exception | str] = [ResultsError("No route to the store."), "s3://bucket/good.wav"]
+
+    def read_earlier(_root: str) -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    watch.read_earlier = read_earlier
+
+    blamed = [watch.is_worth_another_try(f"s3://bucket/{number}", FORBIDDEN) for number in range(9)]
+
+    assert (blamed, answers) == ([False] * 9, [])
