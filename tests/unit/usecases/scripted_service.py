@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from pydantic import SecretStr
 
@@ -47,6 +48,7 @@ class ScriptedService(Transport):
         uploads: the bodies of the form POSTs.
         bodies: the JSON bodies of POST /verify.
         on_call: told of each call before it is answered.
+        slot_pieces: a form POST is answered after so many pieces of its body; None for the whole of it.
     """
 
     def __init__(self) -> None:
@@ -64,13 +66,17 @@ class ScriptedService(Transport):
         self.uploads: list[bytes] = []
         self.bodies: list[object] = []
         self.on_call: Callable[[Call], object] = lambda _call: None
+        self.slot_pieces: int | None = None
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Take the request's body and answer it; a key travels with keyed calls alone."""
         assert (key is not None) is request.call.is_keyed
         self.calls.append(request.call)
         self.on_call(request.call)
-        content = request.content if isinstance(request.content, bytes) else b"".join(request.content)
+        most_pieces = self.slot_pieces if request.call is Call.SLOT else None
+        content = (
+            request.content if isinstance(request.content, bytes) else b"".join(islice(request.content, most_pieces))
+        )
         if request.call is Call.SLOT:
             self.uploads.append(content)
         if request.call is Call.VERIFY:

@@ -12,6 +12,7 @@ from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import RunMustStop
+from proofsweep.storage.files.audio import PIECE_BYTES
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.item.verify_item import verify_item
@@ -119,7 +120,7 @@ def test_an_upload_that_is_gone_is_brought_once_more(
 def test_a_refused_upload_fails_its_item_alone(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem
 ) -> None:
-    """The audio is not stored, so verify is not called; no digest is given of what was not read to its end."""
+    """The audio is not stored, so verify is not called."""
     service.script[Call.SLOT] = [Scripted(status=413)]
 
     done = finished(verify_item(item, verify_context))
@@ -127,6 +128,24 @@ def test_a_refused_upload_fails_its_item_alone(
     assert isinstance(done.outcome, Failed)
     assert done.outcome.reason == Reason.SLOT_REFUSED
     assert Call.VERIFY not in service.calls
+
+
+def test_bytes_that_storage_did_not_take_to_the_end_have_no_digest(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, tmp_path: Path
+) -> None:
+    """The target refuses halfway: neither the audio's part nor the sidecar, which goes with verify, was sent."""
+    Path(item.audio).write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(3 * PIECE_BYTES))
+    sidecar = tmp_path / "a.sidecar"
+    sidecar.write_bytes(b"proof")
+    service.script[Call.SLOT] = [Scripted(status=413)]
+    service.slot_pieces = 2  # of four
+
+    done = finished(verify_item(replace(item, sidecar=str(sidecar)), verify_context))
+
+    assert PIECE_BYTES < len(service.uploads[0]) < 3 * PIECE_BYTES
+    assert isinstance(done.outcome, Failed)
+    assert done.read is not None
+    assert (done.read.audio_format, done.read.sha256, done.read.sidecar_sha256) == ("wav", None, None)
 
 
 @pytest.mark.parametrize(
