@@ -11,7 +11,7 @@ from typing import Self
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.outcomes import AudioRead, Deferred, Failed, Finished, Outcome
+from proofsweep.domain.outcomes import AudioRead, Deferred, Failed, Finished, Outcome, Rejected
 from proofsweep.domain.preflight import SizeLimits, judge_content, judge_size
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import SourceError
@@ -113,6 +113,17 @@ class ItemWork:
             else:
                 self.outcome = Ineligible(Reason(error.reason), error.message)
 
+    def unless_source_changed(self, outcome: Outcome) -> Outcome:
+        """Turn a rejection of files that are no longer what was sent into a failure: a delivery may still be going on.
+
+        Only a rejection is checked, since it blames the supplier: one stat for a local file, one HEAD for an object.
+        """
+        if not isinstance(outcome, Rejected) or not self._has_source_changed():
+            return outcome
+        self._original = None
+        detail = "The file changed while it was verified: the service rejected bytes that are no longer there."
+        return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
+
     def finished(self, outcome: Outcome) -> Finished:
         """Close the item with its outcome."""
         self._done = Finished(
@@ -143,6 +154,17 @@ class ItemWork:
             self._item.mode, audio.facts.size_bytes, audio.head_digest(), _sha256_of(self.sidecar)
         )
         self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
+
+    def _has_source_changed(self) -> bool:
+        """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
+        files, sidecar = self._context.sources.files, self._item.sidecar
+        try:
+            if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
+                return True
+            most_bytes = self._context.limits.sidecar
+            return sidecar is not None and read_sidecar(sidecar, most_bytes, files) != self.sidecar
+        except SourceError:
+            return False
 
     def _read(self) -> AudioRead | None:
         if self._audio is None:

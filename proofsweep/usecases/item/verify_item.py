@@ -12,7 +12,8 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
     """Find out what the service says about one item; whatever the item or the service bring is a value, never raised.
 
     (1) POST /uploads gives a short-lived slot, (2) a form POST to the slot stores the audio, (3) POST /verify gives the
-    verdict. A slot that is spent before (3) is answered costs another round, which the retry rule bounds.
+    verdict, (4) a rejection counts only for files that are still what was sent. A slot that is spent before (3) is
+    answered costs another round, which the retry rule bounds.
 
     Args:
         item: as planned; one that is ineligible already costs no call.
@@ -33,4 +34,4 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
             return work.deferred()
         except (CallFailed, SlotRefused) as error:
             work.outcome = Failed(reason=error.reason, detail=error.message, error_code=error.code)
-        return work.finished(work.outcome)
+        return work.finished(work.unless_source_changed(work.outcome))  # (4)

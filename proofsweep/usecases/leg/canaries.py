@@ -114,6 +114,11 @@ class _ProbeFile(OpenFile):
 class _ProbeFiles(Files):
     """A source that holds the probe's audio alone."""
 
+    def facts(self, location: str) -> FileFacts:
+        """Give the facts that it always has."""
+        with self.open(location) as file:
+            return file.facts()
+
     def open(self, location: str) -> _ProbeFile:  # noqa: ARG002 - there is one file
         """Open it."""
         return _ProbeFile()

@@ -48,6 +48,7 @@ class ScriptedService(Transport):
         uploads: the bodies of the form POSTs.
         bodies: the JSON bodies of POST /verify.
         on_call: told of each call before it is answered.
+        on_answer: told of each call when its body was taken.
         slot_pieces: a form POST is answered after so many pieces of its body; None for the whole of it.
     """
 
@@ -66,6 +67,7 @@ class ScriptedService(Transport):
         self.uploads: list[bytes] = []
         self.bodies: list[object] = []
         self.on_call: Callable[[Call], object] = lambda _call: None
+        self.on_answer: Callable[[Call], object] = lambda _call: None
         self.slot_pieces: int | None = None
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
@@ -77,6 +79,7 @@ class ScriptedService(Transport):
         content = (
             request.content if isinstance(request.content, bytes) else b"".join(islice(request.content, most_pieces))
         )
+        self.on_answer(request.call)
         if request.call is Call.SLOT:
             self.uploads.append(content)
         if request.call is Call.VERIFY:

@@ -1,5 +1,7 @@
 """The core flow of one item: slot, form POST, verify; and every way in which it may end is a value."""
 
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -8,16 +10,19 @@ import pytest
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.errors import RunMustStop
+from proofsweep.errors import RunMustStop, SourceError
 from proofsweep.storage.files.audio import PIECE_BYTES
+from proofsweep.storage.files.files import Files
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.item.verify_item import verify_item
 
 from ..scripted_service import Scripted, ScriptedService
+
+REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 
 
 @pytest.fixture
@@ -247,3 +252,117 @@ def test_a_mistake_of_ours_lets_no_other_item_wait(
         verify_item(item, replace(verify_context, duplicates=duplicates))
 
     assert duplicates._originals == {}
+
+
+def append_to(path: Path) -> None:
+    """Let a delivery go on."""
+    with path.open("ab") as file:
+        file.write(bytes(8))
+
+
+def replace_whole(path: Path) -> None:
+    """Put another file of the same size in its place, as a tool does that writes a new one and renames it."""
+    other = path.with_name("other")
+    other.write_bytes(bytes(path.stat().st_size))
+    os.utime(other, ns=(0, 0))
+    other.rename(path)
+
+
+@pytest.mark.parametrize("change", [append_to, replace_whole, Path.unlink])
+@pytest.mark.parametrize("when", [Call.SLOT, Call.VERIFY])
+def test_a_rejected_file_that_changed_meanwhile_has_failed_for_now(
+    service: ScriptedService,
+    verify_context: VerifyContext,
+    item: WorkItem,
+    change: Callable[[Path], None],
+    when: Call,
+) -> None:
+    """A part of a delivery says nothing about its credential, so nobody is told to reject it."""
+    service.usual[Call.VERIFY] = REJECTED
+    service.on_answer = lambda call: call is when and change(Path(item.audio))
+    sent = sha256(Path(item.audio).read_bytes()).hexdigest()
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Failed)
+    assert done.outcome.reason == Reason.SOURCE_CHANGED
+    assert done.read is not None
+    assert done.read.sha256 == sent
+
+
+def test_a_rejected_pair_whose_sidecar_grew_meanwhile_has_failed_for_now(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, tmp_path: Path
+) -> None:
+    """The sidecar may be delivered last."""
+    sidecar = tmp_path / "a.sidecar"
+    sidecar.write_bytes(b"pro")
+    service.usual[Call.VERIFY] = REJECTED
+    service.on_answer = lambda call: call is Call.VERIFY and sidecar.write_bytes(b"proof")
+
+    done = finished(verify_item(replace(item, sidecar=str(sidecar)), verify_context))
+
+    assert isinstance(done.outcome, Failed)
+    assert done.outcome.reason == Reason.SOURCE_CHANGED
+
+
+def test_an_acceptance_counts_for_the_bytes_that_were_sent(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """What came after them is another version, and the row names the one that was accepted."""
+    service.on_answer = lambda call: call is Call.VERIFY and append_to(Path(item.audio))
+
+    done = finished(verify_item(item, verify_context))
+
+    assert isinstance(done.outcome, Accepted)
+    facts_now = verify_context.sources.files.facts(item.audio)
+    assert done.read is not None
+    assert facts_now is not None
+    assert done.read.version != facts_now.version
+
+
+def test_a_rejection_stands_where_the_file_cannot_be_compared(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """The service has answered; a source that is away now takes nothing from it."""
+
+    class Away(Files):
+        """Files whose facts cannot be had."""
+
+        def facts(self, location: str) -> FileFacts | None:
+            """Fail."""
+            raise SourceError(f"{location} is away.", reason=Reason.SOURCE_UNAVAILABLE)
+
+    service.usual[Call.VERIFY] = REJECTED
+
+    done = finished(verify_item(item, replace(verify_context, sources=replace(verify_context.sources, files=Away()))))
+
+    assert isinstance(done.outcome, Rejected)
+
+
+def test_a_copy_that_grows_does_not_take_over_a_rejection(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch, tmp_path: Path
+) -> None:
+    """It had the same bytes as a rejected file when it was read, and its delivery went on."""
+    copy = tmp_path / "copy.wav"
+    copy.write_bytes(Path(item.audio).read_bytes())
+
+    class Growing(Files):
+        """Files of which the copy has grown whenever its facts are asked for."""
+
+        def facts(self, location: str) -> FileFacts | None:
+            """Let it grow first."""
+            if location == str(copy):
+                append_to(copy)
+            return super().facts(location)
+
+    service.usual[Call.VERIFY] = REJECTED
+    sources = replace(verify_context.sources, files=Growing())
+    context = replace(verify_context, sources=sources, duplicates=DuplicateCache(stop))
+
+    first = finished(verify_item(item, context))
+    second = finished(verify_item(replace(item, manifest_row=8, audio=str(copy)), context))
+
+    assert isinstance(first.outcome, Rejected)
+    assert isinstance(second.outcome, Failed)
+    assert second.outcome.reason == Reason.SOURCE_CHANGED
+    assert second.original is None
