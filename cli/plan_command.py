@@ -13,7 +13,7 @@ from proofsweep.bootstrap.engines import engine_for, limits_for
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
 from proofsweep.bootstrap.runs import bounds_for, catalog_for
 from proofsweep.domain.budget.forecast import Need
-from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.files.files import Files
@@ -97,3 +97,6 @@ def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) 
     out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
         out.print(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
+        if reason == Reason.AMBIGUOUS_SIDECAR:
+            for audio in survey.ambiguous:
+                out.print(f"    {audio}", markup=False, soft_wrap=True)

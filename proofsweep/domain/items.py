@@ -44,6 +44,7 @@ class ManifestRow:
         tags: the manifest's further columns.
         audio_facts, sidecar_facts: None if there is no such file.
         unreadable: why a file that exists could not be inspected.
+        contested_sidecar: the name of a sidecar that this and other audio of the folder claim.
     """
 
     number: int
@@ -56,6 +57,7 @@ class ManifestRow:
     audio_facts: FileFacts | Unlisted | None = None
     sidecar_facts: FileFacts | Unlisted | None = None
     unreadable: str | None = None
+    contested_sidecar: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Find the sidecar of each audio file in a folder by name patterns. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from unicodedata import normalize
 
 NAME = "{name}"
@@ -8,15 +9,14 @@ STEM = "{stem}"
 
 
 class SidecarNames:
-    """The patterns that name a sidecar after its audio, in order of preference.
+    """The patterns that name a sidecar after its audio: those of the full name first, then in the order given.
 
-    `{name}` is the audio's file name; `{stem}` is the same without its last extension. Names are also equal if they
-    are equal after Unicode normalisation (NFC), because file systems and archives change the form.
+    `{name}` is the audio's file name; `{stem}` is the same without its last extension.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = tuple(patterns)
-        self._edges = tuple(_edges_of(pattern) for pattern in self._patterns)
+        self.patterns = tuple(sorted(patterns, key=lambda pattern: STEM in pattern))
+        self._edges = tuple(_edges_of(pattern) for pattern in self.patterns)
 
     def covers(self, name: str) -> bool:
         """Say whether a file of this name could be a sidecar."""
@@ -25,35 +25,74 @@ class SidecarNames:
             for before, after in self._edges
         )
 
-    def wanted_by(self, audio_name: str) -> Iterable[str]:
-        """Give the names that this audio's sidecar may have, in order of preference."""
-        dot = audio_name.rfind(".")
-        stem = audio_name[:dot] if dot > 0 else audio_name
-        for pattern in self._patterns:
-            yield pattern.replace(STEM, stem) if STEM in pattern else pattern.replace(NAME, audio_name)
-
 
 class Sidecars:
-    """The sidecars of one folder, and which of them belong to an audio file."""
+    """The sidecars of one folder, each with the one audio file that it belongs to.
 
-    def __init__(self, names: SidecarNames, found: Iterable[str]) -> None:
-        self._names = names
+    A full name belongs to one file. If several files share a stem, their sidecar belongs to the only one of them that
+    needs one; if there are more, it is nobody's. Names are also equal if they are equal after Unicode normalisation
+    (NFC), because file systems and archives change the form; of two full names, the one of the same form comes first.
+
+    Attributes:
+        of_audio: the sidecar of each audio file that has one.
+        contested: the sidecar that several audio files claim, for each of them.
+    """
+
+    def __init__(
+        self,
+        names: SidecarNames,
+        found: Iterable[str],
+        audio: Iterable[str],
+        needs_one: Callable[[str], bool] = lambda _name: True,
+    ) -> None:
+        """Pair a folder's files; `needs_one` says of an audio file whether it is not verified alone.
+
+        That is asked only of files that claim the same sidecar.
+        """
+        self.of_audio: dict[str, str] = {}
+        self.contested: dict[str, str] = {}
         self._found = set(found)
         self._normal = {normalize("NFC", name): name for name in self._found}
-        self._used: set[str] = set()
-
-    def claim(self, audio_name: str) -> str | None:
-        """Give the name of the audio's sidecar, None without one. A claimed sidecar is not an orphan."""
-        for wanted in self._names.wanted_by(audio_name):
-            name = wanted if wanted in self._found else self._normal.get(normalize("NFC", wanted))
-            if name is not None:
-                self._used.add(name)
-                return name
-        return None
+        waiting = set(audio) if self._found else set()
+        for pattern in names.patterns:
+            if STEM not in pattern:
+                waiting -= self._settle(self._claims(pattern, waiting, {}), needs_one)
+            waiting -= self._settle(self._claims(pattern, waiting, self._normal), needs_one)
 
     def orphans(self) -> list[str]:
         """Give the sidecars that no audio claimed, sorted."""
-        return sorted(self._found - self._used)
+        return sorted(self._found - {*self.of_audio.values(), *self.contested.values()})
+
+    def _claims(self, pattern: str, audio: Iterable[str], normal: Mapping[str, str]) -> dict[str, list[str]]:
+        """Give the audio files by the sidecar that a pattern names for them, if it is still free.
+
+        Args:
+            pattern: of the sidecar's name.
+            audio: the names of audio files.
+            normal: sidecars by their name in NFC, for audio without a sidecar of the very same form.
+        """
+        taken = {*self.of_audio.values(), *self.contested.values()}
+        claims: dict[str, list[str]] = defaultdict(list)
+        for audio_name in audio:
+            wanted = _wanted(pattern, audio_name)
+            sidecar = wanted if wanted in self._found else normal.get(normalize("NFC", wanted))
+            if sidecar is not None and sidecar not in taken:
+                claims[sidecar].append(audio_name)
+        return claims
+
+    def _settle(self, claims: Mapping[str, Sequence[str]], needs_one: Callable[[str], bool]) -> set[str]:
+        """Say whose each claimed sidecar is; give the audio files for which that is settled."""
+        for sidecar, claimants in claims.items():
+            needy = claimants if len(claimants) == 1 else [name for name in claimants if needs_one(name)]
+            (self.of_audio if len(needy) == 1 else self.contested).update(dict.fromkeys(needy, sidecar))
+        return {name for claimants in claims.values() for name in claimants}
+
+
+def _wanted(pattern: str, audio_name: str) -> str:
+    """Name the sidecar that this audio has by a pattern."""
+    dot = audio_name.rfind(".")
+    stem = audio_name[:dot] if dot > 0 else audio_name
+    return pattern.replace(STEM, stem) if STEM in pattern else pattern.replace(NAME, audio_name)
 
 
 def _edges_of(pattern: str) -> tuple[str, str]:

@@ -56,6 +56,12 @@ def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
         return Ineligible(Reason.UNREADABLE_FILE, row.unreadable)
     if row.audio_facts is None:
         return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
+    if row.contested_sidecar is not None:
+        return Ineligible(
+            Reason.AMBIGUOUS_SIDECAR,
+            f"Several audio files claim the sidecar {printable(row.contested_sidecar)}: name it after its audio's full "
+            "name.",
+        )
     mode = Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
     unfit = None if isinstance(row.audio_facts, Unlisted) else judge_size(row.audio_facts, limits.audio(mode))
     if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):

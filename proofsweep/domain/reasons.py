@@ -15,6 +15,7 @@ class Reason(StrEnum):
     CONTRADICTORY_ANSWER = "contradictory_answer"
     MISSING_AUDIO = "missing_audio"
     MISSING_SIDECAR = "missing_sidecar"
+    AMBIGUOUS_SIDECAR = "ambiguous_sidecar"
     EMPTY = "empty"
     TOO_LARGE = "too_large"
     SIDECAR_TOO_LARGE = "sidecar_too_large"
@@ -50,6 +51,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         Reason.CONTRADICTORY_ANSWER: "treated as a failed verification; report the request ID to the partner",
         Reason.MISSING_AUDIO: "correct the location in the manifest, or have the file delivered",
         Reason.MISSING_SIDECAR: "have the sidecar delivered, or clear the manifest's sidecar cell",
+        Reason.AMBIGUOUS_SIDECAR: "name the sidecar after its audio's full name",
         Reason.EMPTY: "ask the supplier to deliver the file again: it holds no bytes",
         Reason.TOO_LARGE: "larger than the verification slot; ask the supplier for a delivery that fits",
         Reason.SIDECAR_TOO_LARGE: "no sidecar is that large; ask the supplier for the proof file itself",

@@ -142,7 +142,8 @@ class CatalogSettings(Section):
     """How a catalog is read.
 
     Attributes:
-        sidecar_names: names of a sidecar in a scanned folder, in order; the first one that exists is used.
+        sidecar_names: names of a sidecar in a scanned folder; a full name goes before a stem, else the first that
+            exists is used.
         dedupe: whether the same bytes with the same sidecar are verified only once.
     """
 

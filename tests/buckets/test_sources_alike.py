@@ -243,3 +243,24 @@ def test_forbidden_object_has_its_reason(swift: S3Server, monkeypatch: pytest.Mo
     with pytest.raises(SourceError) as raised:
         open_audio(f"{private.url}/a.wav", files)
     assert raised.value.reason == Reason.SOURCE_FORBIDDEN
+
+
+def test_a_sidecar_belongs_to_one_audio(place: FilePlace) -> None:
+    """Files that share its name are looked into: a WAV with a credential of its own leaves it to the MP3."""
+    frame = b"\xff\xfb\x90\x00" + bytes(413)
+    credentialed = (
+        b"RIFF\x00\x00\x00\x00WAVE" + b"data\x00\x00\x20\x00" + bytes(2 * 1024 * 1024) + b"C2PA\x04\x00\x00\x00seal"
+    )
+    for name, content in {"a.wav": credentialed, "a.mp3": frame * 3, "b.wav": WAVE, "b.mp3": frame * 3}.items():
+        place.put(name, content)
+    for name in ("a.sidecar", "b.sidecar"):
+        place.put(name, b"proof")
+
+    rows = open_catalog(place.location, sidecar_names=["{name}.sidecar", "{stem}.sidecar"]).rows()
+
+    assert {row.named_audio: (row.named_sidecar, row.contested_sidecar) for row in rows} == {
+        "a.mp3": ("a.sidecar", None),
+        "a.wav": ("", None),
+        "b.mp3": ("", "b.sidecar"),
+        "b.wav": ("", "b.sidecar"),
+    }

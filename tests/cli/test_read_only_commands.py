@@ -56,6 +56,20 @@ def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
     assert deep["eligible"] < shallow["eligible"]
 
 
+def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_path: Path) -> None:
+    """With what to do about it."""
+    folder = tmp_path / "delivery"
+    folder.mkdir()
+    for name in ("song [live].wav", "song [live].mp3", "song [live].sidecar"):
+        (folder / name).write_bytes(b"RIFF\0\0\0\0WAVE")
+
+    done = proofsweep("plan", folder)
+
+    assert done.returncode == 0
+    assert "2 ineligible · ambiguous_sidecar: name the sidecar after its audio's full name" in done.stdout
+    assert f"    {folder}/song [live].mp3\n    {folder}/song [live].wav\n" in done.stdout
+
+
 def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """It sends at most this many files, and gives the time that a run would take; nothing is written."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)

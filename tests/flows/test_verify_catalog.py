@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +85,27 @@ def test_json_adds_up(world: SandboxWorld, samples: Samples, capsys: pytest.Capt
     counted = sum(summary[word] for word in ("accepted", "rejected", "failed", "ineligible", "remaining"))
     assert counted == summary["items"] == 300
     assert summary["ended_by"] == "complete"
+
+
+def test_a_sidecar_is_sent_with_its_own_audio_alone(world: SandboxWorld, samples: Samples) -> None:
+    """A credentialed WAV and an MP3 share its name, and both are genuine; what stays ambiguous costs no call."""
+    pair = next(sample for sample in samples.valid if sample.sidecar and sample.audio.suffix == ".mp3")
+    wav = next(sample for sample in samples.valid if not sample.sidecar)
+    assert pair.sidecar
+    folder = world.folder / "delivery"
+    folder.mkdir()
+    contents = {"song.wav": wav.audio, "song.mp3": pair.audio, "song.sidecar": pair.sidecar}
+    contents |= {"take.mp3": pair.audio, "take.m4a": pair.audio, "take.sidecar": pair.sidecar}
+    for name, source in contents.items():
+        (folder / name).write_bytes(source.read_bytes())
+
+    code = world.run("verify", str(folder))
+
+    ends = {Path(str(row["audio"])).name: (row["mode"], row["reason"], row["calls"]) for row in world.rows()}
+    assert code == 3
+    assert ends == {
+        "song.mp3": ("legacy_pair", None, 2),
+        "song.wav": ("one_file", None, 2),
+        "take.m4a": (None, "ambiguous_sidecar", 0),
+        "take.mp3": (None, "ambiguous_sidecar", 0),
+    }

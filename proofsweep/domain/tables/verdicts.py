@@ -10,7 +10,7 @@ from proofsweep.contract.verdicts import Action
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import WorkItem, printable
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, Rejected, word_for
-from proofsweep.domain.reasons import Ineligible
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tables.columns import FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row, empty_row
 
 COLUMNS = (
@@ -22,7 +22,7 @@ COLUMNS = (
     Column("audio", TEXT, "location of the audio: an absolute path or a URL", nullable=False),
     Column("sidecar", TEXT, "location of the sidecar proof file"),
     Column("sidecar_source", TEXT, "given, or recovered from the service"),
-    Column("mode", TEXT, "one_file or legacy_pair; null if the row names no audio"),
+    Column("mode", TEXT, "one_file or legacy_pair; null if the row names no audio, or if its sidecar is ambiguous"),
     Column("audio_format", TEXT, "recognised from the content: wav rf64 bw64 aiff caf mp3 m4a flac ogg unknown"),
     Column("audio_bytes", INT, "size of the audio in bytes"),
     Column("audio_sha256", TEXT, "hex sha256 of the bytes that were sent"),
@@ -97,11 +97,15 @@ def _item_cells(item: WorkItem) -> Row:
         "audio": printable(item.audio),
         "sidecar": None if item.sidecar is None else printable(item.sidecar),
         "sidecar_source": None if item.sidecar is None else "given",
-        "mode": str(item.mode) if item.audio else None,
+        "mode": str(item.mode) if item.audio and not _is_ambiguous(item) else None,
         "audio_bytes": item.audio_bytes,
         "audio_version": item.audio_version,
         "tags": item.tags_json,
     }
+
+
+def _is_ambiguous(item: WorkItem) -> bool:
+    return item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
 
 
 def _read_cells(read: AudioRead) -> Row:

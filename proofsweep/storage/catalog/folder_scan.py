@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from itertools import count
 
 from proofsweep.domain.formats import AudioFormat
-from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable, raw_bytes
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
 from proofsweep.domain.pairing import SidecarNames, Sidecars
+from proofsweep.domain.preflight import judge_content
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.catalog.ignored import Cause, Ignored
 from proofsweep.storage.catalog.row_facts import row_with_facts
-from proofsweep.storage.files.audio import sniff
+from proofsweep.storage.files.audio import open_audio, sniff
 from proofsweep.storage.files.source import Folder, Source
 from proofsweep.storage.locations import one_line
 
@@ -63,16 +64,19 @@ class FolderScan:
 
     def _rows_in(self, folder: Folder, numbers: Iterator[int]) -> Iterator[ManifestRow]:
         is_sidecar = self._sidecar_names.covers
-        sidecars = Sidecars(self._sidecar_names, filter(is_sidecar, folder.files))
+        audio: list[str] = []
         for name in folder.files:
             if is_sidecar(name):
                 continue
-            path = posixpath.join(folder.location, name)
-            cause = self._why_no_row(path)
+            cause = self._why_no_row(posixpath.join(folder.location, name))
             if cause is None:
-                yield self._row(next(numbers), folder, name, sidecars.claim(name))
+                audio.append(name)
             else:
                 self.ignored[cause] += 1
+        found = filter(is_sidecar, folder.files)
+        sidecars = Sidecars(self._sidecar_names, found, audio, lambda name: self._needs_sidecar(folder, name))
+        for name in audio:
+            yield self._row(next(numbers), folder, name, sidecars)
         self.ignored[Cause.NOT_AUDIO] += len(folder.hidden)
         self.ignored[Cause.ORPHAN_SIDECARS] += len(sidecars.orphans())
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
@@ -90,13 +94,25 @@ class FolderScan:
         except SourceError:
             return Cause.UNREADABLE
 
-    def _row(self, number: int, folder: Folder, name: str, sidecar_name: str | None) -> ManifestRow:
+    def _needs_sidecar(self, folder: Folder, name: str) -> bool:
+        """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
+        try:
+            with open_audio(posixpath.join(folder.location, name), self._source) as audio:
+                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
+                return can_be_pair and not audio.has_credential()
+        except SourceError:
+            return True
+
+    def _row(self, number: int, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
         def facts_of(path: str) -> FileFacts | None:
             return folder.known.get(posixpath.basename(path)) or self._source.facts(path)
 
         audio = posixpath.join(folder.location, name)
+        sidecar_name, contested = sidecars.of_audio.get(name), sidecars.contested.get(name)
         sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
-        return row_with_facts(facts_of, self._path, number=number, audio=audio, sidecar=sidecar)
+        return row_with_facts(
+            facts_of, self._path, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
+        )
 
 
 def is_audio_name(path: str) -> bool:
@@ -106,7 +122,8 @@ def is_audio_name(path: str) -> bool:
 
 def _listed(row: ManifestRow) -> bytes:
     """Join a row's names, sizes and times so that different listings give different bytes."""
-    facts = (row.named_audio, row.named_sidecar, _version(row.audio_facts), _version(row.sidecar_facts))
+    sidecar = row.named_sidecar or row.contested_sidecar or ""
+    facts = (row.named_audio, sidecar, _version(row.audio_facts), _version(row.sidecar_facts))
     return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
 

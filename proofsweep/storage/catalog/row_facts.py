@@ -22,6 +22,7 @@ def row_with_facts(
     sidecar: str | None,
     item_id: str | None = None,
     tags: Mapping[str, str] = _NO_TAGS,
+    contested_sidecar: str | None = None,
 ) -> ManifestRow:
     """Make a row with the facts of its files, whose names are relative to the catalog's folder."""
     audio_facts, audio_error = _facts(facts_of, audio, "audio")
@@ -37,6 +38,7 @@ def row_with_facts(
         audio_facts=audio_facts,
         sidecar_facts=sidecar_facts,
         unreadable=audio_error or sidecar_error,
+        contested_sidecar=contested_sidecar,
     )
 
 

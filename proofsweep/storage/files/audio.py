@@ -18,6 +18,11 @@ from proofsweep.storage.files.source import OpenFile, Source
 PIECE_BYTES = 256 * 1024
 # chosen: a file of the same size and head as another is read once more; half finds more by chance, twice reads more.
 HEAD_DIGEST_BYTES = 64 * 1024
+# A RIFF file is a header and then chunks, each with its name and size in front.
+_RIFF_HEADER_BYTES = 12
+_CHUNK_HEADER_BYTES = 8
+# chosen: a WAV has some ten chunks; half still finds the credential, twice reads longer in a file that is broken.
+_MOST_CHUNKS = 100
 
 _LOCAL = LocalFiles()
 
@@ -61,6 +66,19 @@ class AudioFile:
     def head_digest(self) -> int:
         """Give a checksum of the file's first 64 KiB: equal files have the same."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
+
+    def has_credential(self) -> bool:
+        """Say whether this is a WAV with a C2PA manifest inside, which stands in a RIFF chunk of its own."""
+        offset = _RIFF_HEADER_BYTES
+        if _read_up_to(self._file, offset)[:4] != b"RIFF" or self.audio_format is not AudioFormat.WAV:
+            return False
+        for _ in range(_MOST_CHUNKS):
+            head = _read_up_to(self._file, _CHUNK_HEADER_BYTES, offset)
+            if head[:4] == b"C2PA" or len(head) < _CHUNK_HEADER_BYTES:
+                return head[:4] == b"C2PA"
+            size_bytes = int.from_bytes(head[4:], "little")
+            offset += _CHUNK_HEADER_BYTES + size_bytes + size_bytes % 2
+        return False
 
     def read_through(self) -> str | None:
         """Read the whole file without sending it; give its hex sha256.

@@ -13,6 +13,9 @@ from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.files.audio import open_audio
 from proofsweep.storage.files.files import Files
 
+# Chosen: files that a person looks at to see what is meant; half may show one pair only, twice fills the screen.
+_NAMED_FILES = 6
+
 
 @dataclass(slots=True)
 class Survey:
@@ -21,6 +24,7 @@ class Survey:
     Attributes:
         formats: rows by audio format, from the name's ending, or from the content if files were opened.
         over_slot: rows whose audio is larger than a slot.
+        ambiguous: locations of the first audio files whose sidecar is ambiguous.
     """
 
     items: int = 0
@@ -31,6 +35,7 @@ class Survey:
     over_slot: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     formats: Counter[str] = field(default_factory=Counter)
+    ambiguous: list[str] = field(default_factory=list)
 
     def note(self, item: WorkItem, audio_format: str, slot_bytes: int) -> None:
         """Count one item."""
@@ -41,6 +46,8 @@ class Survey:
         self.largest_bytes = max(self.largest_bytes, size)
         if item.ineligible is not None:
             self.reasons[str(item.ineligible.reason)] += 1
+            if item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR and len(self.ambiguous) < _NAMED_FILES:
+                self.ambiguous.append(printable(item.audio))
             return
         self.eligible += 1
         self.pairs += item.mode is Mode.LEGACY_PAIR

@@ -1,6 +1,7 @@
 """Rows that cannot be sent are recognised before any call."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,8 @@ def a_row(
         (a_row(paired=True, sidecar_bytes=0), Reason.MISSING_SIDECAR),
         (a_row(paired=True, sidecar_bytes=101), Reason.SIDECAR_TOO_LARGE),
         (a_row(None, paired=True), Reason.MISSING_AUDIO),
+        (replace(a_row(SLOT_BYTES + 1), contested_sidecar="a.sidecar"), Reason.AMBIGUOUS_SIDECAR),
+        (replace(a_row(None), contested_sidecar="a.sidecar"), Reason.MISSING_AUDIO),
     ],
 )
 def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
@@ -107,6 +110,7 @@ def test_further_columns_are_kept_as_json() -> None:
 INELIGIBLE = [
     Reason.MISSING_AUDIO,
     Reason.MISSING_SIDECAR,
+    Reason.AMBIGUOUS_SIDECAR,
     Reason.EMPTY,
     Reason.TOO_LARGE,
     Reason.SIDECAR_TOO_LARGE,

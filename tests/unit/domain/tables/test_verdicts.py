@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -156,14 +157,16 @@ def test_times_are_instants() -> None:
 
 
 def test_the_sidecar_chooses_the_mode() -> None:
-    """A row without audio has no mode."""
+    """A row without audio has no mode, nor has one whose sidecar may be another's."""
     pair = WorkItem(manifest_row=0, item_id="i", audio="/a.mp3", sidecar="/a.sidecar")
     nothing = WorkItem(manifest_row=0, item_id="i", audio="", ineligible=MISSING)
 
-    rows = [written(MISSING, item=item) for item in (ITEM, pair, nothing)]
+    contested = replace(ITEM, ineligible=Ineligible(Reason.AMBIGUOUS_SIDECAR, ""))
 
-    assert [row["mode"] for row in rows] == ["one_file", "legacy_pair", None]
-    assert [row["sidecar_source"] for row in rows] == [None, "given", None]
+    rows = [written(item.ineligible or MISSING, item=item) for item in (ITEM, pair, nothing, contested)]
+
+    assert [row["mode"] for row in rows] == ["one_file", "legacy_pair", None, None]
+    assert [row["sidecar_source"] for row in rows] == [None, "given", None, None]
 
 
 def test_the_file_as_read_replaces_the_file_as_listed() -> None:

@@ -15,6 +15,10 @@ from proofsweep.storage.catalog.ignored import Cause
 from proofsweep.storage.files.local_files import LocalFiles
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+CREDENTIALED = b"RIFF\x36\0\0\0WAVEfmt \x03\0\0\0abc\0data\x04\0\0\0\0\0\0\0C2PA\x08\0\0\0manifest"
+FRAME = b"\xff\xfb\x90\x00" + bytes(413)
+"""Of an MP3 with 128 kbit/s at 44.1 kHz."""
+
 ODD_NAMES = [
     "two words.wav",
     " leading and trailing .wav",
@@ -195,3 +199,51 @@ def test_a_file_that_is_kept_from_us_stays_a_row_and_says_why(tmp_path: Path) ->
 
     assert row.audio_facts is None
     assert row.unreadable == "Of the audio: No permission for a.wav."
+
+
+def paired(folder: Path) -> dict[str, tuple[str, str | None]]:
+    """Give each row's sidecar, and the one that is contested."""
+    return {row.named_audio: (row.named_sidecar, row.contested_sidecar) for row in scan(folder).rows()}
+
+
+def test_a_wav_with_a_credential_of_its_own_leaves_the_sidecar_to_the_mp3(tmp_path: Path) -> None:
+    """Sent with the sidecar of another file it would be rejected as changed, although it is genuine."""
+    fill(tmp_path, "song.wav", content=CREDENTIALED)
+    fill(tmp_path, "song.mp3", content=FRAME * 3)
+    fill(tmp_path, "song.sidecar", content=b"proof")
+
+    assert paired(tmp_path) == {"song.mp3": ("song.sidecar", None), "song.wav": ("", None)}
+
+
+def test_a_file_that_the_service_does_not_take_claims_no_sidecar_of_others(tmp_path: Path) -> None:
+    """A FLAC cannot be sent as a pair, so the sidecar was not made for it."""
+    fill(tmp_path, "song.flac", content=b"fLaC" + bytes(60))
+    fill(tmp_path, "song.mp3", content=FRAME * 3)
+    fill(tmp_path, "song.sidecar", content=b"proof")
+
+    assert paired(tmp_path) == {"song.flac": ("", None), "song.mp3": ("song.sidecar", None)}
+
+
+@pytest.mark.parametrize("wav", [WAVE, None])
+def test_a_sidecar_that_may_be_of_either_is_contested(tmp_path: Path, wav: bytes | None) -> None:
+    """A WAV without a credential may need it, and so may a file that cannot be read."""
+    fill(tmp_path, "song.mp3", content=FRAME * 3)
+    fill(tmp_path, "song.sidecar", content=b"proof")
+    if wav is None:
+        (tmp_path / "song.wav").symlink_to("gone.wav")
+    else:
+        fill(tmp_path, "song.wav", content=wav)
+    catalog = scan(tmp_path)
+
+    assert paired(tmp_path) == {"song.mp3": ("", "song.sidecar"), "song.wav": ("", "song.sidecar")}
+    assert catalog.ignored[Cause.ORPHAN_SIDECARS] == 0
+
+
+def test_a_contested_sidecar_is_part_of_the_digest(tmp_path: Path) -> None:
+    """A catalog has changed when its sidecar comes after the plan, even if it is nobody's."""
+    fill(tmp_path, "song.wav", "song.mp3")
+    before = scan(tmp_path).digest()
+
+    fill(tmp_path, "song.sidecar")
+
+    assert scan(tmp_path).digest() != before

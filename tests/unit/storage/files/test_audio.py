@@ -135,3 +135,34 @@ def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reaso
         read_sidecar(str(tmp_path / name), most_bytes=5)
 
     assert refused.value.reason == reason
+
+
+CREDENTIAL = b"C2PA\x08\0\0\0manifest"
+
+
+def chunk(name: bytes, content: bytes) -> bytes:
+    """Make a RIFF chunk, padded to an even size."""
+    return name + len(content).to_bytes(4, "little") + content + bytes(len(content) % 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "has_one"),
+    [
+        (b"RIFF\0\0\0\0WAVE" + CREDENTIAL, True),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"fmt ", b"odd") + chunk(b"data", bytes(99_999)) + CREDENTIAL, True),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"LIST", CREDENTIAL) + chunk(b"data", CREDENTIAL), False),
+        (b"RIFF\0\0\0\0WAVE" + b"data\xff\xff\xff\xff" + CREDENTIAL, False),
+        (b"RIFF\0\0\0\0WAVE" + 150 * chunk(b"junk", b"") + CREDENTIAL, False),
+        (b"RIFX\0\0\0\0WAVE" + CREDENTIAL, False),
+        (b"RF64\0\0\0\0WAVE" + CREDENTIAL, False),
+        (b"RIFF\0\0\0\0AVI " + CREDENTIAL, False),
+        (b"RIFF\0\0\0\0WAVE", False),
+        (b"", False),
+    ],
+)
+def test_a_wav_may_hold_a_credential_of_its_own(tmp_path: Path, content: bytes, *, has_one: bool) -> None:
+    """It is a chunk of the file, beside the audio and never inside of another chunk; a broken file is not read on."""
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        assert audio.has_credential() is has_one

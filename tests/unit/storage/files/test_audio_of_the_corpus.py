@@ -91,3 +91,12 @@ def test_every_file_can_be_sent_as_it_is(corpus: Path) -> None:
             sent = hashlib.sha256(b"".join(audio.chunks())).hexdigest()
             assert sent == audio.sha256 == hashlib.sha256(Path(row.audio).read_bytes()).hexdigest()
             assert audio.facts == row.audio_facts
+
+
+def test_credentials_are_found_in_real_files(corpus: Path) -> None:
+    """Signed by the C2PA libraries, and the same sound without a signature."""
+    signed = next(corpus.rglob("sample1_signed.wav"))
+    unsigned = next(corpus.rglob("sample1.wav"))
+
+    with open_audio(str(signed)) as first, open_audio(str(unsigned)) as second:
+        assert (first.has_credential(), second.has_credential()) == (True, False)

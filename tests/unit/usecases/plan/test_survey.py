@@ -114,3 +114,17 @@ def test_pairs_need_the_sidecars_wire_name() -> None:
 def test_others_do_not(pairs: int, sidecar_field: str | None) -> None:
     """One-file delivery sends no sidecar."""
     refuse_unnamed_pairs(Survey(pairs=pairs), sidecar_field)
+
+
+def test_audio_with_an_ambiguous_sidecar_is_counted_and_the_first_are_named(tmp_path: Path) -> None:
+    """A person sees which sidecars to name better."""
+    for number in range(5):
+        for ending in ("wav", "mp3", "sidecar"):
+            (tmp_path / f"{number}.{ending}").write_bytes(WAV)
+
+    survey = survey_catalog(open_catalog(str(tmp_path), sidecar_names=["{stem}.sidecar"]), LIMITS)
+
+    assert (survey.eligible, survey.reasons) == (0, {"ambiguous_sidecar": 10})
+    assert survey.ambiguous == [
+        str(tmp_path / f"{number}.{ending}") for number in range(3) for ending in ("mp3", "wav")
+    ]
