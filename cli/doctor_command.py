@@ -99,7 +99,7 @@ def _check_store(settings: Settings) -> str:
 def _pairing(settings: Settings) -> str:
     names = " or ".join(settings.catalog.sidecar_names)
     wire = settings.service.sidecar_field
-    sent = f"sent as {wire!r}" if wire else f"refused until the wire name is known: {_ASK_FOR_NAME}"
+    sent = f"sent as {wire!r}" if wire else f"not sent until the wire name is known: {_ASK_FOR_NAME}"
     return f"sidecars are found as {names} and {sent}"
 
 

@@ -15,10 +15,11 @@ from proofsweep.bootstrap.runs import bounds_for, catalog_for
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.reporting.summary import unsent_pairs_note
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.files.files import Files
 from proofsweep.usecases.plan.examine_service import ServiceStatus
-from proofsweep.usecases.plan.survey import Survey, ignored_entries, refuse_unnamed_pairs, survey_catalog
+from proofsweep.usecases.plan.survey import Survey, ignored_entries, refuse_only_unnamed_pairs, survey_catalog
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
 _Sample = typer.Option(
@@ -58,7 +59,7 @@ def plan(
     settings = load_settings(config, results)
     listing = catalog_for(settings, catalog)
     survey = survey_catalog(listing, limits_for(settings), deep=Files() if deep else None)
-    refuse_unnamed_pairs(survey, settings.service.sidecar_field)
+    refuse_only_unnamed_pairs(survey)
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     measured = None
@@ -100,3 +101,5 @@ def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) 
         if reason == Reason.AMBIGUOUS_SIDECAR:
             for audio in survey.ambiguous:
                 out.print(f"    {audio}", markup=False, soft_wrap=True)
+    for note in unsent_pairs_note(survey.reasons):
+        out.print(f"  {note}", style="bold yellow", soft_wrap=True)

@@ -26,6 +26,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_unfinished
 from proofsweep.reporting.run_status import RunStatus
+from proofsweep.reporting.summary import unsent_pairs_note
 from proofsweep.settings import Settings, load_settings
 
 
@@ -63,6 +64,8 @@ def verify(
     with prefect_api() as server:
         plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
         request.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
+        for note in unsent_pairs_note(plan.reasons):
+            request.out.print(note, style="bold yellow", soft_wrap=True)
         need = Need(eligible=plan.eligible, audio_bytes=plan.audio_bytes)
         return verify_run(plan.run_id, _with_forecast(request, settings, need), server)
 

@@ -120,7 +120,11 @@ def close_engines() -> None:
 
 def limits_for(settings: Settings) -> SizeLimits:
     """Give the largest sizes that are sent."""
-    return SizeLimits(pair=settings.limits.pair_bytes, sidecar=settings.limits.sidecar_bytes)
+    return SizeLimits(
+        pair=settings.limits.pair_bytes,
+        sidecar=settings.limits.sidecar_bytes,
+        is_sidecar_field_known=settings.service.sidecar_field is not None,
+    )
 
 
 def utc_now() -> datetime:

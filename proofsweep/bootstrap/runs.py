@@ -15,7 +15,7 @@ from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
-from proofsweep.usecases.plan.survey import Survey, refuse_unnamed_pairs
+from proofsweep.usecases.plan.survey import Survey, refuse_only_unnamed_pairs
 
 
 def bounds_for(
@@ -50,7 +50,7 @@ def plan_catalog(
     engine, results = engine_for(settings, read_block), results_for(settings)
 
     def refuse_if_hopeless(survey: Survey) -> None:
-        refuse_unnamed_pairs(survey, settings.service.sidecar_field)
+        refuse_only_unnamed_pairs(survey)
         canaries_for(settings)
         engine.usable_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create

@@ -23,11 +23,16 @@ _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeLimits:
-    """Largest sizes in bytes that are sent. The contract states only that of one file."""
+    """Largest sizes in bytes that are sent. The contract states only that of one file.
+
+    Attributes:
+        is_sidecar_field_known: False while no pair is sent, of any size (contract, Naming note).
+    """
 
     one_file: int = SLOT_BYTES
     pair: int = SLOT_BYTES
     sidecar: int = SIDECAR_BYTES
+    is_sidecar_field_known: bool = True
 
     def audio(self, mode: Mode) -> int:
         """Give the largest audio size for a mode."""
@@ -50,23 +55,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
 
 def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
     """Say why a row cannot be sent, from the listing alone; None if it can."""
-    if not row.audio:
-        return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
-    if row.unreadable:
-        return Ineligible(Reason.UNREADABLE_FILE, row.unreadable)
-    if row.audio_facts is None:
-        return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
-    if row.contested_sidecar is not None:
-        return Ineligible(
-            Reason.AMBIGUOUS_SIDECAR,
-            f"Several audio files claim the sidecar {printable(row.contested_sidecar)}: name it after its audio's full "
-            "name.",
-        )
-    mode = Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
-    unfit = None if isinstance(row.audio_facts, Unlisted) else judge_size(row.audio_facts, limits.audio(mode))
-    if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
-        return unfit
-    return _judge_sidecar(row.sidecar_facts, limits)
+    return _judge_audio(row) or _judge_pairing(row, limits) or _judge_sizes(row, limits)
 
 
 def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
@@ -119,6 +108,37 @@ def _not_a_wav(audio_format: AudioFormat, named: str) -> Ineligible:
         f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, MP3 or "
         "M4A with its sidecar.",
     )
+
+
+def _judge_audio(row: ManifestRow) -> Ineligible | None:
+    if not row.audio:
+        return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
+    if row.unreadable:
+        return Ineligible(Reason.UNREADABLE_FILE, row.unreadable)
+    if row.audio_facts is None:
+        return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
+    return None
+
+
+def _judge_pairing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
+    if row.contested_sidecar is not None:
+        claimed = f"Several audio files claim the sidecar {printable(row.contested_sidecar)}"
+        return Ineligible(Reason.AMBIGUOUS_SIDECAR, f"{claimed}: name it after its audio's full name.")
+    if row.sidecar is not None and not limits.is_sidecar_field_known:
+        return Ineligible(
+            Reason.SIDECAR_FIELD_UNKNOWN,
+            "The sidecar's wire name is not set. The service ignores a field that it does not know, and would verify "
+            "the audio alone.",
+        )
+    return None
+
+
+def _judge_sizes(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
+    mode = Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
+    unfit = judge_size(row.audio_facts, limits.audio(mode)) if isinstance(row.audio_facts, FileFacts) else None
+    if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
+        return unfit
+    return _judge_sidecar(row.sidecar_facts, limits)
 
 
 def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | None:

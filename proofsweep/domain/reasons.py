@@ -16,6 +16,7 @@ class Reason(StrEnum):
     MISSING_AUDIO = "missing_audio"
     MISSING_SIDECAR = "missing_sidecar"
     AMBIGUOUS_SIDECAR = "ambiguous_sidecar"
+    SIDECAR_FIELD_UNKNOWN = "sidecar_field_unknown"
     EMPTY = "empty"
     TOO_LARGE = "too_large"
     SIDECAR_TOO_LARGE = "sidecar_too_large"
@@ -52,6 +53,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         Reason.MISSING_AUDIO: "correct the location in the manifest, or have the file delivered",
         Reason.MISSING_SIDECAR: "have the sidecar delivered, or clear the manifest's sidecar cell",
         Reason.AMBIGUOUS_SIDECAR: "name the sidecar after its audio's full name",
+        Reason.SIDECAR_FIELD_UNKNOWN: "ask the partner for the sidecar's wire name, and set service.sidecar_field",
         Reason.EMPTY: "ask the supplier to deliver the file again: it holds no bytes",
         Reason.TOO_LARGE: "larger than the verification slot; ask the supplier for a delivery that fits",
         Reason.SIDECAR_TOO_LARGE: "no sidecar is that large; ask the supplier for the proof file itself",

@@ -1,7 +1,9 @@
 """A run in words: how it ended, what to do about each kind of row, where the tables are. Pure."""
 
+from collections.abc import Mapping
+
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.runs import EndedBy
 from proofsweep.reporting.run_status import OUTCOMES, Group, RunStatus
 
@@ -37,13 +39,24 @@ def calls_of(run: RunStatus) -> str:
 
 
 def notes_of(run: RunStatus) -> list[str]:
-    """Say why the run stopped, unless its headline does, and which change the service announces."""
+    """Say why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
+    notes += unsent_pairs_note(run.plan.reasons)
     if run.sunset is not None:
         notes.append(
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
         )
     return notes
+
+
+def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
+    """Say how many pairs of a catalog are not sent, because the sidecar's wire name is not set; nothing if none."""
+    pairs = reasons.get(Reason.SIDECAR_FIELD_UNKNOWN, 0)
+    note = (
+        f"{pairs:,} of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set. Ask the partner for "
+        "it, set service.sidecar_field and verify again."
+    )
+    return [note] if pairs else []
 
 
 def label_of(group: Group) -> str:

@@ -248,10 +248,16 @@ def test_results_that_cannot_be_written_are_reported(proofsweep: Command, workdi
 
 
 @pytest.fixture(params=["verify", "plan", "check"])
-def pair_command(request: pytest.FixtureRequest, catalog: Path) -> list[str | Path]:
-    """A command that would verify a pair."""
+def pair_command(request: pytest.FixtureRequest, catalog: Path, tmp_path: Path) -> list[str | Path]:
+    """A command that would verify nothing but a pair."""
     audio = next(path for path in catalog.rglob("*.mp3") if path.with_name(f"{path.name}.sidecar").exists())
-    return ["check", audio, f"{audio}.sidecar"] if request.param == "check" else [request.param, catalog]
+    sidecar = Path(f"{audio}.sidecar")
+    if request.param == "check":
+        return ["check", audio, sidecar]
+    (tmp_path / "pairs").mkdir()
+    for path in (audio, sidecar):
+        (tmp_path / "pairs" / path.name).write_bytes(path.read_bytes())
+    return [request.param, tmp_path / "pairs"]
 
 
 def test_pairs_are_refused_until_the_wire_name_is_known(

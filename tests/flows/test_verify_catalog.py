@@ -109,3 +109,26 @@ def test_a_sidecar_is_sent_with_its_own_audio_alone(world: SandboxWorld, samples
         "take.m4a": (None, "ambiguous_sidecar", 0),
         "take.mp3": (None, "ambiguous_sidecar", 0),
     }
+
+
+def test_pairs_wait_for_the_sidecars_wire_name_and_the_others_run(
+    world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`plan`, the run and its summary say so; when the name is set, a new run sends them all."""
+    pairs = [sample for sample in samples.valid if sample.sidecar][:3]
+    others = [sample for sample in samples.valid if not sample.sidecar][:5]
+    catalog = world.manifest([*pairs, *others])
+    config = world.folder / "unnamed.toml"
+    config.write_text('[service]\nenvironment = "sandbox"\n')
+
+    planned, first = (world.run(command, catalog, "--config", str(config)) for command in ("plan", "verify"))
+    said = capsys.readouterr().out
+    rows = world.rows()
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "sidecar")
+    second = world.run("verify", catalog, "--config", str(config))
+
+    assert (planned, first, second) == (0, 3, 0)
+    assert [row["reason"] for row in rows] == ["sidecar_field_unknown"] * 3 + [None] * 5
+    assert [row["calls"] for row in rows] == [0] * 3 + [2] * 5
+    assert said.count("3 of the rows are legacy pairs and NOT SENT") == 3
+    assert [row["outcome"] for row in world.rows()[8:]] == ["accepted"] * 8

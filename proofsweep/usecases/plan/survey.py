@@ -69,14 +69,11 @@ def survey_catalog(catalog: Catalog, limits: SizeLimits, *, deep: Files | None =
     return survey
 
 
-def refuse_unnamed_pairs(survey: Survey, sidecar_field: str | None) -> None:
-    """Raise ConfigError if there are pairs whose sidecar the service would not recognise (contract, Naming note).
-
-    A service ignores a field that it does not know, and would verify the audio alone: a false `unreadable`.
-    """
-    if survey.pairs and sidecar_field is None:
+def refuse_only_unnamed_pairs(survey: Survey) -> None:
+    """Raise ConfigError if no row can be sent, only because the sidecar's wire name is not set."""
+    if survey.items and survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items:
         raise ConfigError(
-            f"The catalog holds {survey.pairs} legacy pair(s), but the sidecar's wire name is not set: "
+            f"The catalog holds nothing but legacy pairs ({survey.items:,}), and the sidecar's wire name is not set: "
             "ask the partner for it and set service.sidecar_field."
         )
 

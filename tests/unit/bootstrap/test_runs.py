@@ -77,14 +77,29 @@ def canary_manifest(tmp_path: Path, expect: str) -> str:
     return str(path)
 
 
-def test_a_pair_without_a_wire_name_is_not_planned(settings: Settings, catalog: str) -> None:
-    """Nothing is written."""
-    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
+def test_a_catalog_of_pairs_without_a_wire_name_is_not_planned(
+    settings: Settings, catalog: str, service: ScriptedService
+) -> None:
+    """Nothing is written, and the service is not asked."""
+    for number in range(3):
+        (Path(catalog) / f"{number}.wav.sidecar").write_bytes(b"proof")
 
     with pytest.raises(ConfigError, match=r"service\.sidecar_field"):
         plan_catalog(settings, catalog)
 
     assert results_for(settings).run_ids() == []
+    assert service.calls == []
+
+
+def test_the_wire_name_says_whether_a_pair_is_sent(change: Change, catalog: str) -> None:
+    """Without it the pair's row is ineligible, and the others run; a run that is planned with it sends them all."""
+    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
+
+    without = plan_catalog(change(), catalog)
+    with_name = plan_catalog(change(SERVICE__SIDECAR_FIELD="sidecar"), catalog)
+
+    assert (without.items, without.eligible, without.reasons) == (3, 2, {"sidecar_field_unknown": 1})
+    assert (with_name.items, with_name.eligible, with_name.reasons) == (3, 3, {})
 
 
 def test_canaries_that_cannot_be_used_stop_the_planning(change: Change, catalog: str, tmp_path: Path) -> None:

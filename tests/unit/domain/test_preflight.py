@@ -62,6 +62,21 @@ def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected:
     assert (ineligible.reason if ineligible else None) == expected
 
 
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (a_row(paired=True, sidecar_bytes=10), Reason.SIDECAR_FIELD_UNKNOWN),
+        (a_row(None, paired=True), Reason.MISSING_AUDIO),
+        (a_row(), None),
+    ],
+)
+def test_pairs_are_not_sent_until_the_sidecars_wire_name_is_known(row: ManifestRow, expected: Reason | None) -> None:
+    """The service would verify the audio alone, and call it unreadable."""
+    ineligible = judge_listing(row, replace(LIMITS, is_sidecar_field_known=False))
+
+    assert (ineligible.reason if ineligible else None) == expected
+
+
 def test_the_slot_takes_mebibytes() -> None:
     """Contract, Limits: 65 MiB are 68,157,440 bytes, not 65,000,000."""
     assert SizeLimits().one_file == 68_157_440
@@ -111,6 +126,7 @@ INELIGIBLE = [
     Reason.MISSING_AUDIO,
     Reason.MISSING_SIDECAR,
     Reason.AMBIGUOUS_SIDECAR,
+    Reason.SIDECAR_FIELD_UNKNOWN,
     Reason.EMPTY,
     Reason.TOO_LARGE,
     Reason.SIDECAR_TOO_LARGE,

@@ -1,5 +1,7 @@
 """The summary of a run says how it ended and what to do about its rows."""
 
+from dataclasses import replace
+
 import pytest
 
 from proofsweep.domain.runs import EndedBy, Plan
@@ -103,3 +105,14 @@ def test_the_markdown_says_what_to_do(plan: Plan) -> None:
     assert "| 1 | rejected · tampered | reject, and ask the supplier" in text
     assert "2 of 4 rows finished, 2 remain." in text
     assert "not a statement about how the music was made" in text
+
+
+def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:
+    """A setting keeps them back, and no file is at fault."""
+    run = status_of(replace(plan, reasons={"empty": 1, "sidecar_field_unknown": 1_300}))
+
+    (note,) = notes_of(run)
+
+    assert note.startswith("1,300 of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set.")
+    assert note in markdown_of(run, "results")
+    assert notes_of(status_of(plan)) == []

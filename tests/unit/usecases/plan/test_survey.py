@@ -1,5 +1,6 @@
 """What a catalog holds is counted before anything is sent."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from proofsweep.usecases.plan.survey import (
     format_by_name,
     ignored_entries,
     items_of,
-    refuse_unnamed_pairs,
+    refuse_only_unnamed_pairs,
     survey_catalog,
 )
 
@@ -104,16 +105,22 @@ def test_a_format_is_guessed_by_the_names_ending(audio: str, named: str) -> None
     assert format_by_name(WorkItem(manifest_row=0, item_id="a", audio=audio)) == named
 
 
-def test_pairs_need_the_sidecars_wire_name() -> None:
-    """A service ignores a field that it does not know, and would verify the audio alone."""
-    with pytest.raises(ConfigError, match=r"2 legacy pair\(s\).*service\.sidecar_field"):
-        refuse_unnamed_pairs(Survey(pairs=2), None)
+def test_pairs_are_not_sent_while_the_sidecars_wire_name_is_unknown(catalog: Catalog) -> None:
+    """A service ignores a field that it does not know, and would verify the audio alone; the others can be sent."""
+    survey = survey_catalog(catalog, replace(LIMITS, is_sidecar_field_known=False))
+
+    refuse_only_unnamed_pairs(survey)
+    assert (survey.items, survey.eligible, survey.pairs) == (4, 2, 0)
+    assert survey.reasons == {"sidecar_field_unknown": 1, "empty": 1}
 
 
-@pytest.mark.parametrize(("pairs", "sidecar_field"), [(0, None), (2, "sidecar")])
-def test_others_do_not(pairs: int, sidecar_field: str | None) -> None:
-    """One-file delivery sends no sidecar."""
-    refuse_unnamed_pairs(Survey(pairs=pairs), sidecar_field)
+def test_a_catalog_of_nothing_but_such_pairs_is_refused() -> None:
+    """There is nothing to do before the partner was asked."""
+    survey = Survey(items=2)
+    survey.reasons["sidecar_field_unknown"] = 2
+
+    with pytest.raises(ConfigError, match=r"nothing but legacy pairs \(2\).*service\.sidecar_field"):
+        refuse_only_unnamed_pairs(survey)
 
 
 def test_audio_with_an_ambiguous_sidecar_is_counted_and_the_first_are_named(tmp_path: Path) -> None:
