@@ -12,10 +12,13 @@ from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engin
 from proofsweep.bootstrap.runs import bounds_for, canaries_for, results_for
 from proofsweep.domain.anomalies import AnomalyGuard
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.settings import load_settings
+from proofsweep.domain.runs import Plan
+from proofsweep.errors import ConfigError
+from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
+from proofsweep.storage.results.results import Results
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.leg.audit_trail import AuditTrail
@@ -77,7 +80,7 @@ def held_leg(
     unclaimed = LegHandle(config=config, results_url=results_url, run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe)
     request = LegRequest(
         results=results,
-        plan=results.plan(run_id),
+        plan=_plan_with_wire_name(results, run_id, settings),
         environment=settings.service.environment,
         base_url=settings.service.base_url,
         service=lambda: engine.usable_service(bounds.reserve),
@@ -111,6 +114,17 @@ def active_legs() -> list[LegContext]:
     """Give the legs that this process works on."""
     with _lock:
         return list(_legs.values())
+
+
+def _plan_with_wire_name(results: Results, run_id: str, settings: Settings) -> Plan:
+    """Give a run's plan, unless it has pairs to send and the sidecar's wire name is no longer set."""
+    plan = results.plan(run_id)
+    if plan.pairs and settings.service.sidecar_field is None:
+        raise ConfigError(
+            f"Run {run_id} was planned with {plan.pairs:,} legacy pairs to send, and the sidecar's wire name is not "
+            "set: set service.sidecar_field."
+        )
+    return plan
 
 
 def _build_context(handle: LegHandle, engine: Engine) -> LegContext:

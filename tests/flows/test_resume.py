@@ -115,3 +115,21 @@ def test_resume_does_not_change_a_finished_run(world: SandboxWorld, samples: Sam
 
     assert (first, again) == (0, 0)
     assert [path.name for path in world.results.glob("_runs/*/legs/*")] == ["001"]
+
+
+def test_a_run_of_pairs_is_not_resumed_without_the_wire_name(
+    world: SandboxWorld, samples: Samples, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was planned with the name; without it a leg would spend calls on pairs that it cannot verify."""
+    catalog = world.manifest([sample for sample in samples.valid if sample.sidecar][:3])
+    stopped = world.run("verify", catalog, "--max-calls", "2")
+    calls_before, legs_before = world.charged, len(world.legs())
+    config = world.folder / "unnamed.toml"
+    config.write_text('[service]\nenvironment = "sandbox"\n')
+
+    refused = world.run("resume", "--config", str(config))
+
+    assert (stopped, refused) == (6, 2)
+    assert "service.sidecar_field" in capsys.readouterr().err
+    assert len(world.legs()) == legs_before
+    assert world.charged - calls_before <= 2  # for the quota
