@@ -154,6 +154,7 @@ class Session:
         """Tell a busy lane from a used-up quota; both answer 429 with the same code (contract, Errors 5)."""
         exchange, is_long = attempt.exchange, wait_seconds > _LONG_WAIT_SECONDS
         if exchange.is_throttled and (is_long or exchange.headers.rate_remaining == 0):
+            self.context.dispatcher.drop(None, self._ticket)  # its call is over: the check may have to wait for that
             self._stop_if_used_up(exchange, attempt.ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS))
         self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
         self.context.dispatcher.stop.rest(wait_seconds)

@@ -181,6 +181,45 @@ def test_a_zero_that_the_headroom_contradicts_is_an_ordinary_429(
     assert client.stop.reason is None
 
 
+@pytest.mark.parametrize("at_once", [1, 6])
+def test_the_headroom_is_asked_for_in_an_outage_too(
+    api: ScriptedServer,
+    storage: ScriptedServer,
+    new_client: NewClient,
+    answer: Write,
+    slot: UploadResponse,
+    *,
+    audio: Bytes,
+    at_once: int,
+) -> None:
+    """One call at a time may go in an outage, and a call that was throttled is over: the question is the next one."""
+    client = new_client(health=ServiceHealth(breaker_failures=2, breaker_seconds=60.0))
+    storage.script = [answer(503, b"")] * 2
+    throttled = answer(429, retry_after="1", x_ratelimit_remaining="0")
+    api.before_answering = lambda request: api.script.append(
+        answer(x_ratelimit_remaining="0") if "usage" in request.target else throttled
+    )
+    for _ in range(2):
+        with pytest.raises(SlotSpent):
+            client.partner.fill_slot(slot, audio)
+    ended: list[str] = []
+
+    def verify() -> None:
+        try:
+            client.partner.in_new_session(client.unattributed.append).verify(slot, None)
+        except RunMustStop as stopped:
+            ended.append(stopped.ended_by)
+
+    threads = [threading.Thread(target=verify, daemon=True) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10.0)
+
+    assert client.dispatcher.status().is_outage
+    assert ended == ["quota"] * at_once
+
+
 def test_a_refused_key_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
     """It would be refused for every item (contract, Authentication 3)."""
     api.script = [answer(403, b'{"error": "No.", "code": "forbidden"}')] * 2
