@@ -56,6 +56,9 @@ class GiveUp:
     reason: str
 
 
+# Attempts of a throttled GET /partner/usage. Chosen: half gives up in a short burst of 429s; twice keeps all that wait
+# for the headroom waiting twice as long.
+_USAGE_ATTEMPTS = 5
 _CLIENT_ERRORS = 4  # the class of the statuses 400 to 499
 _SPENT_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
@@ -115,11 +118,20 @@ def reason_of(exchange: Exchange) -> str:
 
 
 def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> Decision:
-    """Wait as told. Rotation has a lane of its own (contract, Endpoints 3), so its 429 holds no other call back."""
+    """Wait as told; only a 429 of the shared lane holds all calls back.
+
+    Rotation has a lane of its own (contract, Endpoints 3), and usage may have one. Nothing waits long for usage: a
+    leg can go on without an answer.
+    """
     wait = exchange.headers.retry_after_seconds or policy.backoff(exchange.attempt, jitter)
-    if exchange.call is not Call.ROTATE:
-        return PauseAll(wait)
-    return Retry(wait) if exchange.attempt < policy.attempts else GiveUp(reason_of(exchange))
+    match exchange.call:
+        case Call.ROTATE:
+            is_given_up = exchange.attempt >= policy.attempts
+        case Call.USAGE:
+            is_given_up = exchange.attempt >= _USAGE_ATTEMPTS or wait > policy.longest_wait_seconds
+        case _:
+            return PauseAll(wait)
+    return GiveUp(reason_of(exchange)) if is_given_up else Retry(wait)
 
 
 def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter: float) -> Decision:
@@ -127,7 +139,7 @@ def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter
     if failures >= policy.attempts:
         return GiveUp(reason_of(exchange))
     told = exchange.headers.retry_after_seconds or 0.0
-    if told > policy.longest_wait_seconds and exchange.call.is_keyed:
+    if told > policy.longest_wait_seconds and exchange.call.is_keyed and exchange.call is not Call.USAGE:
         return PauseAll(told)
     return Retry(_wait(exchange, policy, failures, jitter))
 

@@ -125,7 +125,9 @@ class Session:
         exchange, history, stop = attempt.exchange, self._history[attempt.exchange.call], self.context.dispatcher.stop
         if exchange.failure is not None and stop.is_aborted:
             stop.check()
-        if not exchange.is_throttled:
+        if exchange.is_throttled:
+            self._stop_if_used_up(attempt)
+        else:
             if history.failures == 0:
                 history.failing_since = attempt.began_at
             history.failures += 1
@@ -140,7 +142,8 @@ class Session:
             case Retry(wait_seconds):
                 stop.rest(wait_seconds)
             case PauseAll(wait_seconds):
-                self._pause_all(attempt, wait_seconds)
+                self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
+                stop.rest(wait_seconds)
             case RenewKey():
                 self._renew_key(attempt.key)
             case FreshSlot(wait_seconds):
@@ -150,28 +153,24 @@ class Session:
             case _:
                 assert_never(decision)
 
-    def _pause_all(self, attempt: _Attempt, wait_seconds: float) -> None:
-        """Tell a busy lane from a used-up quota; both answer 429 with the same code (contract, Errors 5)."""
-        exchange, is_long = attempt.exchange, wait_seconds > _LONG_WAIT_SECONDS
-        if exchange.is_throttled and (is_long or exchange.headers.rate_remaining == 0):
-            self.context.dispatcher.drop(None, self._ticket)  # its call is over: the check may have to wait for that
-            self._stop_if_used_up(exchange, attempt.ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS))
-        self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
-        self.context.dispatcher.stop.rest(wait_seconds)
+    def _stop_if_used_up(self, attempt: _Attempt) -> None:
+        """Tell a busy lane from a used-up quota; both answer 429 with the same code (contract, Errors 5).
 
-    def _stop_if_used_up(self, exchange: Exchange, since: float) -> None:
-        """Check the quota: the headroom of GET /partner/usage is the authoritative one (contract, Limits).
-
-        An answer since then is recent enough. Other calls may report zero for long, and each check costs a call.
+        The headroom of GET /partner/usage is the authoritative one (contract, Limits). Other calls may report zero for
+        long, and each check costs a call, so an answer of the last seconds is recent enough.
         """
-        headroom = exchange.headers.rate_remaining
+        exchange, headers = attempt.exchange, attempt.exchange.headers
+        is_long = (headers.retry_after_seconds or 0.0) > _LONG_WAIT_SECONDS
+        if exchange.call is Call.ROTATE or not (is_long or headers.rate_remaining == 0):
+            return
+        headroom = headers.rate_remaining
         if exchange.call is not Call.USAGE:
-            clock = self.context.dispatcher.clock
-            headroom = self.context.headroom_check.result(since, clock, self._ask_headroom)
+            dispatcher, since = self.context.dispatcher, attempt.ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
+            dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
+            headroom = self.context.headroom_check.result(since, dispatcher.clock, self._ask_headroom)
         if headroom is not None and headroom <= 0:
-            reset = exchange.headers.rate_reset
-            used_up = f"The key's quota is used up; {reset_clause(reset, exchange.ended_at)}."
-            self._stop(RunMustStop(used_up, ended_by="quota", quota_reset=reset))
+            used_up = f"The key's quota is used up; {reset_clause(headers.rate_reset, exchange.ended_at)}."
+            self._stop(RunMustStop(used_up, ended_by="quota", quota_reset=headers.rate_reset))
 
     def _ask_headroom(self) -> int | None:
         """Ask for the calls that are left in this quota period; None when there is no answer."""

@@ -102,10 +102,15 @@ class Dispatcher:
         return ticket
 
     def note(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
-        """Take note of an exchange; end the leg when its call is lost. After a 429, `pause_all` follows."""
+        """Take note of an exchange; end the leg when its call is lost. After a 429 of the lane, `pause_all` follows.
+
+        GET /partner/usage may have a lane of its own, so its 429 changes nothing here.
+        """
         with self._lock:
             if ticket is not None and not exchange.is_throttled:
                 self._queue.was_answered(ticket)
+            elif exchange.call is Call.USAGE:
+                self._queue.drop(None, ticket)
             was_outage, now = self._queue.is_half_open, self.clock()
             health = self._health.note(exchange, holder, now)
             quiet_seconds = self._health.quiet_seconds(now)
@@ -122,14 +127,12 @@ class Dispatcher:
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
         """Hold all calls back for so long; end the leg when the service has made this call wait for too long.
 
-        Only a 429 of the shared lane changes the rate: not an outage, and not GET /partner/usage, which may have a lane
-        of its own.
+        Only a 429 changes the rate: an outage does not.
         """
-        changes_rate = exchange.is_throttled and exchange.call is not Call.USAGE
         with self._lock:
             now, before = self.clock(), self._status()
             pause_seconds = _with_jitter(wait_seconds)
-            if ticket is not None and changes_rate:
+            if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
                 self._queue.drop(None, ticket)

@@ -56,7 +56,7 @@ class _CallHealth:
         failures: in a row, of any items.
         probes: failures that ended a quiet time. Calls that were in flight together count once.
         quiet_until: no call needs to go before.
-        waits_since: the first "wait" since the last answer.
+        waits_since: the first "wait" since the last answer that was not a 429; a refusal is an answer too.
     """
 
     failures: int = 0
@@ -86,13 +86,15 @@ class ServiceHealth:
     def note(self, exchange: Exchange, holder: Hashable, now: float) -> Health:
         """Take note of an exchange of some item; give the state of its call."""
         call = self._calls[exchange.call]
+        if exchange.status is not None and not exchange.is_throttled:
+            call.waits_since = None
         if may_be_outage(exchange):
             self._failing.add(holder)
             return self._failed(call, now) if exchange.call in _CALLS_FOR_ITEMS else Health.WELL
         self._failing.discard(holder)
         call.failures, call.probes, call.quiet_until = 0, 0, -math.inf
         if not exchange.is_throttled:
-            call.answered_at, call.waits_since = now, None
+            call.answered_at = now
         return Health.WELL
 
     def told_to_wait(self, call: Call, wait_seconds: float, now: float) -> bool:

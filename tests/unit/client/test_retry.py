@@ -1,5 +1,6 @@
 """The retry rule as one table: what follows which exchange, and why."""
 
+import math
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -55,7 +56,12 @@ TABLE = [
     (exchange(Call.VERIFY, 429), 0, 0, PauseAll(1.0)),
     (exchange(Call.VERIFY, 429, attempt=3), 0, 0, PauseAll(4.0)),
     (exchange(Call.VERIFY, 429, retry_after=0.0), 0, 0, PauseAll(1.0)),
-    (exchange(Call.USAGE, 429, Failure.BAD_ANSWER, retry_after=SHORT), 0, 0, PauseAll(SHORT)),
+    # GET /partner/usage may have a lane of its own: its 429 holds no other call back, and nobody waits long for it.
+    (exchange(Call.USAGE, 429, Failure.BAD_ANSWER, retry_after=SHORT), 0, 0, Retry(SHORT)),
+    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=4), 0, 0, Retry(SHORT)),
+    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=5), 0, 0, GiveUp("http_429")),
+    (exchange(Call.USAGE, 429, retry_after=LONG), 0, 0, GiveUp("http_429")),
+    (exchange(Call.USAGE, 503, retry_after=LONG), 1, 0, Retry(8.0)),
     # Rotation has a lane of its own, and its attempts are limited.
     (exchange(Call.ROTATE, 429, retry_after=SHORT), 0, 0, Retry(SHORT)),
     (exchange(Call.ROTATE, 429, retry_after=SHORT, attempt=3), 0, 0, GiveUp("http_429")),
@@ -174,5 +180,6 @@ def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
     """After the last attempt only a 429 or another key allows a repeat."""
     decision = decide(failed, POLICY, failures=POLICY.attempts, fresh_slots=POLICY.attempts, jitter=0.5)
 
-    patient = failed.is_throttled and (failed.call is not Call.ROTATE or failed.attempt < POLICY.attempts)
-    assert isinstance(decision, PauseAll | Retry if patient else RenewKey | GiveUp)
+    most = {Call.ROTATE: POLICY.attempts, Call.USAGE: 5}.get(failed.call, math.inf)
+    patient = failed.is_throttled and failed.attempt < most
+    assert isinstance(decision, PauseAll | Retry | GiveUp if patient else RenewKey | GiveUp)

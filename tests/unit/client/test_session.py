@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -167,6 +168,55 @@ def test_a_refused_usage_call_shows_the_quota_itself(api: ScriptedServer, client
 
     assert stopped.value.ended_by == "quota"
     assert len(api.received) == 1
+
+
+@pytest.mark.parametrize("wait", ["30", "3600"])
+def test_a_throttled_usage_call_holds_no_other_call_back(
+    api: ScriptedServer, client: Client, answer: Write, wait: str
+) -> None:
+    """It may have a lane of its own. A wait that is too long for an asker leaves the quota unknown."""
+    api.script = [answer(429, retry_after=wait), answer(body=SLOT)]
+    began = time.monotonic()
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.usage(days=1)
+    client.partner.request_slot()
+
+    assert failed.value.reason == "http_429"
+    assert time.monotonic() - began < 10.0
+    assert client.stop.reason is None
+
+
+def test_a_usage_call_that_is_throttled_for_a_moment_is_repeated(
+    api: ScriptedServer, client: Client, answer: Write
+) -> None:
+    """Up to five times, whatever the attempts of other failures are: a 429 is no failure."""
+    throttled = answer(429, retry_after="0.001")
+    api.script = [*[throttled] * 4, answer(), *[throttled] * 5]
+    once = client.partner.with_attempts(1)
+
+    once.usage(days=1)
+    with pytest.raises(CallFailed):
+        once.in_new_session(client.unattributed.append).usage(days=1)
+
+    assert len(api.received) == 10
+
+
+@pytest.mark.parametrize("statuses", [(429, 500, 429), (429, 429, 429)])
+def test_usage_calls_that_are_throttled_for_long_end_no_leg(
+    api: ScriptedServer, client: Client, answer: Write, statuses: tuple[int, ...]
+) -> None:
+    """Five minutes lie between them; they show nothing about the calls that the files need."""
+    began, ahead_seconds = time.monotonic(), 0.0
+    client.dispatcher.clock = lambda: time.monotonic() + ahead_seconds
+    for status in statuses:
+        api.script = [answer(status, retry_after="1")]
+        with pytest.raises(CallFailed):
+            client.partner.with_attempts(1).usage(days=1)
+        ahead_seconds += 300.0
+
+    assert client.stop.reason is None
+    assert time.monotonic() - began < 10.0
 
 
 def test_a_zero_that_the_headroom_contradicts_is_an_ordinary_429(

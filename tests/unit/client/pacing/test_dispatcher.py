@@ -143,7 +143,7 @@ def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
 
     world.dispatcher.wait_turn(Call.VERIFY, "a")
 
-    world.throttle(Call.USAGE, 0.2)
+    world.throttle(Call.VERIFY, 0.2)
     with pytest.raises(RunMustStop):
         world.dispatcher.wait_turn(Call.UPLOADS, "b")
 
@@ -207,14 +207,12 @@ def test_a_429_changes_the_rate_and_is_reported(world: World) -> None:
     assert world.dispatcher.status().rate is not None
 
 
-@pytest.mark.parametrize("call", [Call.USAGE, Call.VERIFY])
-def test_only_a_429_of_the_shared_lane_changes_the_rate(world: World, call: Call) -> None:
-    """GET /partner/usage may have a lane of its own, and an outage may ask for a wait too."""
-    ticket = world.dispatcher.wait_turn(call, "a")
-    answer = exchange(call, 429 if call is Call.USAGE else 503)
+def test_a_wait_in_an_outage_changes_no_rate(world: World) -> None:
+    """Only a 429 shows something about the lane."""
+    ticket = world.dispatcher.wait_turn(Call.VERIFY, "a")
 
-    world.dispatcher.note(answer, ticket)
-    world.dispatcher.pause_all(answer, ticket, 0.1)
+    world.dispatcher.note(exchange(Call.VERIFY, 503), ticket)
+    world.dispatcher.pause_all(exchange(Call.VERIFY, 503), ticket, 0.1)
 
     assert world.dispatcher.status().rate is None
     assert world.reported == []
@@ -223,7 +221,7 @@ def test_only_a_429_of_the_shared_lane_changes_the_rate(world: World, call: Call
 def test_a_throttled_usage_call_is_over(world: World) -> None:
     """Else it would count as in flight for ever, and no probe could go in a later outage."""
     ticket = world.dispatcher.wait_turn(Call.USAGE, "a")
-    world.throttle(Call.USAGE, 0.0, ticket)
+    world.dispatcher.note(exchange(Call.USAGE, 429), ticket)
     for _ in range(2):
         world.dispatcher.note(exchange(Call.VERIFY, 503))
     world.ahead_seconds = 1.2
@@ -325,12 +323,24 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(world: World) -> None:
     assert world.stop.reason is not None
 
 
-def test_a_lane_that_moves_never_ends_the_leg(world: World) -> None:
-    """A call was let through between two 429s."""
+@pytest.mark.parametrize("status", [200, 404, 500])
+def test_any_answer_but_a_429_renews_the_patience(world: World, status: int) -> None:
+    """The lane let a call through between two 429s, whatever became of it."""
     world.throttle(Call.VERIFY, 1.0)
     world.ahead_seconds = 121.0
-    world.dispatcher.note(exchange(Call.VERIFY, 200))
+    world.dispatcher.note(exchange(Call.VERIFY, status))
 
     world.throttle(Call.VERIFY, 1.0)
 
     assert world.stop.reason is None
+
+
+def test_a_connection_that_breaks_is_no_answer(world: World) -> None:
+    """It shows nothing about the lane."""
+    world.throttle(Call.VERIFY, 1.0)
+    world.ahead_seconds = 121.0
+    world.dispatcher.note(exchange(Call.VERIFY, None, Failure.CONNECTION))
+
+    world.throttle(Call.VERIFY, 1.0)
+
+    assert world.stop.reason is not None

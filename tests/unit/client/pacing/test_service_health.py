@@ -135,7 +135,8 @@ def test_a_wait_without_end_is_lost(waits: list[tuple[float, Call, float]], is_l
         (exchange(VERIFY, 200), False),
         (exchange(VERIFY, 404), False),
         (exchange(VERIFY, 429), True),
-        (exchange(VERIFY, 503), True),
+        (exchange(VERIFY, 503), False),
+        (exchange(VERIFY, None), True),
         (exchange(USAGE, 200), True),
     ],
 )
