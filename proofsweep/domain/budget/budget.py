@@ -20,6 +20,15 @@ _MIN_CALLS_BETWEEN_SNAPSHOTS = 50
 # charged. Half would let a leg overspend fourfold; twice would be wrong for a service that charges only one of the two.
 _MIN_CALL_COST = 0.5
 
+# Highest cost of a call that is believed; what the headroom fell by beyond that was spent by others. Chosen: a service
+# may charge the upload to storage too, or a call twice. Half would overspend there. Twice would reserve four calls for
+# each one that is owed, after a burst of another user.
+_MAX_CALL_COST = 2.0
+
+# Shortest time over which the spending of others is taken for a rate. Chosen: half would take a few calls that were
+# counted early for hundreds a second; twice makes no difference to probes that are minutes apart.
+_MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0
+
 # A run that begins so soon after the reset has probably waited for it. Chosen: schedulers start by the minute, so half
 # would miss some; at twice a run that did not wait loses up to five seconds.
 _JUST_RESET = timedelta(minutes=1)
@@ -41,7 +50,8 @@ class Budget:
     """What one leg may spend and has spent. An item in flight is owed the calls that it still needs.
 
     The partner's headroom is the authority. Between two snapshots of it, each call that was sent is counted at the last
-    known cost of a call, which includes what others spent and what is not charged.
+    known cost of a call, which includes what is not charged. What others spend is counted by time, at their last known
+    rate: it does not depend on this leg's calls. Every `now` is monotonic seconds of one clock.
 
     Attributes:
         spent: keyed calls of this leg.
@@ -53,8 +63,10 @@ class Budget:
     reset: datetime | None = None
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
+    _snapshot_at: float = 0.0
     _spent_at_snapshot: int = 0
     _cost: float = 1.0
+    _others_per_second: float = 0.0
 
     @property
     def in_flight(self) -> int:
@@ -68,7 +80,7 @@ class Budget:
 
     @property
     def left(self) -> int | None:
-        """How many calls the quota should have left now; None without a snapshot."""
+        """How many calls this leg should have left in the quota, if others spent none; None without a snapshot."""
         return None if self._headroom is None else max(0, self._headroom - round(self._cost * self._since_snapshot))
 
     @property
@@ -76,37 +88,52 @@ class Budget:
         """Say whether enough was spent since the last snapshot to make the estimate uncertain."""
         return self._headroom is not None and self._since_snapshot >= _MIN_CALLS_BETWEEN_SNAPSHOTS
 
-    def take_snapshot(self, headroom: int | None, reset: datetime | None, spent_before: int) -> None:
+    def take_snapshot(
+        self, headroom: int | None, reset: datetime | None, spent_before: int, *, now: float = 0.0
+    ) -> None:
         """Take over the partner's figures. Calls that ended during the probe count as not included in them.
 
         Args:
             headroom: keyed calls left; None if the answer did not say.
             reset: when the quota resets.
             spent_before: what `spent` was before the probe was sent.
+            now: when the probe was sent.
         """
         if headroom is None:
             return
-        calls = spent_before - self._spent_at_snapshot
-        if self._headroom is not None and headroom < self._headroom and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
-            self._cost = max(_MIN_CALL_COST, (self._headroom - headroom) / calls)
-        self._headroom, self.reset, self._spent_at_snapshot = headroom, reset, spent_before
+        if self._headroom is not None and headroom <= self._headroom:
+            self._learn(self._headroom - headroom, spent_before - self._spent_at_snapshot, now - self._snapshot_at)
+        self._headroom, self.reset = headroom, reset
+        self._spent_at_snapshot, self._snapshot_at = spent_before, now
 
-    def shortage(self) -> Shortage | None:
+    def shortage(self, now: float = 0.0) -> Shortage | None:
         """Say why no other item may begin; None if one may."""
-        return self._shortage_for(len(_CALLS_OF_AN_ITEM) + _LAST_PROBE_CALLS + self.is_probe_due)
+        calls = len(_CALLS_OF_AN_ITEM) + _LAST_PROBE_CALLS + self.is_probe_due
+        others = self._others_per_second * max(0.0, now - self._snapshot_at)
+        return self._shortage_for(calls, self._cost, others)
 
     @property
     def can_probe(self) -> bool:
-        """Say whether a call is left for a probe, besides the last probe and what the items in flight need."""
-        return self._shortage_for(1 + _LAST_PROBE_CALLS) is None
+        """Say whether a call is left for a probe, besides the last probe and what the items in flight need.
 
-    def _shortage_for(self, calls: int) -> Shortage | None:
+        A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
+        """
+        return self._shortage_for(1 + _LAST_PROBE_CALLS, min(1.0, self._cost)) is None
+
+    def _learn(self, fell_by: int, calls: int, seconds: float) -> None:
+        """Learn from a headroom that fell: what a call costs, and how fast others spend."""
+        if fell_by > 0 and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
+            self._cost = min(_MAX_CALL_COST, max(_MIN_CALL_COST, fell_by / calls))
+        by_others = max(0.0, fell_by - self._cost * calls)
+        self._others_per_second = by_others / max(_MIN_SECONDS_BETWEEN_SNAPSHOTS, seconds)
+
+    def _shortage_for(self, calls: int, cost: float, others: float = 0.0) -> Shortage | None:
         needed = self.owed + calls
         if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
             return Shortage.CALLS
         if self._headroom is None:
             return None
-        left_at_the_end = self._headroom - self._cost * (self._since_snapshot + needed)
+        left_at_the_end = self._headroom - others - cost * (self._since_snapshot + needed)
         return Shortage.QUOTA if left_at_the_end < self.bounds.reserve else None
 
     def begin(self, row: int) -> None:

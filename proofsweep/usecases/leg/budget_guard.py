@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 
@@ -23,13 +24,19 @@ class BudgetGuard:
         stop: StopSwitch,
         clock: Callable[[], datetime],
         probe_seconds: float = math.inf,
+        *,
+        uptime: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the leg's bounds; `probe_seconds` is the time between two probes of the quota."""
+        """Take the leg's bounds; `probe_seconds` is the time between two probes of the quota.
+
+        A window closes by the wall clock, `clock`. All else is decided by `uptime`, which never jumps.
+        """
         self._budget = Budget(bounds)
         self._probe_seconds = probe_seconds
         self._partner = partner
         self._stop = stop
         self._clock = clock
+        self._uptime = uptime
         self._lock = threading.Lock()
         self._probing = threading.Lock()
         self._ran_out: RunMustStop | None = None
@@ -52,10 +59,8 @@ class BudgetGuard:
         shortage = self._begin(row)
         if shortage is Shortage.QUOTA:
             with self._probing:
-                if self._budget.is_probe_due and self._budget.can_probe:
-                    self._probe()
-                shortage = self._begin(row)
-        if shortage is not None:
+                shortage = self._begin_after_probe(row)
+        elif shortage is not None:
             self._run_out(shortage)
         return shortage is None
 
@@ -73,7 +78,7 @@ class BudgetGuard:
     def take_snapshot(self, headroom: int | None, reset: datetime | None) -> None:
         """Take what the service said of the quota before the leg began; that exchange is noted afterwards."""
         with self._lock:
-            self._budget.take_snapshot(headroom, reset, self._budget.spent)
+            self._budget.take_snapshot(headroom, reset, self._budget.spent, now=self._uptime())
 
     def probe(self) -> None:
         """Ask for the headroom if a call is left for that; without an answer the count so far stands."""
@@ -94,20 +99,32 @@ class BudgetGuard:
 
     def _begin(self, row: int) -> Shortage | None:
         with self._lock:
-            shortage = self._budget.shortage()
+            shortage = self._budget.shortage(self._uptime())
             if shortage is None:
                 self._budget.begin(row)
             return shortage
 
+    def _begin_after_probe(self, row: int) -> Shortage | None:
+        """Probe the quota before the leg gives up: the estimate is too low if others have stopped spending."""
+        if self._ran_out is not None:
+            return Shortage.QUOTA
+        shortage = self._begin(row)  # another thread may have probed meanwhile
+        if shortage is Shortage.QUOTA and self._budget.can_probe:
+            self._probe()
+            shortage = self._begin(row)
+        if shortage is not None:
+            self._run_out(shortage)
+        return shortage
+
     def _probe(self) -> None:
         with self._lock:
-            spent = self._budget.spent
+            spent, sent_at = self._budget.spent, self._uptime()
         try:
             headers = self._partner.with_attempts(1).usage(days=1)[1]
         except (CallFailed, RunMustStop):
             return
         with self._lock:
-            self._budget.take_snapshot(headers.rate_remaining, headers.rate_reset, spent)
+            self._budget.take_snapshot(headers.rate_remaining, headers.rate_reset, spent, now=sent_at)
 
     def _run_out(self, shortage: Shortage) -> None:
         with self._lock:

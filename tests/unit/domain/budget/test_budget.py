@@ -95,17 +95,18 @@ def test_a_probe_is_included_in_its_own_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fell_by", "left_after_100_more"), [(100, 800), (300, 400), (50, 900), (10, 940), (0, 900), (-5_000, 5_900)]
+    ("fell_by", "left_after_100_more"),
+    [(100, 800), (150, 700), (300, 500), (900, -100), (50, 900), (10, 940), (0, 900), (-5_000, 5_900)],
 )
 def test_what_a_call_costs_is_learned_from_the_headroom(fell_by: int, left_after_100_more: int) -> None:
-    """Other users may spend too, and not every call may be charged. A headroom that did not fall shows nothing."""
+    """From a half to two: what is more was spent by others. A headroom that did not fall shows nothing."""
     budget = Budget()
     budget.take_snapshot(1_000, None, 0)
     spend(budget, 100)
     budget.take_snapshot(1_000 - fell_by, None, 100)
     spend(budget, 100)
 
-    assert budget.left == left_after_100_more
+    assert budget.left == max(0, left_after_100_more)
 
 
 @pytest.mark.parametrize("headroom", [200, 201, 202])
@@ -135,13 +136,39 @@ def test_a_probe_never_uses_a_call_that_is_needed() -> None:
 
 
 def test_other_users_of_the_key_bring_the_end_forward() -> None:
-    """The next probe shows what they take, and the leg expects that they continue."""
+    """What they took between two snapshots, they are expected to take again, by the second and not by our calls."""
     budget = Budget()
-    budget.take_snapshot(10_000, None, 0)
-    spend(budget, 1_000)
-    budget.take_snapshot(1_000, None, 1_000)
+    budget.take_snapshot(10_000, None, 0, now=0.0)
+    spend(budget, 100)
+    budget.take_snapshot(8_800, None, 100, now=100.0)
 
-    assert verify_all(budget, 1_000, at_once=16) == pytest.approx(1_000 / 9 / 2, abs=2)
+    assert budget.shortage(now=100.0 + 879) is None
+    assert budget.shortage(now=100.0 + 881) is Shortage.QUOTA
+
+
+@pytest.mark.parametrize(("headroom", "is_short"), [(8_800, False), (9_500, True)])
+def test_others_who_have_stopped_are_forgotten(headroom: int, is_short: bool) -> None:
+    """A burst that is over brings no end forward; only a snapshot that is higher shows nothing."""
+    budget = Budget()
+    budget.take_snapshot(10_000, None, 0, now=0.0)
+    budget.take_snapshot(8_800, None, 0, now=1.0)
+
+    budget.take_snapshot(headroom, None, 0, now=60.0)
+
+    assert (budget.shortage(now=3_600.0) is Shortage.QUOTA) is is_short
+
+
+def test_a_burst_of_others_multiplies_no_call_that_is_owed() -> None:
+    """Sixty files in flight are owed 120 calls: at most 240 of the quota."""
+    budget = Budget()
+    budget.take_snapshot(10_000, None, 0, now=0.0)
+    spend(budget, 50)
+    budget.take_snapshot(250, None, 50, now=10.0)
+    for row in range(60):
+        budget.begin(row)
+
+    assert budget.shortage(now=10.0) is None
+    assert budget.can_probe
 
 
 def test_an_item_that_was_not_sent_releases_its_calls() -> None:

@@ -21,17 +21,25 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 @dataclass
 class Leg:
-    """A key with so many calls left, and a leg that spends them; `partner` is what of a partner it needs."""
+    """A key with so many calls left, and a leg that spends them; `partner` is what of a partner it needs.
+
+    Attributes:
+        charged: calls of this leg and of other users.
+        refused: calls of files for which the quota had no call left.
+        uptime: monotonic seconds.
+    """
 
     quota: int
     charged: int = 0
+    refused: int = 0
+    uptime: float = 0.0
     stop: StopSwitch = field(default_factory=StopSwitch)
     guard: BudgetGuard = field(init=False)
     in_flight: dict[int, list[Call]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         partner: Any = self
-        self.guard = BudgetGuard(Bounds(), partner, self.stop, lambda: NOW)
+        self.guard = BudgetGuard(Bounds(), partner, self.stop, lambda: NOW, uptime=lambda: self.uptime)
         self.guard.take_snapshot(self.quota, None)
 
     def with_attempts(self, _most: int) -> "Leg":
@@ -47,6 +55,7 @@ class Leg:
     def spend(self, call: Call, row: int | None) -> None:
         """Make a keyed call; it is noted at once."""
         self.charged += 1
+        self.refused += row is not None and self.charged > self.quota
         made = Exchange(call=call, attempt=1, started_at=NOW, elapsed_ms=1.0, headers=AnswerHeaders(), bytes_sent=0)
         self.guard.note(made, row)
 
@@ -80,6 +89,61 @@ def test_a_probe_for_which_no_call_is_left_is_not_made() -> None:
 
     assert not leg.begin(29)
     assert leg.charged == 50
+
+
+@pytest.mark.parametrize("burst", [0, 500, 30_000])
+def test_a_burst_of_another_user_leaves_no_calls_unused(burst: int) -> None:
+    """It is no cost of this leg's calls, and it is over: the headroom is asked for again before the leg gives up."""
+    leg = Leg(quota=20_000 + burst)
+    row = work_at_once(leg, rows=50, first=0)
+    leg.charged += burst
+    leg.uptime += 10.0
+    leg.guard.probe()
+
+    while leg.stop.reason is None:
+        leg.uptime += 1.0
+        row = work_at_once(leg, rows=64, first=row)
+
+    assert leg.stop.reason.ended_by == "quota"
+    assert leg.charged + 1 <= leg.quota
+    assert leg.quota - leg.charged <= UNUSED
+
+
+@pytest.mark.parametrize("each_second", [1, 20, 200])
+def test_another_user_who_spends_all_the_time_is_left_room(each_second: int) -> None:
+    """What others take is expected by the second, so the leg ends before the quota does."""
+    leg, row = Leg(quota=20_000), 0
+
+    while leg.stop.reason is None:
+        leg.charged += each_second
+        leg.uptime += 1.0
+        row = work_at_once(leg, rows=5, first=row)
+        if leg.uptime % 20 == 0:
+            leg.guard.probe()
+
+    assert leg.stop.reason.ended_by == "quota"
+    assert leg.refused == 0
+    assert leg.quota - leg.charged <= UNUSED + 2 * each_second
+
+
+def test_a_headroom_that_another_user_spent_ends_the_leg() -> None:
+    """The leg asks for it once more, and then believes it."""
+    leg = Leg(quota=20_000)
+    row = work_at_once(leg, rows=50, first=0)
+    leg.charged = leg.quota - 3
+    leg.guard.probe()
+
+    assert work_at_once(leg, rows=50, first=row) == row
+    assert leg.stop.reason is not None
+    assert leg.charged <= leg.quota - 1
+
+
+def work_at_once(leg: Leg, *, rows: int, first: int) -> int:
+    """Begin so many files, as far as they may begin, and finish them; give the number of the next file."""
+    begun = [row for row in range(first, first + rows) if leg.begin(row)]
+    for row in begun * 2:
+        leg.go_on(row)
+    return first + len(begun)
 
 
 @pytest.mark.parametrize("seed", range(300))
