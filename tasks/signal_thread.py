@@ -15,13 +15,16 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def signal_thread(work: Callable[[socket.socket], None]) -> Iterator[None]:
-    """Run `work(reader)` in a thread; it receives signals by `next_signal(reader)`, and `OVER` at the end."""
+def signal_thread(work: Callable[[socket.socket], None], on_error: Callable[[BaseException], None]) -> Iterator[None]:
+    """Run `work(reader)` in a thread; it receives signals by `next_signal(reader)`, and `OVER` at the end.
+
+    `on_error` is called if the thread fails: from then on no signal is received.
+    """
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
     reader, writer = socket.socketpair()
-    with reader, writer, beside("signals", lambda _over: work(reader)), _signals_sent_to(writer):
+    with reader, writer, beside("signals", lambda _over: work(reader), on_error), _signals_sent_to(writer):
         yield
 
 

@@ -23,7 +23,8 @@ _LAST_FLUSH_SECONDS = 2.0
 @contextmanager
 def stopped_on_signals(engine: Engine) -> Iterator[None]:
     """Stop the leg at the first signal; files in flight have `drain_seconds`. End the process at the second."""
-    with signal_thread(lambda reader: _stop_when_asked(engine, reader)):
+    broken = RunMustStop("The thread that receives signals failed.", ended_by="error")
+    with signal_thread(lambda reader: _stop_when_asked(engine, reader), lambda _error: engine.stop.pull(broken)):
         yield
 
 

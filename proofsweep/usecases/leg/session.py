@@ -68,7 +68,10 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     try:
         leg.budget.take_snapshot(service.headroom, service.quota_reset)
         leg.trail.write_unattributed()
-        with beside("heartbeat", leg.heartbeat.keep), beside("quota", leg.budget.keep_probing):
+        with (
+            beside("heartbeat", leg.heartbeat.keep, lambda error: _stop_broken(leg, "heartbeat", error)),
+            beside("quota", leg.budget.keep_probing, lambda error: _stop_broken(leg, "quota", error)),
+        ):
             send_canaries(leg, request.canaries)  # (3)
             yield leg
     except BaseException:
@@ -79,6 +82,12 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
         facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.dispatcher.status().rate}
         _settle(leg, facts, request.clock, time.process_time() - cpu_then)  # (4)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
+
+
+def _stop_broken(leg: LegContext, thread: str, error: BaseException) -> None:
+    """End a leg whose helper thread has failed: it would go on unwatched, or overspend."""
+    broken = f"The thread {thread} failed through a mistake of this program ({type(error).__name__})."
+    leg.stop.pull(RunMustStop(broken, ended_by="error"))
 
 
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:

@@ -22,6 +22,7 @@ _Result = TypeVar("_Result")
 class _Task:
     run: Callable[[], None]
     cancel: Callable[[], bool]
+    fail: Callable[[BaseException], None]
 
 
 class _ThreadState(threading.local):
@@ -61,7 +62,8 @@ class Workers(Executor):
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("no work is taken after shutdown")
-            self._tasks.append(_Task(partial(_run, future, partial(work, *args, **kwargs)), future.cancel))
+            run = partial(_run, future, partial(work, *args, **kwargs))
+            self._tasks.append(_Task(run, future.cancel, partial(_fail, future)))
             self._begin()
         return future
 
@@ -105,7 +107,8 @@ class Workers(Executor):
     def _begin(self) -> None:
         """Give items to threads while there is room; under the lock.
 
-        The thread with the shortest idle time comes first, so that a thread that is not needed stays idle and ends.
+        The thread with the shortest idle time comes first, so that a thread that is not needed stays idle and ends. If
+        the system has no other thread, the item waits for the ones that exist; it fails only if there is none.
         """
         while self._idle or len(self._threads) < self._most:
             task = self._next_task()
@@ -116,7 +119,15 @@ class Workers(Executor):
                 continue
             thread = threading.Thread(target=self._work_on, args=(task,), name="verify")
             self._threads.add(thread)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self._threads.discard(thread)
+                self._ahead -= 1
+                if self._threads:
+                    self._tasks.appendleft(task)
+                    return
+                task.fail(error)
 
     def _next_task(self) -> _Task | None:
         if not self._tasks or self._ahead >= self._most_ahead:
@@ -166,3 +177,8 @@ def _run(future: Future[_Result], work: Callable[[], _Result]) -> None:
         future.set_exception(error)
     else:
         future.set_result(result)
+
+
+def _fail(future: Future[_Result], error: BaseException) -> None:
+    if future.set_running_or_notify_cancel():
+        future.set_exception(error)

@@ -56,3 +56,34 @@ def test_the_thread_can_be_ended_before_the_work() -> None:
         end()
         assert worker.finished.is_set()
         end()
+
+
+def test_an_error_in_the_thread_is_told_at_once_and_raised_at_the_end() -> None:
+    """Whoever needs the thread ends its work, and hears of the error once."""
+    told: list[BaseException] = []
+    was_told = threading.Event()
+    error = ZeroDivisionError("broken")
+
+    def work(_over: threading.Event) -> None:
+        raise error
+
+    def on_error(found: BaseException) -> None:
+        told.append(found)
+        was_told.set()
+
+    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, on_error):
+        assert was_told.wait(_LIMIT_SECONDS)
+
+    assert (told, raised.value) == ([error], error)
+
+
+def test_an_error_in_the_thread_comes_before_one_that_follows_from_it() -> None:
+    """The work ended because of the thread; what it raised is the context."""
+
+    def work(_over: threading.Event) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, lambda _error: None):
+        raise ValueError("stopped")
+
+    assert isinstance(raised.value.__context__, ValueError)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain import layout
+from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan
@@ -16,8 +17,10 @@ from proofsweep.errors import ConfigError, ProofsweepError, ResultsError, RunIsA
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.key_bindings import bind_key
 from proofsweep.storage.results.results import Results
+from proofsweep.usecases.leg.budget_guard import BudgetGuard
 from proofsweep.usecases.leg.canaries import Canary
 from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.heartbeat import Heartbeat
 from proofsweep.usecases.leg.session import LegRequest, leg_session
 from proofsweep.usecases.leg.work import verify_slice
 from proofsweep.usecases.plan.examine_service import ServiceStatus
@@ -306,3 +309,53 @@ def test_the_heartbeat_and_the_quota_are_watched_beside_the_work(request_for: Le
     run(request_for, lambda _leg: during.append(names()))
 
     assert (during, names()) == ([{"heartbeat", "quota"}], set())
+
+
+class _BrokenGuard(BudgetGuard):
+    """A guard whose thread ends by a mistake."""
+
+    def keep_probing(self, over: threading.Event) -> None:
+        """Fail at once."""
+        del over
+        raise ZeroDivisionError
+
+
+class _BrokenHeartbeat(Heartbeat):
+    """A heartbeat whose thread ends by a mistake."""
+
+    def keep(self, over: threading.Event) -> None:
+        """Fail at once."""
+        del over
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("thread", ["heartbeat", "quota"])
+def test_a_helper_thread_that_fails_ends_the_leg(request_for: LegRequest, new_leg: LegBuilder, thread: str) -> None:
+    """Without it the leg would be unwatched, or overspend: the rest remains, and the error is raised."""
+
+    def broken(number: int) -> LegContext:
+        leg = new_leg.leg(request_for.plan, number)
+        beat = leg.heartbeat
+        heartbeat = _BrokenHeartbeat(
+            legs=beat.legs,
+            leg=number,
+            journal=beat.journal,
+            trail=beat.trail,
+            budget=beat.budget,
+            stop=beat.stop,
+            patience_seconds=1.0,
+        )
+        guard = _BrokenGuard(Bounds(), leg.verify.partner, leg.stop, lambda: NOW)
+        return replace(leg, heartbeat=heartbeat) if thread == "heartbeat" else replace(leg, budget=guard)
+
+    def wait_for_the_end(leg: LegContext) -> None:
+        with pytest.raises(RunMustStop):
+            leg.stop.rest(10.0)
+
+    with pytest.raises(ZeroDivisionError):
+        run(replace(request_for, context_of=broken), wait_for_the_end)
+
+    receipt = receipt_of(request_for, new_leg)
+    assert receipt["ended_by"] == "error"
+    assert receipt["why"] == f"The thread {thread} failed through a mistake of this program (ZeroDivisionError)."
+    assert row_of(request_for.results, request_for.plan)["remaining"] == 3

@@ -251,3 +251,18 @@ def test_a_leg_that_stops_while_the_store_fails_begins_nothing(
     assert service.calls == []
     with pytest.raises(ResultsError):
         leg.heartbeat.write()
+
+
+def test_a_system_without_threads_ends_the_leg(leg: LegContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No item can begin: the error is raised, the leg is stopped, and nothing waits for ever."""
+
+    def fail(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == "error"

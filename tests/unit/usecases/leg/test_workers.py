@@ -189,4 +189,60 @@ def test_room_made_twice_counts_once(shop: Shop) -> None:
     submit(shop, 100)
 
     until(lambda: len(shop.begun) == 9 + 8)
-    assert shop.workers.threads == 9 + 8  # an item gets its thread in the very call that makes room for it
+    time.sleep(0.05)
+    assert len(shop.begun) == 9 + 8
+
+
+@dataclass
+class FewThreads:
+    """A system that has so many threads for this process, and then no other."""
+
+    left: int
+
+    def begin(self, thread: threading.Thread) -> None:
+        """Start a thread, or fail as Python does."""
+        if self.left == 0:
+            raise RuntimeError("can't start new thread")
+        self.left -= 1
+        _START(thread)
+
+
+_START = threading.Thread.start
+
+
+@pytest.fixture
+def few_threads(monkeypatch: pytest.MonkeyPatch) -> FewThreads:
+    """A system with three threads, until a test says otherwise."""
+    few = FewThreads(3)
+
+    def start(thread: threading.Thread) -> None:
+        few.begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    return few
+
+
+def test_items_for_which_there_is_no_thread_wait_for_the_threads_that_exist(
+    shop: Shop, few_threads: FewThreads
+) -> None:
+    """None is lost: the three that began do them all."""
+    futures = submit(shop, 30)
+    shop.let_through(30)
+
+    assert [future.result(10.0) for future in futures] == list(range(30))
+    assert shop.begun[:3] == [0, 1, 2]
+    assert few_threads.left == 0
+
+
+def test_an_item_fails_where_there_is_no_thread_at_all(shop: Shop, few_threads: FewThreads) -> None:
+    """Nobody waits for it for ever, and the next one begins as soon as there is a thread again."""
+    shop.let_through(2)
+    few_threads.left = 0
+
+    failed = shop.workers.submit(shop.work, 0)
+    few_threads.left = 1
+
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        failed.result(10.0)
+    assert shop.workers.submit(shop.work, 1).result(10.0) == 1
+    assert shop.begun == [1]
