@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -416,6 +416,35 @@ def test_an_item_goes_on_when_the_service_is_back(api: ScriptedServer, new_clien
     assert slot.upload_id == "u-2"
     assert [exchange.status for exchange in client.exchanges] == [500, 500, 500, 200]
     assert [exchange.status for exchange in client.unattributed] == [500, 500]
+
+
+class ClockPutBack(datetime):
+    """A wall clock that is put back by an hour whenever it is read."""
+
+    readings = 0
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> ClockPutBack:
+        """Read it."""
+        cls.readings += 1
+        return cls(2026, 11, 20, tzinfo=tz) - timedelta(hours=cls.readings)
+
+
+def test_a_wall_clock_that_is_put_back_in_an_outage_blames_no_item(
+    api: ScriptedServer, new_client: NewClient, answer: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By that clock the last answer came hours after the outage began; by the monotonic one it came before."""
+    monkeypatch.setattr("proofsweep.client.transport.datetime", ClockPutBack)
+    client = new_client(attempts=2)
+    api.script = [answer(body=SLOT), *[answer(500)] * 5, answer(body=SLOT)]
+    client.partner.in_new_session(client.unattributed.append).request_slot()
+
+    slot = client.partner.with_probe(ask_for_a_slot).request_slot()
+
+    times = [exchange.started_at for exchange in [*client.unattributed[:1], *client.exchanges]]
+    assert slot.upload_id == "u-2"
+    assert times == sorted(times, reverse=True)
+    assert client.stop.reason is None
 
 
 def test_no_probe_is_made_while_many_items_fail(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
