@@ -59,7 +59,12 @@ class GiveUp:
 # Attempts of a throttled GET /partner/usage. Chosen: half gives up in a short burst of 429s; twice keeps all that wait
 # for the headroom waiting twice as long.
 _USAGE_ATTEMPTS = 5
-_CLIENT_ERRORS = 4  # the class of the statuses 400 to 499
+# Statuses of verify that an upload explains which is gone, or was not stored. The contract shows only 400 for that
+# (Endpoints 11) and leaves other codes open; 404, 409 and 410 mean it by their names. 413 and 422 refuse the content:
+# the same bytes would be refused again.
+_UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
+# Statuses of the storage target that say nothing about the audio: the upload came too slowly, or too early.
+_UNTIMELY_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 _SPENT_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
 Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
@@ -83,21 +88,21 @@ def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slot
         return RenewKey()
     if is_transient(exchange):
         return _after_outage(exchange, policy, failures, jitter)
-    is_client_error = (exchange.status or 0) // 100 == _CLIENT_ERRORS
-    if exchange.call is Call.VERIFY and is_client_error and fresh_slots == 0:
+    if exchange.call is Call.VERIFY and exchange.status in _UPLOAD_GONE_STATUSES and fresh_slots == 0:
         return FreshSlot(0.0)
     return GiveUp(reason_of(exchange))
 
 
 def is_transient(exchange: Exchange) -> bool:
-    """Say whether a wait can help: after a 5xx, no usable answer, no slot, or a busy storage target."""
+    """Say whether a wait can help: after a 5xx, no usable answer, no slot, or a storage target that is not ready."""
     if exchange.is_throttled:
         return False
     status = exchange.status or 0
     is_busy = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
+    is_untimely = exchange.call is Call.SLOT and status in _UNTIMELY_STATUSES
     # A request for a slot names no item, so no item is to blame for its refusal; a 403 means the key.
     is_denied = exchange.call is Call.UPLOADS and not exchange.is_success and status != HTTPStatus.FORBIDDEN
-    return is_busy or is_denied or exchange.failure is not None
+    return is_busy or is_untimely or is_denied or exchange.failure is not None
 
 
 def may_be_outage(exchange: Exchange) -> bool:

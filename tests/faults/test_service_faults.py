@@ -71,9 +71,21 @@ def test_rows_without_a_slot_remain(world: ForeignWorld, wrong: dict[str, Any]) 
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
 
 
-@pytest.mark.parametrize("status", [404, 413, 422])
+@pytest.mark.parametrize("status", [413, 422])
+def test_a_verify_that_refuses_the_content_fails_its_row_at_once(world: ForeignWorld, status: int) -> None:
+    """The same bytes would be refused again, so no second upload is made."""
+    world.service.changes["verify"] = lambda _number, usual: replace(usual, status=status, document=HTML)
+    code = world.run("verify", world.catalog("valid"))
+
+    (row,) = world.rows()
+    assert code == 4
+    assert (row["outcome"], row["reason"], row["http_status"]) == ("failed", f"http_{status}", status)
+    assert (row["verify_attempts"], row["calls"], row["verdict"], row["error_code"]) == (1, 2, None, None)
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 410])
 def test_a_verify_that_is_refused_twice_fails_its_row_alone(world: ForeignWorld, status: int) -> None:
-    """After one new upload, an undocumented status of POST /verify fails one row."""
+    """After one new upload, a status of POST /verify that may mean a lost upload fails one row."""
 
     def refuse(number: int, usual: Answer) -> Answer:
         return replace(usual, status=status, document=HTML) if number in {0, 1} else usual
@@ -260,7 +272,6 @@ def test_an_announced_breaking_change_is_in_the_row_of_the_leg(world: ForeignWor
         ("usage", {"status": 404, "document": HTML}, 2),
         ("usage", {"status": 403, "document": HTML}, 7),
         ("usage", {"status": 429, "headers": {"X-RateLimit-Remaining": "0"}}, 5),
-        ("usage", {"status": 429, "headers": {"Retry-After": "90000"}}, 8),
     ],
 )
 def test_an_unusable_service_is_reported_before_anything_is_written(
@@ -272,3 +283,15 @@ def test_an_unusable_service_is_reported_before_anything_is_written(
     assert world.run("verify", world.catalog("valid")) == code
     assert not world.results.exists()
     assert world.service.received["uploads"] == 0
+
+
+def test_a_usage_call_that_is_throttled_for_a_day_keeps_no_file_waiting(world: ForeignWorld) -> None:
+    """It may have a lane of its own: the quota is unknown, and the files are verified."""
+    throttled = {"status": 429, "headers": {"Retry-After": "90000"}}
+    world.service.changes["usage"] = lambda _, usual: replace(usual, **throttled)
+
+    code = world.run("verify", world.catalog("valid", "valid"))
+
+    (leg,) = world.legs()
+    assert code == 0
+    assert (leg["ended_by"], leg["quota_before"], leg["quota_after"]) == ("complete", None, None)

@@ -87,11 +87,16 @@ TABLE = [
     (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, PauseAll(LONG)),
     (exchange(Call.VERIFY, 503, retry_after=LONG), 3, 0, GiveUp("http_503")),
     (exchange(Call.DOWNLOAD, 503, retry_after=LONG), 1, 0, Retry(8.0)),
-    # Another 4xx of verify may mean that the upload is gone: one fresh upload, then it is final.
+    # Some statuses of verify may mean that the upload is gone: one fresh upload, then they are final.
+    (exchange(Call.VERIFY, 400), 1, 0, FreshSlot(0.0)),
     (exchange(Call.VERIFY, 404), 1, 0, FreshSlot(0.0)),
-    (exchange(Call.VERIFY, 422), 2, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 409), 2, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 410), 2, 0, FreshSlot(0.0)),
     (exchange(Call.VERIFY, 404), 2, 1, GiveUp("http_404")),
     (exchange(Call.VERIFY, 302), 1, 0, GiveUp("http_302")),
+    # The same bytes would be too large, or unfit, once more.
+    (exchange(Call.VERIFY, 413), 1, 0, GiveUp("http_413")),
+    (exchange(Call.VERIFY, 422), 1, 0, GiveUp("http_422")),
     # A request for a slot names no item: every refusal but a 403 is transient.
     (exchange(Call.UPLOADS, 400), 1, 0, Retry(1.0)),
     (exchange(Call.UPLOADS, 307), 2, 0, Retry(2.0)),
@@ -110,6 +115,9 @@ TABLE = [
     (exchange(Call.SLOT, 503), 1, 0, FreshSlot(1.0)),
     (exchange(Call.SLOT, 503, retry_after=LONG), 1, 0, FreshSlot(8.0)),
     (exchange(Call.SLOT, 429), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 408), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, 425), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 408), 3, 2, GiveUp("slot_refused")),
     (exchange(Call.SLOT, None, Failure.CONNECTION), 1, 0, FreshSlot(1.0)),
     (exchange(Call.SLOT, None, Failure.TIMEOUT), 3, 2, GiveUp("timeout")),
     (exchange(Call.SLOT, 413), 1, 0, GiveUp("slot_refused")),
@@ -137,6 +145,9 @@ def test_backoff_doubles_within_bounds(attempt: int) -> None:
     [
         (True, exchange(Call.VERIFY, 500)),
         (True, exchange(Call.SLOT, 429)),
+        (True, exchange(Call.SLOT, 408)),
+        (True, exchange(Call.SLOT, 425)),
+        (False, exchange(Call.SLOT, 413)),
         (True, exchange(Call.SLOT, None, Failure.TIMEOUT)),
         (False, exchange(Call.VERIFY, 429)),
         (False, exchange(Call.VERIFY, 404)),

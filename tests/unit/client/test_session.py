@@ -78,7 +78,34 @@ def test_a_verdict_is_never_asked_for_again(api: ScriptedServer, client: Client,
     assert len(api.received) == 1
 
 
-@pytest.mark.parametrize("status", [404, 409, 413, 422, 400])
+@pytest.mark.parametrize("status", [413, 422, 451])
+def test_a_refusal_of_the_audio_itself_is_final(
+    api: ScriptedServer, client: Client, answer: Write, status: int
+) -> None:
+    """A second upload of the same bytes would cost two calls and be refused the same."""
+    api.script = [answer(status, b'{"code": "unprocessable"}')]
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.verify(UploadResponse.model_validate_json(SLOT), None)
+
+    assert failed.value.reason == f"http_{status}"
+    assert len(api.received) == 1
+
+
+@pytest.mark.parametrize("status", [408, 425])
+def test_a_storage_target_that_was_too_busy_gets_a_fresh_slot_after_a_wait(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes, status: int
+) -> None:
+    """The upload came too late or too early; the audio is not refused."""
+    storage.script = [answer(status, b"")]
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(slot, audio)
+
+    assert client.facts() == [("slot", status, None)]
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 410])
 def test_a_refusal_to_verify_gets_one_fresh_upload(
     api: ScriptedServer, client: Client, answer: Write, status: int
 ) -> None:
