@@ -16,6 +16,7 @@ class Event(StrEnum):
     LEG_TAKEN_OVER = "leg_taken_over"
     SHARD_PUBLISHED = "shard_published"
     LANE_LEARNED = "lane_learned"
+    HEADER_IGNORED = "header_ignored"
     STOP_REQUESTED = "stop_requested"
 
 

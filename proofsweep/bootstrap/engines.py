@@ -150,6 +150,7 @@ def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
             longest_wait_seconds=retry.longest_wait_seconds,
         ),
         record_unattributed=unattributed.append,
+        watch=_HeaderWatch(),
     )
     return Engine(
         settings=settings,
@@ -189,6 +190,19 @@ def _log_lane(workers: Workers, lane: LaneStatus) -> None:
         why=lane.rate_change,
         outage=lane.is_outage,
     )
+
+
+class _HeaderWatch:
+    """Logs the name of each header of the quota that cannot be read, once."""
+
+    def __init__(self) -> None:
+        self._logged: set[str] = set()
+
+    def __call__(self, exchange: Exchange) -> None:
+        for header in exchange.headers.unreadable:
+            if header not in self._logged:
+                self._logged.add(header)
+                log(Event.HEADER_IGNORED, header=header, call=exchange.call)
 
 
 def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:

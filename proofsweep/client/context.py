@@ -40,6 +40,7 @@ class ClientContext:
     Attributes:
         base_url: ends in `/v1`, without a slash after it.
         record_unattributed: takes the exchanges that belong to no row.
+        watch: is told of every exchange.
         probe: the health probe. It asks about something else in the session that it is given, and raises when it is
             not answered. None where an item is blamed for each call that fails for good.
         headroom_check: asks for the calls that are left, on behalf of all sessions.
@@ -52,6 +53,7 @@ class ClientContext:
     key: CurrentKey
     policy: RetryPolicy
     record_unattributed: Callable[[Exchange], None]
+    watch: Callable[[Exchange], None] = lambda _exchange: None
     probe: "Callable[[Session], object] | None" = None
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
     health_check: SingleFlight[None] = field(default_factory=SingleFlight)

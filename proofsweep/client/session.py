@@ -114,6 +114,7 @@ class Session:
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
         ended_at = dispatcher.clock()
         self.record(reply.exchange)
+        self.context.watch(reply.exchange)
         dispatcher.note(reply.exchange, self._ticket, self._holder)
         return _Attempt(reply, key, began_at, ended_at)
 

@@ -19,12 +19,15 @@ _MAX_TEXT_CHARS = 200
 # Longest count that is read: any 18 digits fit 64 bits, and 19 may not.
 _MAX_COUNT_DIGITS = 18
 
+_RATE_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerHeaders:
     """What the headers of one answer say. A header that is absent or malformed is None.
 
     `retry_after_seconds` is a duration and `rate_reset` an instant. `rate_limit` is the monthly quota, not a rate.
+    `unreadable` names the headers of the quota that came and are no count: negative, or joined from two.
     """
 
     request_id: str | None = None
@@ -34,6 +37,7 @@ class AnswerHeaders:
     rate_reset: datetime | None = None
     partner_date: datetime | None = None
     sunset: str | None = None
+    unreadable: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
@@ -44,14 +48,20 @@ class AnswerHeaders:
             now: turns a `Retry-After` date into a duration. HTTP allows a date; the contract says seconds.
         """
         partner_date = _date(headers.get("date"))
+        limit, remaining, reset = counts = [_count(headers.get(name)) for name in _RATE_HEADERS]
         return cls(
             request_id=_text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid")),
             retry_after_seconds=_wait_seconds(headers.get("retry-after"), partner_date or now),
-            rate_limit=_count(headers.get("x-ratelimit-limit")),
-            rate_remaining=_count(headers.get("x-ratelimit-remaining")),
-            rate_reset=instant_of(_count(headers.get("x-ratelimit-reset"))),
+            rate_limit=limit,
+            rate_remaining=remaining,
+            rate_reset=instant_of(reset),
             partner_date=partner_date,
             sunset=_text(headers.get("sunset")),
+            unreadable=tuple(
+                name
+                for name, count in zip(_RATE_HEADERS, counts, strict=True)
+                if count is None and headers.get(name) is not None
+            ),
         )
 
 

@@ -268,6 +268,7 @@ def test_an_announced_breaking_change_is_in_the_row_of_the_leg(world: ForeignWor
         ("health", {"status": 500, "document": HTML}, 8),
         ("health", {"status": 429, "document": HTML}, 8),
         ("health", {"document": HTML}, 2),
+        ("health", {"document": {"ok": False}}, 8),
         ("health", {"breaks": "unanswered"}, 8),
         ("usage", {"status": 404, "document": HTML}, 2),
         ("usage", {"status": 403, "document": HTML}, 7),

@@ -153,7 +153,7 @@ class ForeignService:
         return change(number, usual) if change else usual
 
     def _health(self, _request: "_Handler") -> Answer:
-        return Answer(document={"deployedAt": "2026-01-02T03:04:05Z", "uptime": [1], "ok": False, "commit": None})
+        return Answer(document={"deployedAt": "2026-01-02T03:04:05Z", "uptime": [1], "ok": True, "commit": None})
 
     def _usage(self, request: "_Handler") -> Answer:
         days_text = parse_qs(urlsplit(request.path).query).get("days", ["30"])[0]

@@ -12,6 +12,9 @@ _CALLS_OF_AN_ITEM = frozenset({Call.UPLOADS, Call.VERIFY})
 # Calls kept for the last probe of the headroom, which a leg makes when it ends.
 _LAST_PROBE_CALLS = 1
 
+CALLS_TO_BEGIN = len(_CALLS_OF_AN_ITEM) + _LAST_PROBE_CALLS
+"""Fewest calls with which a leg can finish an item: a quota with less begins none."""
+
 # Fewest calls between two quota snapshots that show what a call costs. Chosen: one call of another user then changes
 # the result by 2 %; at half by 4 %, and at twice the cost is known later.
 _MIN_CALLS_BETWEEN_SNAPSHOTS = 50
@@ -108,9 +111,8 @@ class Budget:
 
     def shortage(self, now: float = 0.0) -> Shortage | None:
         """Say why no other item may begin; None if one may."""
-        calls = len(_CALLS_OF_AN_ITEM) + _LAST_PROBE_CALLS + self.is_probe_due
         others = self._others_per_second * max(0.0, now - self._snapshot_at)
-        return self._shortage_for(calls, self._cost, others)
+        return self._shortage_for(CALLS_TO_BEGIN + self.is_probe_due, self._cost, others)
 
     @property
     def can_probe(self) -> bool:

@@ -6,8 +6,8 @@ from http import HTTPStatus
 
 from proofsweep.client.partner import Partner
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.contract.limits import CALLS_PER_ITEM, USAGE_DAYS
-from proofsweep.domain.budget.budget import reset_clause
+from proofsweep.contract.limits import USAGE_DAYS
+from proofsweep.domain.budget.budget import CALLS_TO_BEGIN, reset_clause
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 
 # Attempts of each call: a person waits for the result. Chosen: half fails at one lost connection; twice waits longer.
@@ -30,13 +30,16 @@ def examine_service(partner: Partner) -> ServiceStatus:
 
     Raises:
         ConfigError: another service answers.
-        RunMustStop: the service does not answer, or refuses the key.
+        RunMustStop: the service does not answer, says that it is not well, or refuses the key.
     """
     brief = partner.with_attempts(_ATTEMPTS)
     try:
         health = brief.health()
     except CallFailed as failed:
         raise _explained(failed, partner) from failed
+    if health.ok is False:
+        not_well = f"The service at {partner.base_url} says that it is not well (GET /health: ok is false)."
+        raise RunMustStop(not_well, ended_by="breaker")
     headers = _quota_headers(brief)
     return ServiceStatus(
         version=health.version,
@@ -63,9 +66,9 @@ def _quota_headers(partner: Partner) -> AnswerHeaders:
 
 
 def refuse_without_quota(service: ServiceStatus, reserve: int, now: datetime) -> None:
-    """Raise RunMustStop if the quota, less a reserve, is known to leave no calls for a single item."""
+    """Raise RunMustStop if the quota, less a reserve, is known to leave too few calls for a single item."""
     headroom = service.headroom
-    if headroom is None or headroom - reserve >= CALLS_PER_ITEM:
+    if headroom is None or headroom - reserve >= CALLS_TO_BEGIN:
         return
     left = f"has too few calls left ({headroom:,}, reserved: {reserve:,})" if headroom else "is used up"
     when = reset_clause(service.quota_reset, now)

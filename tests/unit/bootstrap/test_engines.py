@@ -9,6 +9,7 @@ from proofsweep.bootstrap.engines import close_engines, engine_for, limits_for
 from proofsweep.client.keys import fingerprint
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.logs import Event
 from proofsweep.settings import Settings
 from proofsweep.storage.results.key_bindings import bind_key
 from proofsweep.storage.results.store import open_store
@@ -108,12 +109,29 @@ def test_the_service_is_examined_once(settings: Settings, service: ScriptedServi
 
 
 def test_a_service_without_calls_above_the_reserve_is_not_usable(settings: Settings) -> None:
-    """Of 900 calls, 899 are for others."""
+    """Of 900 calls, 898 are for others: a leg needs two for a file, and one for its last probe."""
     engine = engine_for(settings)
 
-    assert engine.usable_service(reserve=898).headroom == 900
-    with pytest.raises(RunMustStop, match="reserved: 899"):
-        engine.usable_service(reserve=899)
+    assert engine.usable_service(reserve=897).headroom == 900
+    with pytest.raises(RunMustStop, match="reserved: 898"):
+        engine.usable_service(reserve=898)
+
+
+def test_a_quota_header_that_cannot_be_read_is_logged_once(
+    settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its name and not its value, however many answers have it."""
+    logged: list[tuple[Event, object]] = []
+    monkeypatch.setattr("proofsweep.bootstrap.engines.log", lambda event, **facts: logged.append((event, facts)))
+    service.usual[Call.USAGE] = Scripted(document={}, unreadable=("x-ratelimit-remaining",))
+    engine = engine_for(settings)
+
+    headroom = engine.service().headroom
+    engine.partner.usage(days=1)
+
+    assert headroom is None
+    facts = {"header": "x-ratelimit-remaining", "call": "usage"}
+    assert logged == [(Event.HEADER_IGNORED, facts)]
 
 
 def test_work_in_hand_is_aborted_only_after_a_stop(settings: Settings) -> None:

@@ -116,3 +116,17 @@ def test_no_header_raises(headers: dict[str, str]) -> None:
 
     assert read_headers.retry_after_seconds is None or read_headers.retry_after_seconds >= 0
     assert all(0 <= (count or 0) < 2**63 for count in (read_headers.rate_limit, read_headers.rate_remaining))
+
+
+@pytest.mark.parametrize("text", ["5, 5", "-1", "1e3", "", "9" * 19])
+def test_a_quota_header_that_cannot_be_read_is_absent_and_named(text: str) -> None:
+    """A gateway that adds the header a second time makes it a list; its value is never repeated."""
+    headers = read(X_RateLimit_Limit="1000", X_RateLimit_Remaining=text)
+
+    assert (headers.rate_limit, headers.rate_remaining, headers.rate_reset) == (1_000, None, None)
+    assert headers.unreadable == ("x-ratelimit-remaining",)
+
+
+def test_quota_headers_that_are_absent_or_can_be_read_are_not_named() -> None:
+    """A zero and an instant of the past can be read."""
+    assert read().unreadable == read(X_RateLimit_Remaining="0", X_RateLimit_Reset=" 7 ").unreadable == ()

@@ -28,6 +28,7 @@ class Scripted:
     remaining: int | None = None
     retry_after: float | None = None
     reset: datetime | None = None
+    unreadable: tuple[str, ...] = ()
 
 
 SLOT = Scripted(document={"uploadId": "u", "url": "https://storage.example/slot", "fields": {"policy": "p"}})
@@ -95,6 +96,7 @@ class ScriptedService(Transport):
             rate_remaining=answer.remaining,
             retry_after_seconds=answer.retry_after,
             rate_reset=answer.reset,
+            unreadable=answer.unreadable,
         )
         return Exchange(
             call=request.call,

@@ -40,6 +40,27 @@ def test_a_service_that_is_down_is_left_alone(partner: Partner, service: Scripte
     assert service.calls == [Call.HEALTH] * 2
 
 
+def test_a_service_that_says_that_it_is_not_well_is_left_alone(partner: Partner, service: ScriptedService) -> None:
+    """Its health is answered with 200 and `ok` false: as if it did not answer, and no keyed call is made."""
+    service.usual[Call.HEALTH] = Scripted(document={"ok": False, "version": "7"})
+
+    with pytest.raises(
+        RunMustStop, match=r"The service at https://partner\.example/v1 says that it is not well"
+    ) as stopped:
+        examine_service(partner)
+
+    assert stopped.value.ended_by == "breaker"
+    assert service.calls == [Call.HEALTH]
+
+
+@pytest.mark.parametrize("document", [{}, {"ok": None}, {"ok": "perhaps"}])
+def test_a_health_that_is_not_told_is_no_trouble(partner: Partner, service: ScriptedService, document: object) -> None:
+    """Only `false` says that something is wrong."""
+    service.usual[Call.HEALTH] = Scripted(document=document)
+
+    assert examine_service(partner).headroom == 900
+
+
 @pytest.mark.parametrize("call", [Call.HEALTH, Call.USAGE])
 def test_an_address_where_something_else_answers_is_for_the_person(
     partner: Partner, service: ScriptedService, call: Call
@@ -82,8 +103,8 @@ def test_a_quota_that_is_not_told_is_unknown(partner: Partner, service: Scripted
     assert (status.version, status.headroom, status.quota_reset) == ("7", None, None)
 
 
-@pytest.mark.parametrize(("headroom", "reserve"), [(None, 0), (None, 1_000), (2, 0), (12, 10)])
-def test_calls_for_one_item_are_enough(headroom: int | None, reserve: int) -> None:
+@pytest.mark.parametrize(("headroom", "reserve"), [(None, 0), (None, 1_000), (3, 0), (13, 10)])
+def test_calls_for_one_item_and_the_last_probe_are_enough(headroom: int | None, reserve: int) -> None:
     """Or a quota that is not told."""
     refuse_without_quota(ServiceStatus(headroom=headroom), reserve, NOW)
 
@@ -93,7 +114,8 @@ def test_calls_for_one_item_are_enough(headroom: int | None, reserve: int) -> No
     [
         (0, 0, "The key's quota is used up; it resets 2026-11-21 18:00 UTC."),
         (1, 0, "The key's quota has too few calls left (1, reserved: 0); it resets"),
-        (1_011, 1_010, "The key's quota has too few calls left (1,011, reserved: 1,010); it resets"),
+        (2, 0, "The key's quota has too few calls left (2, reserved: 0); it resets"),
+        (1_012, 1_010, "The key's quota has too few calls left (1,012, reserved: 1,010); it resets"),
     ],
 )
 def test_fewer_begin_no_leg(headroom: int, reserve: int, sentence: str) -> None:
