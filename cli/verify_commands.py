@@ -2,7 +2,7 @@
 
 import random
 import time
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -62,7 +62,8 @@ def verify(
     )
     print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
-        plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
+        with _shown(request.out, "reading the catalog and asking the service …"):
+            plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
         request.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
         for note in unsent_pairs_note(plan.reasons):
             request.out.print(note, style="bold yellow", soft_wrap=True)
@@ -92,7 +93,7 @@ def resume(
         config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
     )
     run_id = run_id or _newest_unfinished(request)
-    with request.out.status("checking whether the last leg is active …") if request.out.is_terminal else nullcontext():
+    with _shown(request.out, "checking whether the last leg is active …"):
         settle_dead_leg(settings, run_id)
     before = request.run_status(run_id)
     if before.remaining == 0:
@@ -102,11 +103,17 @@ def resume(
     )
     print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
-        engine_for(settings, read_block).usable_service(bounds.reserve)
+        with _shown(request.out, "asking the service …"):
+            engine_for(settings, read_block).awaited_service(bounds.reserve)
         wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
         if catalog_has_changed(settings, before.plan):
             request.out.print("The catalog has changed since it was planned; this run follows its plan.")
         return verify_run(run_id, _with_forecast(request, settings, _need_of_rest(before)), server)
+
+
+def _shown(out: Console, status: str) -> AbstractContextManager[object]:
+    """Show on a terminal what takes a while: a service that is down is waited for."""
+    return out.status(status) if out.is_terminal else nullcontext()
 
 
 def wait_after_reset(out: Console, before: RunStatus, now: datetime, chance: float) -> None:

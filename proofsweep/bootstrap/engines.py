@@ -31,7 +31,12 @@ from proofsweep.storage.results.key_bindings import check_key
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.leg.workers import Workers
-from proofsweep.usecases.plan.examine_service import ServiceStatus, examine_service, refuse_without_quota
+from proofsweep.usecases.plan.examine_service import (
+    ServiceStatus,
+    await_service,
+    examine_service,
+    refuse_without_quota,
+)
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
@@ -75,6 +80,16 @@ class Engine:
         """
         refuse_without_quota(self.service(), reserve, utc_now())
         return self.service()
+
+    def awaited_service(self, reserve: int = 0) -> ServiceStatus:
+        """Do the same for a run, which waits for a service that is down as long as for one that fails later.
+
+        Raises:
+            ConfigError, RunMustStop: it cannot be worked with, or the run was asked to stop.
+        """
+        if self._service is None:
+            self._service = await_service(self.partner, self.settings.retry.breaker_seconds)
+        return self.usable_service(reserve)
 
     def abort(self) -> None:
         """End what is in flight, once the leg was asked to stop; unfinished rows remain."""

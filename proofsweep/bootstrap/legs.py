@@ -83,7 +83,7 @@ def held_leg(
         plan=_plan_with_wire_name(results, run_id, settings),
         environment=settings.service.environment,
         base_url=settings.service.base_url,
-        service=lambda: engine.usable_service(bounds.reserve),
+        service=lambda: engine.awaited_service(bounds.reserve),
         key_fingerprint=lambda: engine.key_fingerprint,
         flow_run_id=flow_run_id,
         canaries=canaries_for(settings),

@@ -52,7 +52,7 @@ def plan_catalog(
     def refuse_if_hopeless(survey: Survey) -> None:
         refuse_only_unnamed_pairs(survey)
         canaries_for(settings)
-        engine.usable_service(settings.bounds.reserve if reserve is None else reserve)
+        engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
             probe(results.store)
 

@@ -296,3 +296,28 @@ def test_a_usage_call_that_is_throttled_for_a_day_keeps_no_file_waiting(world: F
     (leg,) = world.legs()
     assert code == 0
     assert (leg["ended_by"], leg["quota_before"], leg["quota_after"]) == ("complete", None, None)
+
+
+@pytest.mark.parametrize("wrong", [{"status": 503, "document": HTML}, {"document": {"ok": False}}])
+def test_an_outage_that_ends_before_the_first_file_ends_no_run(world: ForeignWorld, wrong: dict[str, Any]) -> None:
+    """A run waits before its first file as long as after it, also one that is resumed."""
+    world.service.changes["health"] = lambda number, usual: replace(usual, **wrong) if number < 6 else usual
+    code = world.run("verify", world.catalog("valid"))
+
+    assert code == 0
+    assert len(world.rows()) == 1
+    assert world.service.received["health"] >= 7
+
+
+@pytest.mark.parametrize("command", ["doctor", "plan"])
+def test_a_command_that_only_looks_does_not_wait_for_a_service(
+    world: ForeignWorld, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person waits for it: two attempts, and then the finding."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "60")
+    world.service.changes["health"] = lambda _, usual: replace(usual, status=503, document=HTML)
+
+    code = world.run(*([command] if command == "doctor" else [command, world.catalog("valid")]))
+
+    assert code == (8 if command == "doctor" else 0)
+    assert world.service.received["health"] == 2

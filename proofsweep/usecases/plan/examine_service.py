@@ -1,5 +1,7 @@
 """Examine the service before anything is spent: does it answer, does it take the key, how much quota is left."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -9,6 +11,7 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import USAGE_DAYS
 from proofsweep.domain.budget.budget import CALLS_TO_BEGIN, reset_clause
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
+from proofsweep.logs import Event, log
 
 # Attempts of each call: a person waits for the result. Chosen: half fails at one lost connection; twice waits longer.
 _ATTEMPTS = 2
@@ -48,6 +51,35 @@ def examine_service(partner: Partner) -> ServiceStatus:
         headroom=headers.rate_remaining,
         quota_reset=headers.rate_reset,
     )
+
+
+def await_service(
+    partner: Partner, patience_seconds: float, clock: Callable[[], float] = time.monotonic
+) -> ServiceStatus:
+    """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
+
+    Args:
+        partner: the service, whose stop switch and backoff apply.
+        patience_seconds: how long to ask again.
+        clock: gives monotonic seconds.
+
+    Raises:
+        ConfigError: another service answers.
+        RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
+    """
+    stop, policy = partner.session.context.dispatcher.stop, partner.session.context.policy
+    due_at, examinations = clock() + patience_seconds, 0
+    while True:
+        try:
+            return examine_service(partner)
+        except RunMustStop as down:
+            left_seconds = due_at - clock()
+            if down.ended_by != "breaker" or left_seconds <= 0.0:
+                raise
+        if examinations == 0:
+            log(Event.SERVICE_AWAITED, most_seconds=patience_seconds)
+        examinations += 1
+        stop.rest(min(left_seconds, policy.backoff(examinations, 1.0)))
 
 
 def _quota_headers(partner: Partner) -> AnswerHeaders:

@@ -1,13 +1,22 @@
 """What can be known of the service before anything is spent."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from proofsweep.client.partner import Partner
+from proofsweep.client.retry import RetryPolicy
+from proofsweep.client.session import Session
+from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import ConfigError, RunMustStop
-from proofsweep.usecases.plan.examine_service import ServiceStatus, examine_service, refuse_without_quota
+from proofsweep.usecases.plan.examine_service import (
+    ServiceStatus,
+    await_service,
+    examine_service,
+    refuse_without_quota,
+)
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 
@@ -125,3 +134,73 @@ def test_fewer_begin_no_leg(headroom: int, reserve: int, sentence: str) -> None:
 
     assert stopped.value.message.startswith(sentence)
     assert (stopped.value.ended_by, stopped.value.quota_reset) == ("quota", RESET)
+
+
+@pytest.fixture
+def uptime(stop: StopSwitch, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Monotonic seconds: each rest lasts no time, and is added here."""
+    passed = [0.0]
+
+    def rest(_stop: StopSwitch, seconds: float) -> None:
+        passed.append(passed[-1] + seconds)
+        stop.check()
+
+    monkeypatch.setattr(StopSwitch, "rest", rest)
+    return passed
+
+
+@pytest.mark.parametrize("trouble", [NO_CONNECTION, Scripted(status=503), Scripted(document={"ok": False})])
+def test_a_run_waits_for_a_service_that_is_down_before_it_begins(
+    partner: Partner, service: ScriptedService, uptime: list[float], trouble: Scripted
+) -> None:
+    """An outage before the first row is waited for like one after it."""
+    service.script[Call.HEALTH] = [trouble] * 9
+
+    status = await_service(partner, 20.0, lambda: uptime[-1])
+
+    assert status.headroom == 900
+    assert service.calls.count(Call.HEALTH) == 10
+
+
+def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
+    partner: Partner, service: ScriptedService, uptime: list[float]
+) -> None:
+    """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
+    policy = RetryPolicy(attempts=2, first_wait_seconds=0.5, longest_wait_seconds=30.0)
+    patient = replace(partner, session=Session(replace(partner.session.context, policy=policy), lambda _exchange: None))
+    service.usual[Call.HEALTH] = Scripted(status=503)
+
+    with pytest.raises(RunMustStop) as stopped:
+        await_service(patient, 300.0, lambda: uptime[-1])
+
+    assert stopped.value.ended_by == "breaker"
+    assert 300.0 <= uptime[-1] <= 301.0
+    assert service.calls == [Call.HEALTH] * len(service.calls)
+    assert 20 <= len(service.calls) <= 40
+
+
+def test_a_run_that_is_asked_to_stop_waits_no_longer(
+    partner: Partner, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """The reason is the request, and not the outage."""
+    service.usual[Call.HEALTH] = Scripted(status=503)
+    service.on_call = lambda _call: len(service.calls) >= 5 and stop.pull(RunMustStop("No.", ended_by="cancelled"))
+
+    with pytest.raises(RunMustStop) as stopped:
+        await_service(partner, 300.0)
+
+    assert stopped.value.ended_by == "cancelled"
+    assert len(service.calls) == 5
+
+
+@pytest.mark.parametrize(("call", "status", "error"), [(Call.HEALTH, 404, ConfigError), (Call.USAGE, 403, RunMustStop)])
+def test_a_run_waits_only_for_what_a_wait_may_change(
+    partner: Partner, service: ScriptedService, call: Call, status: int, error: type[Exception]
+) -> None:
+    """Not for a wrong address, and not for a refused key."""
+    service.usual[call] = Scripted(status=status)
+
+    with pytest.raises(error):
+        await_service(partner, 300.0)
+
+    assert service.calls.count(call) == 1
