@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 import pyarrow as pa
@@ -55,6 +55,9 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         row = runs_row(results, plan, end.leg) | {"ended_by": str(end.ended_by)} | end.facts
         if row["remaining"] == 0:  # a request to stop came too late
             row["ended_by"] = str(EndedBy.COMPLETE)
+        elif end.ended_by is EndedBy.COMPLETE:
+            end = replace(end, ended_by=EndedBy.ERROR, why="Rows remain, and nothing says why.")
+            row["ended_by"] = str(end.ended_by)
         notes = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
         notes["duplicates"] = duplicates_count(results, plan, end.leg)
         legs.write_receipt(end.leg, _receipt(results, plan, row, legs) | notes)  # (3)

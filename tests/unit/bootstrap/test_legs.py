@@ -106,10 +106,12 @@ def test_a_leg_that_is_over_is_forgotten(
     """However the work ended: its engine is closed, and the next leg of this process has a new one."""
     engine = engine_for(settings)
 
-    with suppress(ZeroDivisionError, RunMustStop), held(run_id, config):
+    with suppress(ZeroDivisionError, RunMustStop), held(run_id, config) as (_, leg):
         assert engine_for(settings) is engine
         if error is not None:
             raise error
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
 
     assert active_legs() == []
     assert engine_for(settings) is not engine

@@ -211,6 +211,16 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
     assert rows_of(request_for.results, request_for.plan) == [1]
 
 
+def test_a_leg_whose_rows_remain_for_no_reason_is_not_complete(request_for: LegRequest, new_leg: LegBuilder) -> None:
+    """Only a mistake of this program leads to it; the run can be resumed."""
+    with leg_session(request_for) as leg:
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    receipt = receipt_of(request_for, new_leg)
+    assert (receipt["ended_by"], receipt["why"]) == ("error", "Rows remain, and nothing says why.")
+    assert row_of(request_for.results, request_for.plan)["ended_by"] == "error"
+
+
 def test_the_first_reason_to_stop_is_the_legs(request_for: LegRequest, new_leg: LegBuilder) -> None:
     """The error that a stop raises in the work is no error of its own."""
 
