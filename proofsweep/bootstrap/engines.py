@@ -211,12 +211,15 @@ class _HeaderWatch:
     """Logs the name of each header of the quota that cannot be read, once."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._logged: set[str] = set()
 
     def __call__(self, exchange: Exchange) -> None:
         for header in exchange.headers.unreadable:
-            if header not in self._logged:
+            with self._lock:
+                is_new = header not in self._logged
                 self._logged.add(header)
+            if is_new:
                 log(Event.HEADER_IGNORED, header=header, call=exchange.call)
 
 

@@ -297,6 +297,16 @@ def test_the_headroom_is_asked_for_in_an_outage_too(
     assert ended == ["quota"] * at_once
 
 
+def test_a_quota_header_that_came_twice_is_absent(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """As a gateway sends it that adds its own; the exchange names it."""
+    api.script = [answer(x_ratelimit_remaining="5\r\nX-RateLimit-Remaining: 5", x_ratelimit_limit="-1")]
+
+    headers = client.partner.usage(days=1)[1]
+
+    assert (headers.rate_remaining, headers.rate_limit) == (None, None)
+    assert headers.unreadable == ("x-ratelimit-limit", "x-ratelimit-remaining")
+
+
 def test_a_refused_key_stops_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
     """It would be refused for every item (contract, Authentication 3)."""
     api.script = [answer(403, b'{"error": "No.", "code": "forbidden"}')] * 2
