@@ -34,7 +34,7 @@ def _plan(catalog: Path) -> None:
     from proofsweep.bootstrap.engines import utc_now  # noqa: PLC0415
     from proofsweep.domain.preflight import SizeLimits  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.storage.catalog.open_catalog import open_catalog  # noqa: PLC0415
-    from proofsweep.storage.results.results import Results  # noqa: PLC0415
+    from proofsweep.storage.results.plans_and_parts import Results  # noqa: PLC0415
     from proofsweep.storage.results.store import open_store  # noqa: PLC0415
     from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run  # noqa: PLC0415
 

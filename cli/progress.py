@@ -13,7 +13,7 @@ from cli.screen import COLOURS, size_text
 from proofsweep.bootstrap.legs import active_legs
 from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.usecases.leg.background import beside
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.leg_context import LegContext
 
 # Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
 _LIVE_SECONDS = 0.25

@@ -25,7 +25,7 @@ from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 
 def add_to(app: typer.Typer) -> None:

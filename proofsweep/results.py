@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.results import SCHEMAS, Results
+from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 from proofsweep.storage.results.store import open_store
 
 if TYPE_CHECKING:

@@ -18,19 +18,19 @@ from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
 from proofsweep.usecases.leg.canaries import HealthProbe
-from proofsweep.usecases.leg.context import LegContext
 from proofsweep.usecases.leg.counters import Counters
 from proofsweep.usecases.leg.heartbeat import Heartbeat
 from proofsweep.usecases.leg.last_rate import last_rate
+from proofsweep.usecases.leg.leg_context import LegContext
+from proofsweep.usecases.leg.leg_session import LegRequest, leg_session
 from proofsweep.usecases.leg.quarantine import Quarantine
 from proofsweep.usecases.leg.remaining import RemainingItems
-from proofsweep.usecases.leg.session import LegRequest, leg_session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

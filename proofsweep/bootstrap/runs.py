@@ -9,7 +9,7 @@ from proofsweep.errors import CatalogError
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from proofsweep.contract.codes import meaning_of
+from proofsweep.contract.error_codes import meaning_of
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import RunMustStop, ServiceError
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.reporting.run_status import OUTCOMES, Group, LegStatus, RunStatus
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 
 def describe_run(results: Results, run_id: str) -> RunStatus:

@@ -12,7 +12,7 @@ import pytest
 from proofsweep.bootstrap.legs import held_leg
 from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.results import SCHEMAS
+from proofsweep.storage.results.plans_and_parts import SCHEMAS
 from proofsweep.usecases.leg.work import verify_slice
 
 ROOT = Path(__file__).parents[2]

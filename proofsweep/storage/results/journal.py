@@ -14,7 +14,7 @@ import pyarrow as pa
 from proofsweep.domain import layout
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken
-from proofsweep.storage.results.results import SCHEMAS, Results
+from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 
 # A killed process loses the work of at most so long; half doubles the writes to the store, twice doubles the loss.
 FLUSH_SECONDS = 1.0

@@ -13,7 +13,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.runs import STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken
-from proofsweep.storage.results.results import Results, json_bytes, sha256_hex
+from proofsweep.storage.results.plans_and_parts import Results, json_bytes, sha256_hex
 
 _CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.runs import Plan
 from proofsweep.storage.locations import is_bucket, root_and_key
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 
 class PastAnswers:

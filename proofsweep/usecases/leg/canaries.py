@@ -20,7 +20,7 @@ from proofsweep.storage.files.source import OpenFile
 from proofsweep.usecases.item.item_work import Record, VerifyContext
 from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.item.verify_item import verify_item
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.leg_context import LegContext
 
 # Each canary costs two calls in every leg. Chosen: 200 calls at the most, which is little beside a night's quota.
 MOST_CANARIES = 100

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 # Chosen: a leg that was never throttled learned no rate, and ten in a row of those say that there is little to learn.
 # Twice as many only costs as many more reads at each begin.

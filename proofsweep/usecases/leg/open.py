@@ -6,7 +6,7 @@ from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.storage.results.journal import delete_journal
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
 

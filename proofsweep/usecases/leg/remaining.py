@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan, Slice, slices_of
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 
 class RemainingItems:

@@ -10,7 +10,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import runs
 from proofsweep.domain.tables.columns import Row, empty_row
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429

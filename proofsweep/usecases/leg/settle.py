@@ -14,7 +14,7 @@ from proofsweep.domain.tables.runs import stored_row
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.storage.results.journal import delete_journal, read_journal
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Part, Results
+from proofsweep.storage.results.plans_and_parts import Part, Results
 from proofsweep.usecases.leg.runs_row import duplicates_count, runs_row
 
 # Bounds the memory for one part to some 25 MB. Chosen: half makes twice the objects; twice needs twice the memory.

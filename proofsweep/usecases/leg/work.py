@@ -13,7 +13,7 @@ from proofsweep.domain.tables.verdicts import row_of
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.usecases.item.verify_item import verify_item
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.leg_context import LegContext
 
 # How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
 _STORE_CHECK_SECONDS = 0.2

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from proofsweep.domain.budget.forecast import Measurement
 from proofsweep.domain.exchanges import Call
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 # Chosen: enough legs to even out a bad night; twice as many would keep an old pace for longer.
 _LEGS = 10

@@ -15,7 +15,7 @@ from proofsweep.domain.runs import Plan, new_run_id, shard_items_for
 from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.catalog.open_catalog import Catalog
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.plan.survey import Survey, format_by_name, ignored_entries, items_of
 
 # Rows in memory before they go to disk. Chosen: half writes twice as often; twice needs twice the memory.

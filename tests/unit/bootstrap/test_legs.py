@@ -19,7 +19,7 @@ from proofsweep.domain.tables.columns import empty_row
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.settings import Settings
 from proofsweep.storage.results.legs import Legs
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.work import verify_slice
 
 from ..usecases.left_behind import rows_of

@@ -10,7 +10,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.describe_run import describe_run, newest_unfinished
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 
 ACCEPTED = ("accepted", "valid", None)

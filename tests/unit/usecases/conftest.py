@@ -29,14 +29,14 @@ from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
-from proofsweep.usecases.leg.context import LegContext
 from proofsweep.usecases.leg.counters import Counters
 from proofsweep.usecases.leg.heartbeat import Heartbeat
+from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.quarantine import Quarantine
 from proofsweep.usecases.leg.remaining import RemainingItems
 from proofsweep.usecases.leg.workers import Workers

@@ -13,7 +13,7 @@ from proofsweep.domain.tables.exchanges import exchange_row
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.journal import Journal, read_journal
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 from .scripted_service import NOW
 

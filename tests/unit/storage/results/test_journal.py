@@ -14,7 +14,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.journal import MERGED_SEGMENTS, Journal, delete_journal, read_journal
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 
 class FullStore(FolderStore):

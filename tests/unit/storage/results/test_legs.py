@@ -14,7 +14,7 @@ from proofsweep.domain.runs import STALE_SECONDS
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from proofsweep.domain.tables import schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.past_answers import PastAnswers
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 NOW = Plan(
     run_id="20261121T120000Z_000aa",

@@ -3,7 +3,7 @@
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.storage.results.journal import read_journal
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.leg_context import LegContext
 
 from ..conftest import LegBuilder
 from ..left_behind import exchange, journal_rows

@@ -15,7 +15,7 @@ from proofsweep.domain.preflight import SizeLimits
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.usecases.leg.canaries import MOST_CANARIES, Canary, HealthProbe, read_canaries, send_canaries
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.leg_context import LegContext
 
 from ..conftest import LegBuilder
 from ..left_behind import journal_rows

@@ -13,7 +13,7 @@ from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
 from proofsweep.usecases.leg.heartbeat import Heartbeat

@@ -6,7 +6,7 @@ from pathlib import Path
 from proofsweep.domain import layout
 from proofsweep.domain.tables import runs
 from proofsweep.domain.tables.columns import empty_row
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.leg.last_rate import last_rate
 

@@ -10,7 +10,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.open import open_leg, settle_last_leg
 
 from ..conftest import LegBuilder

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.domain.runs import Slice
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.remaining import RemainingItems
 
 from ..conftest import LegBuilder

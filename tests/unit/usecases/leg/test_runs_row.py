@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.leg.runs_row import duplicates_count, runs_row
 

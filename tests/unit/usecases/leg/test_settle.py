@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain import layout
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
 

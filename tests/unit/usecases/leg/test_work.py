@@ -15,8 +15,8 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Slice
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
-from proofsweep.storage.results.results import Results
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.work import verify_slice, work_item
 
 from ..conftest import LegBuilder

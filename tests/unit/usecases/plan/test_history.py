@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.layout import runs_name
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.plan.history import measured_legs
 

@@ -10,7 +10,7 @@ from proofsweep.domain.preflight import SizeLimits
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey
 

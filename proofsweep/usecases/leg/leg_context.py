@@ -8,7 +8,7 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.verdicts import RowContext
 from proofsweep.storage.results.journal import Journal
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard

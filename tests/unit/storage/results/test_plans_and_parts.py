@@ -15,7 +15,7 @@ from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 
 PLAN = Plan(
     run_id="20261120T120000Z_ab12",

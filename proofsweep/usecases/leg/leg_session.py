@@ -11,11 +11,11 @@ from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.storage.results.key_bindings import bind_key
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.canaries import Canary, send_canaries
-from proofsweep.usecases.leg.context import LegContext
+from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.open import open_leg
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
 from proofsweep.usecases.plan.examine_service import ServiceStatus

@@ -16,12 +16,12 @@ from proofsweep.domain.runs import Plan
 from proofsweep.errors import ConfigError, ProofsweepError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.key_bindings import bind_key
-from proofsweep.storage.results.results import Results
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
 from proofsweep.usecases.leg.canaries import Canary
-from proofsweep.usecases.leg.context import LegContext
 from proofsweep.usecases.leg.heartbeat import Heartbeat
-from proofsweep.usecases.leg.session import LegRequest, leg_session
+from proofsweep.usecases.leg.leg_context import LegContext
+from proofsweep.usecases.leg.leg_session import LegRequest, leg_session
 from proofsweep.usecases.leg.work import verify_slice
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.contract.codes import ErrorCode, meaning_of
+from proofsweep.contract.error_codes import ErrorCode, meaning_of
 
 
 @pytest.mark.parametrize(
