@@ -30,7 +30,7 @@ def main() -> None:
 
 def by_step(scenario: Scenario, client: str) -> tuple[list[int], list[int]]:
     """Count the calls let in and refused in each step."""
-    _, traffic = play(scenario, 1, CLIENTS[client])
+    traffic = play(scenario, 1, CLIENTS[client]).traffic
     steps = range(0, scenario.seconds, _STEP_SECONDS)
     return (
         [sum(traffic.admitted[second] for second in range(step, step + _STEP_SECONDS)) for step in steps],

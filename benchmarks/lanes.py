@@ -1,12 +1,13 @@
 """Measure in simulated time how well the pacer uses many kinds of lanes, and compare it with other clients.
 
-Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--set required|further|baselines]
-[--only NAME]`. Goodput is the calls let in, as a part of the possible calls. The share is 429s in percent of all calls.
+Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--set required|further|hard|baselines]
+[--only NAME] [--client NAME]`. Goodput is the calls let in, as a part of the possible calls. The share is 429s in percent of all calls.
 The worst seed counts. All scenarios with one seed take about 15 s, the baselines a minute.
 """
 
 import argparse
 
+from benchmarks.simulation.hard_lanes import HARD
 from benchmarks.simulation.scenarios import FURTHER, REQUIRED, Scenario
 from benchmarks.simulation.trial import CLIENTS, LEARNED, Figures, measure, worst
 
@@ -18,28 +19,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--set", choices=("required", "further", "baselines"), default="required", dest="chosen")
-    parser.add_argument("--only", help="the scenario of this name")
+    parser.add_argument(
+        "--set", choices=("required", "further", "hard", "baselines"), default="required", dest="chosen"
+    )
+    parser.add_argument("--only", help="the scenarios whose name contains this")
+    parser.add_argument("--client", choices=CLIENTS, default=LEARNED)
     chosen = parser.parse_args()
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
-    scenarios = [
-        each for each in (FURTHER if chosen.chosen == "further" else REQUIRED) if chosen.only in {None, each.name}
-    ]
+    sets = {"further": FURTHER, "hard": HARD}
+    scenarios = [each for each in sets.get(chosen.chosen, REQUIRED) if (chosen.only or "") in each.name]
     if chosen.chosen == "baselines":
-        compare([each for each in scenarios if each.name in _COMPARED], seeds)
+        compare([each for each in REQUIRED if each.name in _COMPARED], seeds)
     else:
-        judge(scenarios, seeds)
+        judge(scenarios, seeds, chosen.client)
 
 
-def judge(scenarios: list[Scenario], seeds: range) -> None:
-    """Print the figures of the learned pacer, and whether they reach the targets."""
-    print(f"{'scenario':<24} {'goodput':>7} {'429s':>7} {'slot age':>9} {'after fall':>10} {'back':>6}  verdict")
+def judge(scenarios: list[Scenario], seeds: range, client: str) -> None:
+    """Print the figures of a client, and whether they reach the targets."""
+    print(f"{'scenario':<28} {'goodput':>7} {'429s':>7} {'slot age':>9} {'after fall':>10} {'back':>6}  verdict")
     for scenario in scenarios:
-        figures = worst([measure(scenario, seed, CLIENTS[LEARNED]) for seed in seeds])
+        figures = worst([measure(scenario, seed, CLIENTS[client]) for seed in seeds])
         fall = "" if scenario.fallen_at is None else str(figures.after_fall)
         back = "" if scenario.back_at is None else f"{figures.back_seconds:.0f} s"
         print(
-            f"{scenario.name:<24} {figures.goodput:7.3f} {figures.share:5.2f} % {figures.slot_age:7.2f} s"
+            f"{scenario.name:<28} {figures.goodput:7.3f} {figures.share:5.2f} % {figures.slot_age:7.2f} s"
             f" {fall:>10} {back:>6}  {verdict(scenario, figures)}",
             flush=True,
         )

@@ -7,6 +7,7 @@ from random import Random
 
 from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.gateways import Gateway
+from benchmarks.simulation.network import Stalls, Uplink
 
 Answered = Callable[[int, float | None], None]
 """Receives an answer: the status, and the `Retry-After` of a 429."""
@@ -28,6 +29,9 @@ class SimulatedPartner:
     Attributes:
         failing: the part of the calls let in that is answered with 500.
         jitter_seconds: mean of the random part of a one-way trip.
+        work_seconds: the bounds of the time that any call takes; None for the slow profile.
+        stalls: the times in which nothing leaves the client's machine, and no answer enters it.
+        uplink: the link that all uploads share; None if each has a link of its own.
     """
 
     events: EventQueue
@@ -35,12 +39,23 @@ class SimulatedPartner:
     chance: Random
     failing: float = 0.0
     jitter_seconds: float = 0.005
+    work_seconds: tuple[float, float] | None = None
+    stalls: Stalls = field(default_factory=Stalls)
+    uplink: Uplink | None = None
     traffic: Traffic = field(default_factory=Traffic)
     _slots: dict[Hashable, float] = field(default_factory=dict)
 
     def call(self, item: Hashable, *, is_verify: bool, answered: Answered) -> None:
         """Send a call that requests a slot or verifies one."""
-        self.events.at(self.events.now + self._trip_seconds(), lambda: self._arrive(item, is_verify, answered))
+        leaves_at = self.stalls.end_after(self.events.now)
+        self.events.at(leaves_at + self._trip_seconds(), lambda: self._arrive(item, is_verify, answered))
+
+    def upload(self, uploaded: Callable[[], None]) -> None:
+        """Upload a file, and tell when it is done."""
+        if self.uplink is None:
+            self.events.at(self.events.now + self.upload_seconds(), uploaded)
+        else:
+            self.uplink.send(uploaded)
 
     def upload_seconds(self) -> float:
         """Draw the duration of an upload: 0.05 to 10 s."""
@@ -51,7 +66,7 @@ class SimulatedPartner:
         if self.gateway.refuses(now):
             self.traffic.refused[int(now)] += 1
             wait = self.gateway.retry_after(now)
-            self.events.at(now + self._trip_seconds(), lambda: answered(429, wait))
+            self.events.at(now + self._trip_seconds(), lambda: self._reach(answered, 429, wait))
             return
         self.traffic.admitted[int(now)] += 1
         if is_verify and item in self._slots:
@@ -63,9 +78,19 @@ class SimulatedPartner:
         status = 500 if self.chance.random() < self.failing else 200
         if status == 200 and not is_verify:  # noqa: PLR2004 - a status
             self._slots[item] = self.events.now
-        self.events.at(self.events.now + self._trip_seconds(), lambda: answered(status, None))
+        self.events.at(self.events.now + self._trip_seconds(), lambda: self._reach(answered, status, None))
+
+    def _reach(self, answered: Answered, status: int, wait: float | None) -> None:
+        """Bring an answer to the client, as soon as its machine takes it."""
+        if (at := self.stalls.end_after(self.events.now)) > self.events.now:
+            self.events.at(at, lambda: answered(status, wait))
+        else:
+            answered(status, wait)
 
     def _work_seconds(self, is_verify: bool) -> float:
+        if self.work_seconds is not None:
+            least, most = self.work_seconds
+            return float(least * (most / least) ** self.chance.random())
         if is_verify:
             return float(0.1 * 30 ** self.chance.random())
         return 0.03 + self.chance.expovariate(50)

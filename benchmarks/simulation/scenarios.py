@@ -12,11 +12,15 @@ _MEAN_WORK_SECONDS = (0.05 + 2.9 / 3.4012) / 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Bounds for the worst seed: least goodput, largest share of 429s in percent, most seconds until back."""
+    """Bounds for the worst seed: least goodput, largest share of 429s in percent, most seconds until back.
+
+    And the highest 99th percentile of a slot's age, in seconds.
+    """
 
     goodput: float
     share: float = 100.0
     back_seconds: float = 1e9
+    slot_age: float = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,12 @@ class Scenario:
         fallen_at: the second at which the lane becomes narrower; the 429s of the next minute are counted.
         back_at: the second at which it is wide again; a client is back when it sends 0.9 of the rate over five seconds.
         ideal: possible calls per second, if the rate is not the limit.
+        known_rate: the rate that the client remembers; None if it must search.
+        first_rate: where the client's search begins, in calls per second.
+        workers: the most items in flight.
+        work_seconds: the bounds of the time that a call takes; None for the slow profile.
+        stalls_per_minute: how often the client's machine stalls, for 0.2 to 3 s each.
+        uplink: megabytes per second of the link that all uploads share; goodput is then the part of it that is used.
     """
 
     name: str
@@ -42,6 +52,12 @@ class Scenario:
     fallen_at: int | None = None
     back_at: int | None = None
     ideal: float | None = None
+    known_rate: float | None = None
+    first_rate: float = 6.0
+    workers: int = 1024
+    work_seconds: tuple[float, float] | None = None
+    stalls_per_minute: float = 0.0
+    uplink: float | None = None
 
 
 def _lane(rate: float, burst: float, **more: object) -> Callable[[], Gateway]:

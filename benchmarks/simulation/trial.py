@@ -7,32 +7,44 @@ from random import Random
 from benchmarks.simulation.baselines import Adaptive, FixedWorkers, backoff, obey
 from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.gateways import Gateway
+from benchmarks.simulation.network import Stalls, Uplink
 from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.partner import SimulatedPartner, Traffic
 from benchmarks.simulation.scenarios import Scenario, Target
+from proofsweep.client.pacing.call_queue import CallQueue
+from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.client.pacing.pacer import Pacer
 
 # A client is back when it uses the lane over this time. Chosen: half of it counts single bursts, twice hides seconds.
 _BACK_WITHIN_SECONDS = 5
 # Bounds the burst of 429s after a fall. Chosen: twice the worst of docs/rate-control.md.
 _MOST_AFTER_FALL = 40
+# Files on a shared link, as recordings are: log-uniform between these.
+_FILE_MEGABYTES = (1.0, 60.0)
 _NEVER_BACK_SECONDS = 9999.0  # more than any target and any scenario
 
-NewClient = Callable[[EventQueue, SimulatedPartner, Random], PacedClient | FixedWorkers]
+NewClient = Callable[[EventQueue, SimulatedPartner, Random, Scenario], PacedClient | FixedWorkers]
 LEARNED = "the learned pacer"
 CLIENTS: dict[str, NewClient] = {
-    "16 at once, sleep Retry-After": lambda events, partner, chance: FixedWorkers(
+    "16 at once, sleep Retry-After": lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=16, wait=obey
     ),
-    "64 at once, sleep Retry-After": lambda events, partner, chance: FixedWorkers(
+    "64 at once, sleep Retry-After": lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=64, wait=obey
     ),
-    "64 at once, backoff with jitter": lambda events, partner, chance: FixedWorkers(
+    "64 at once, backoff with jitter": lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=64, wait=backoff
     ),
-    "AWS adaptive retry mode": lambda events, partner, chance: FixedWorkers(
+    "AWS adaptive retry mode": lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=400, wait=backoff, pace=Adaptive()
     ),
-    LEARNED: lambda events, partner, chance: PacedClient(events=events, partner=partner, chance=chance),
+    LEARNED: lambda events, partner, chance, scenario: PacedClient(
+        events=events,
+        partner=partner,
+        chance=chance,
+        workers=scenario.workers,
+        queue=CallQueue(Pacer(scenario.known_rate, scenario.first_rate), ConcurrencyLimit()),
+    ),
 }
 
 
@@ -56,34 +68,49 @@ class Figures:
 
     def satisfy(self, target: Target) -> bool:
         """Compare the figures with a target; the refusals after a fall are bounded too."""
-        is_good = self.goodput >= target.goodput and self.share <= target.share
+        is_good = self.goodput >= target.goodput and self.share <= target.share and self.slot_age <= target.slot_age
         return is_good and self.back_seconds <= target.back_seconds and self.after_fall <= _MOST_AFTER_FALL
 
 
-def play(scenario: Scenario, seed: int, new_client: NewClient) -> tuple[Gateway, Traffic]:
+def play(scenario: Scenario, seed: int, new_client: NewClient) -> SimulatedPartner:
     """Simulate a scenario; its clients start within a few seconds of each other."""
     events, chance, gateway = EventQueue(), Random(seed), scenario.gateway()
+    gateway.chance = Random(seed + 1)
     partner = SimulatedPartner(
-        events=events, gateway=gateway, chance=chance, failing=scenario.failing, jitter_seconds=scenario.jitter_seconds
+        events=events,
+        gateway=gateway,
+        chance=chance,
+        failing=scenario.failing,
+        jitter_seconds=scenario.jitter_seconds,
+        work_seconds=scenario.work_seconds,
+        stalls=Stalls(scenario.stalls_per_minute, Random(seed + 2)),
     )
+    if scenario.uplink is not None:
+        partner.uplink = Uplink(
+            events=events, chance=chance, megabytes_per_second=scenario.uplink, sizes=_FILE_MEGABYTES
+        )
     for number in range(scenario.clients):
-        events.at(number * 0.2 * chance.random(), new_client(events, partner, chance).work)
+        events.at(number * 0.2 * chance.random(), new_client(events, partner, chance, scenario).work)
     events.run(scenario.seconds)
-    return gateway, partner.traffic
+    return partner
 
 
 def measure(scenario: Scenario, seed: int, new_client: NewClient) -> Figures:
     """Simulate a scenario and count."""
-    gateway, traffic = play(scenario, seed, new_client)
+    partner = play(scenario, seed, new_client)
+    gateway, traffic = partner.gateway, partner.traffic
     seconds = range(scenario.since, scenario.seconds)
     admitted, refused = (sum(counts[second] for second in seconds) for counts in (traffic.admitted, traffic.refused))
     ideal = gateway.admits(seconds.start, seconds.stop)
     if scenario.ideal is not None:
         ideal = scenario.ideal * len(seconds)
+    goodput = admitted / ideal
+    if partner.uplink is not None:
+        goodput = partner.uplink.carried / (partner.uplink.megabytes_per_second * scenario.seconds)
     ages = sorted(traffic.slot_ages) or [0.0]
     fallen = scenario.fallen_at
     return Figures(
-        goodput=admitted / ideal,
+        goodput=goodput,
         share=100 * refused / max(1, admitted + refused),
         slot_age=ages[int(0.99 * len(ages))],
         after_fall=0 if fallen is None else sum(traffic.refused[second] for second in range(fallen, fallen + 60)),

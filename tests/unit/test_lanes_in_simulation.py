@@ -29,7 +29,8 @@ def test_the_pacer_uses_lanes_of_many_kinds_well(asked: Scenario) -> None:
 def test_a_cap_on_calls_at_once_is_found() -> None:
     """A lane that is no bucket at all, and hardly refuses a call once it is known."""
     lane = scenario(Gateway(rate=200, burst=200, concurrency=8))
-    gateway, traffic = play(lane, 7, CLIENTS[LEARNED])
+    partner = play(lane, 7, CLIENTS[LEARNED])
+    gateway, traffic = partner.gateway, partner.traffic
 
     late = range(300, 600)
     assert sum(traffic.admitted[second] for second in late) / len(late) > 0.85 * 8 / 0.4513
