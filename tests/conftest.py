@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from .servers.buckets import AzureServer, S3Server
 
-KEPT = {"PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_KILLS", "PROOFSWEEP_SOAK_LEGS"}
+KEPT = {
+    "PROOFSWEEP_CI",
+    "PROOFSWEEP_CORPUS",
+    "PROOFSWEEP_SOAK_KILLS",
+    "PROOFSWEEP_SOAK_LEGS",
+    "PROOFSWEEP_SOAK_SEED",
+    "PROOFSWEEP_SOAK_WINDOW_SECONDS",
+}
 """Our only variables that a test run may inherit; the person who runs it may have set others."""
 
 
