@@ -4,6 +4,7 @@
 PYTHON ?= python3
 KILLS ?= 300
 LEGS ?= 300
+SEED := $(or $(SEED),$(shell date +%s))
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -25,9 +26,11 @@ unit: $(READY) ## run the tests of the core alone and of the architecture, in un
 test: $(READY) ## run all tests
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
 
-soak: $(READY) ## kill runs three hundred times, disturb sixty more in any order, and print the report; takes long
-	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) $(BIN)/pytest --quiet --capture=no \
-		tests/faults/test_killed_anywhere.py tests/faults/test_in_any_order.py
+soak: $(READY) ## kill runs, disturb them in any order, run them in hard lanes, and print the report; takes an hour
+	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"
+	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) PROOFSWEEP_SOAK_SEED=$(SEED) $(BIN)/pytest --quiet \
+		--capture=no --hypothesis-seed=$(SEED) tests/faults/test_killed_anywhere.py tests/faults/test_in_any_order.py \
+		tests/faults/test_hard_lanes.py
 
 check: $(READY) ## format, lint, types and import contracts
 	@$(BIN)/ruff format --quiet --check --diff .

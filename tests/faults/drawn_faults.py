@@ -1,5 +1,6 @@
 """Wrong answers of a service, by call and by kind; Hypothesis draws from them."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ..servers.foreign_service import Answer
+from ..servers.gateway import RETRY_AFTERS
 
 Fault = Callable[[Answer], Answer]
 """Makes a wrong answer from the usual one."""
@@ -29,6 +31,16 @@ def with_bytes(found: bytes, put: bytes) -> Fault:
     return lambda usual: replace(usual, document=usual.bytes().replace(found, put))
 
 
+def throttle_with(kind: str) -> Fault:
+    """Refuse with a 429 whose `Retry-After` is of this kind."""
+
+    def refuse(usual: Answer) -> Answer:
+        text = RETRY_AFTERS[kind](random.Random(0))  # noqa: S311
+        return replace(usual, status=429, document=HTML, headers={} if text is None else {"Retry-After": text})
+
+    return refuse
+
+
 STATUSES = {f"status {status}": with_facts(status=status, document=HTML) for status in (302, 404, 413, 422, 500, 503)}
 BREAKS = {f"broken {where}": with_facts(breaks=where) for where in ("unanswered", "in_headers", "in_body")}
 HOSTILE = {
@@ -40,8 +52,7 @@ HOSTILE = {
     "longer than it is": with_facts(headers={"content-LENGTH": "999999"}),
     "no header": with_facts(headers={"no header": "\0"}),
 }
-THROTTLES = {
-    "a throttle": with_facts(status=429, document=HTML, headers={"Retry-After": "0"}),
+THROTTLES = {f"a 429, Retry-After: {kind}": throttle_with(kind) for kind in RETRY_AFTERS} | {
     "a long throttle": with_facts(status=429, document=HTML, headers={"Retry-After": "86400"}),
 }
 REFUSALS = {"a refused key": with_facts(status=403, document={"code": "forbidden"})}

@@ -1,10 +1,11 @@
-"""Faults, kills, a spent quota, resumes, two legs at once, a leg that continues after a take-over: in any order.
+"""Faults, kills, stalls, a spent quota, resumes, two legs at once, a leg that goes on after a take-over: in any order.
 
 Hypothesis draws what happens to a run. After each step no row may be wrong or doubled; at the end all rows are there.
-There are five runs here; `make soak` does sixty.
+There are five runs here; `make soak` does sixty, from a seed that it prints.
 """
 
 import os
+import random
 import signal
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ from ..worlds.command_world import Row
 from ..worlds.foreign_world import ForeignWorld
 from .drawn_faults import DISTURBANCES, FAULTS, HTML, REFUSALS, Disturbance
 from .runner_process import NewRunner, RunnerProcess
+from .strained_machine import Stalls
 
 STEPS = 5
 SOAK_LEGS = os.environ.get("PROOFSWEEP_SOAK_LEGS")
@@ -41,6 +43,8 @@ QUICK = {
 }
 KILLED = -signal.SIGKILL
 KILL_POINTS = st.tuples(st.integers(1, 14), st.sampled_from(["before", "half", "after"]))
+LONGEST_STALL_SECONDS = 5.0 if SOAK_LEGS else 0.4
+"""The timeout of a call: in the soak, a machine may be stopped until its calls are over their limit."""
 MOMENTS = st.floats(0.05, 0.6)
 """Seconds after the start of a leg at which something happens to it: any moment must be right."""
 
@@ -88,6 +92,18 @@ class DisturbedRun(RuleBasedStateMachine):
         self.set_faults(disturbances)
         self.note("kill", code := self.stage.runner.do(f"leg {self.run_id} {kill[0]} {kill[1]}"))
         assert code in {0, 3, KILLED}, f"a leg under {self.active} ended with {code}"
+
+    @rule(disturbances=DISTURBANCES, seed=st.integers(0, 10**6))
+    @precondition(lambda self: not self.is_complete)
+    def a_leg_runs_on_a_machine_that_stalls(self, disturbances: list[Disturbance], seed: int) -> None:
+        """Its process is stopped at random moments; after a stop its calls may be over their time limit."""
+        self.set_faults(disturbances)
+        self.active.add("a machine that stalls")
+        stalls = Stalls(random.Random(seed), per_minute=200, longest=LONGEST_STALL_SECONDS)  # noqa: S311
+        with stalls.of(self.stage.runner.begin(f"leg {self.run_id}")):
+            code = self.stage.runner.exit_code()
+        self.note("leg with stalls" if stalls.stopped else "leg", code)
+        assert code in {0, 3}, f"a leg under {self.active} ended with {code}"
 
     @rule(moment=MOMENTS)
     @precondition(lambda self: not self.is_complete)
