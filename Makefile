@@ -26,7 +26,7 @@ unit: $(READY) ## run the tests of the core alone and of the architecture, in un
 test: $(READY) ## run all tests
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
 
-soak: $(READY) ## kill runs, disturb them in any order, run them in hard lanes, and print the report; takes an hour
+soak: $(READY) ## kill runs, disturb them in any order, run them in hard lanes, and print the report; takes long
 	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"
 	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) PROOFSWEEP_SOAK_SEED=$(SEED) $(BIN)/pytest --quiet \
 		--capture=no --hypothesis-seed=$(SEED) tests/faults/test_killed_anywhere.py tests/faults/test_in_any_order.py \

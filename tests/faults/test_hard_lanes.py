@@ -36,6 +36,8 @@ WINDOW_SECONDS = float(os.environ.get("PROOFSWEEP_SOAK_WINDOW_SECONDS") or "20")
 SEARCH_SECONDS = 10.0
 """The first search for the rate is not counted, as in the benchmarks."""
 VERDICTS = ("valid", "tampered", "valid", "audioChanged", "valid", "local_seal") * 4
+PACED = ("uploads", "verify")
+"""The calls that the gateway counts."""
 USUAL = {
     "PACE__LONGEST_PAUSE_SECONDS": "60",
     "PACE__REMEMBER_DAYS": "0",
@@ -65,6 +67,7 @@ class Figures:
     gateway: NodeGateway
     stalls: Stalls
     link: SlowLink
+    seconds: float
     calls: int
     worst: float | None
 
@@ -109,7 +112,7 @@ SHORT = (
         number=2,
         lane=Lane(name="refused at first", rate=400, burst=400, refused_first=len(RETRY_AFTERS), first_rate=500),
         strain=Strain(),
-        seconds=60,
+        seconds=20,
         rows=12,
     ),
     HardLeg(
@@ -180,10 +183,10 @@ class RunHardLeg:
         (run_id,) = self.world.runs
         self.network.seen.clear()  # the plan's own calls are no leg's
 
-        self.network.link.bytes_per_second = leg.strain.link_bytes_per_second
-        self.world.service.changes |= {"uploads": gateway.change, "verify": gateway.change}
+        self.network.link = link = SlowLink(leg.strain.link_bytes_per_second)
+        self.world.service.changes |= dict.fromkeys(PACED, gateway.change)
         with leg.strain.processors(), ExitStack() as stack:
-            process, began = runner.begin(f"leg {run_id}"), time.monotonic()
+            began, process = time.monotonic(), runner.begin(f"leg {run_id}")
             if leg.strain.stalls_per_minute:
                 stack.enter_context(stalls.of(process))
             code = runner.exit_code()
@@ -191,11 +194,12 @@ class RunHardLeg:
             leg=leg,
             gateway=gateway,
             stalls=stalls,
-            link=self.network.link,
-            calls=self.world.service.received["uploads"] + self.world.service.received["verify"],
+            link=link,
+            seconds=time.monotonic() - began,
+            calls=sum(self.world.service.received[call] for call in PACED),
             worst=self._worst_window(leg, stalls, began + leg.seconds - 1 if code else None),
         )
-        self.network.link.bytes_per_second = None
+        self.network.link = SlowLink()
         self.world.service.changes.clear()
         endings = [row["ended_by"] for row in self.world.legs()]
         assert (code, endings) in [(0, ["complete"]), (3, ["window"])]
@@ -210,7 +214,7 @@ class RunHardLeg:
 
     def _worst_window(self, leg: HardLeg, stalls: Stalls, closed_at: float | None) -> float | None:
         """Give the smallest part used of what was possible in any stretch in which the process ran most of the time."""
-        admitted = [one.at for one in self.world.service.sent if one.call != "usage" and one.status == HTTPStatus.OK]
+        admitted = [one.at for one in self.world.service.sent if one.call in PACED and one.status == HTTPStatus.OK]
         begin, end = min(admitted) + SEARCH_SECONDS, closed_at or max(admitted)
         shares = []
         while begin + WINDOW_SECONDS <= end:
@@ -245,7 +249,8 @@ def test_a_short_leg_in_a_hard_lane_has_each_row_once(leg: HardLeg, run_hard_leg
     assert bool(figures.stalls.stopped) == bool(leg.strain.stalls_per_minute)
     assert (figures.gateway.refusals["empty bucket"] > 0) == (leg.lane.nodes > 1)
     assert all(figures.gateway.refusals[kind] for kind in RETRY_AFTERS) == bool(leg.lane.refused_first)
-    assert figures.link.carried > leg.rows * leg.strain.file_bytes
+    assert (figures.link.least_seconds > 0.5) == leg.strain.is_link_slow
+    assert figures.seconds >= figures.link.least_seconds
 
 
 if SOAK_LEGS is not None:

@@ -8,11 +8,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
 
 from .foreign_service import Answer
+
+# chosen: a client that sends fewer first calls at once gets its answers nevertheless. Half or twice changes no test.
+LONGEST_WAIT_FOR_OTHERS_SECONDS = 5.0
 
 RETRY_AFTERS: dict[str, Callable[[random.Random], str | None]] = {
     "whole seconds": lambda chance: chance.choice(["1", "2"]),
@@ -33,7 +37,7 @@ class NodeGateway:
         rate: calls per second of all nodes together.
         burst: calls that each node's bucket holds; it begins full.
         refused_share: the part of the calls that is refused at random, whatever the buckets hold.
-        refused_first: so many first calls are refused, as at random.
+        refused_first: so many first calls are refused, as at random, and all at the same moment.
         refusals: the number of 429s by their kind of `Retry-After`; those of an empty bucket are `empty bucket`.
     """
 
@@ -47,14 +51,20 @@ class NodeGateway:
     _tokens: list[float] = field(init=False)
     _filled_at: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _first: threading.Barrier = field(init=False)
 
     def __post_init__(self) -> None:
+        self._first = threading.Barrier(max(1, self.refused_first))
         self._tokens = [self.burst] * self.nodes
 
     def change(self, _number: int, usual: Answer) -> Answer:
         """Let a call through to the usual answer, or refuse it."""
         with self._lock:
+            is_first = sum(self.refusals.values()) < self.refused_first
             refusal = self._refusal()
+        if is_first:
+            with suppress(threading.BrokenBarrierError):
+                self._first.wait(LONGEST_WAIT_FOR_OTHERS_SECONDS)
         return refusal or usual
 
     def _refusal(self) -> Answer | None:
