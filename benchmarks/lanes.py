@@ -1,7 +1,8 @@
 """Measure in simulated time how well the pacer uses many kinds of lanes, and compare it with other clients.
 
 Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--set required|further|hard|baselines]
-[--only NAME] [--client NAME]`. Goodput is the calls let in, as a part of the possible calls. The share is 429s in percent of all calls.
+[--only NAME] [--client NAME]`. Goodput is the calls let in, as a part of the possible calls. The share is 429s in
+percent of all calls.
 The worst seed counts. All scenarios with one seed take about 15 s, the baselines a minute.
 """
 
