@@ -98,12 +98,12 @@ SHORT = (
         number=0,
         lane=Lane(name="R40 B20", rate=40, burst=20, first_rate=30),
         strain=Strain(stalls_per_minute=60, longest_stall=0.6),
-        seconds=5,
+        seconds=20,
         rows=36,
     ),
     HardLeg(
         number=1,
-        lane=Lane(name="8 nodes", rate=40, burst=16, nodes=8, first_rate=100),
+        lane=Lane(name="8 nodes", rate=20, burst=8, nodes=8, first_rate=100),
         strain=Strain(),
         seconds=3,
         rows=36,
@@ -119,7 +119,7 @@ SHORT = (
         number=3,
         lane=Lane(name="open", rate=400, burst=400, first_rate=100),
         strain=Strain(is_busy=True, is_link_slow=True),
-        seconds=4,
+        seconds=20,
         rows=12,
     ),
 )
@@ -247,7 +247,7 @@ def test_a_short_leg_in_a_hard_lane_has_each_row_once(leg: HardLeg, run_hard_leg
     figures = run_hard_leg(leg, seed=7)
 
     assert bool(figures.stalls.stopped) == bool(leg.strain.stalls_per_minute)
-    assert (figures.gateway.refusals["empty bucket"] > 0) == (leg.lane.nodes > 1)
+    assert figures.gateway.refusals["empty bucket"] or leg.lane.nodes == 1
     assert all(figures.gateway.refusals[kind] for kind in RETRY_AFTERS) == bool(leg.lane.refused_first)
     assert (figures.link.least_seconds > 0.5) == leg.strain.is_link_slow
     assert figures.seconds >= figures.link.least_seconds
