@@ -23,9 +23,8 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     Raises:
         RunIsActive: another leg is alive; the message names its holder.
     """
-    settle_last_leg(results, plan, clock)
+    leg = settle_last_leg(results, plan, clock) + 1  # no later one: a rival may have claimed this number meanwhile
     legs = Legs(results, plan.run_id, clock)
-    leg = max(legs.numbers(), default=0) + 1
     try:
         legs.claim(leg, facts)
     except NameTaken as taken:
@@ -33,8 +32,8 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     return leg
 
 
-def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
-    """See that the leg before is over: publish a dead one's journal, under its own part names.
+def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> int:
+    """See that the last leg is over, and give its number, 0 without one; publish a dead one's journal as its own parts.
 
     Raises:
         RunIsActive: it is alive.
@@ -42,17 +41,18 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
     legs = Legs(results, plan.run_id, clock)
     last = max(legs.numbers(), default=0)
     if last == 0:
-        return
+        return 0
     if legs.receipt(last) is not None:  # its process may have ended before it came to the last two steps
         write_runs_row(results, plan, legs, last)
         delete_journal(results, plan.run_id, last)
-        return
+        return last
     if legs.is_alive(last) or legs.is_heard(last):
         raise _active(plan, last, legs.holder(last))
     holder = legs.holder(last)
     facts = {} if holder is None else holder.facts
     settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED, facts=facts), legs)
     log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=last)
+    return last
 
 
 def _active(plan: Plan, leg: int, holder: Claim | None) -> RunIsActive:

@@ -129,3 +129,22 @@ def test_a_run_without_legs_has_none_to_settle(results: Results, plan: Plan) -> 
     settle_last_leg(results, plan, lambda: NOW)
 
     assert results.store.folders(layout.run_folder(plan.run_id)) == ["shards"]
+
+
+class LateRivalStore(FolderStore):
+    """A store in which another process claims the next leg right after this one has read the last."""
+
+    def folders(self, folder: str) -> list[str]:
+        """List the legs; then the other process is first."""
+        found = super().folders(folder)
+        if not found:
+            super().create(f"{folder}/001/claim.json", b"{}")
+        return found
+
+
+def test_a_leg_that_a_rival_claims_at_the_last_moment_keeps_this_one_out(plan: Plan, tmp_path: Path) -> None:
+    """The number to claim follows from the leg that was checked; with a later number, two legs would do the same rows."""
+    results = Results(LateRivalStore(tmp_path))
+
+    with pytest.raises(RunIsActive):
+        open_next(results, plan)
