@@ -143,7 +143,7 @@ class LateRivalStore(FolderStore):
 
 
 def test_a_leg_that_a_rival_claims_at_the_last_moment_keeps_this_one_out(plan: Plan, tmp_path: Path) -> None:
-    """The number to claim follows from the leg that was checked; with a later number, two legs would do the same rows."""
+    """The number to claim follows from the leg that was checked; with a later one, two legs would do the same rows."""
     results = Results(LateRivalStore(tmp_path))
 
     with pytest.raises(RunIsActive):
