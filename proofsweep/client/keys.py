@@ -24,7 +24,10 @@ def key_file(path: Path) -> KeySource:
             with path.open("rb") as file:
                 content = file.read(_MOST_KEY_BYTES)
         except OSError as error:
-            raise ConfigError(f"The key file {path} cannot be read ({error.strerror}).") from error
+            raise ConfigError(
+                f"The key file {path} cannot be read ({error.strerror}): name a readable key file, "
+                "or start `proofsweep sandbox` first if that is the service."
+            ) from error
         return usable_key(content.decode("ascii", "replace"), where=f"The key file {path}")
 
     return read

@@ -28,7 +28,10 @@ def audio_command(request: pytest.FixtureRequest, catalog: Path) -> list[str | P
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"SERVICE__API_KEY_FILE": "nowhere/key"}, "key file nowhere/key cannot be read"),
+        (
+            {"SERVICE__API_KEY_FILE": "nowhere/key"},
+            "key file nowhere/key cannot be read (No such file or directory): name a readable key file",
+        ),
         ({"SERVICE__API_KEY_FILE": "", "SERVICE__API_KEY_ENV": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE holds no key"),
         ({"SERVICE__BASE_URL": "https://partner.example"}, "service.base_url: must end in the path segment /v1"),
         ({"SERVICE__BASE_URL": "http://partner.example/v1"}, "plain http"),
