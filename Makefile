@@ -24,7 +24,7 @@ unit: $(READY) ## run the tests of the core alone and of the architecture, in un
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile tests/unit tests/architecture
 
 test: $(READY) ## run all tests
-	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile
+	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile -rs
 
 soak: $(READY) ## kill runs, disturb them in any order, run them in hard lanes, and print the report; takes long
 	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"
