@@ -123,4 +123,4 @@ class FixedWorkers:
         if is_verify:
             self._ask(next(_names), is_verify=False, refusals=0)
         else:
-            self.partner.upload(lambda: self._ask(item, is_verify=True, refusals=0))
+            self.partner.upload(lambda _size: self._ask(item, is_verify=True, refusals=0))

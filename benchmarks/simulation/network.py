@@ -47,17 +47,17 @@ class Uplink:
     carried: float = 0.0
     _each: float = 0.0  # megabytes that an upload that was there from the beginning would have sent
     _at: float = 0.0
-    _ends: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _ends: list[tuple[float, int, float, Callable[[float], None]]] = field(default_factory=list)
     _order: int = 0
     _wake: int = 0
 
-    def send(self, uploaded: Callable[[], None]) -> None:
-        """Begin an upload."""
+    def send(self, uploaded: Callable[[float], None]) -> None:
+        """Begin an upload, and tell its size in megabytes when it is done."""
         self._pass()
         least, most = self.sizes
         size = least * (most / least) ** self.chance.random()
         self._order += 1
-        heapq.heappush(self._ends, (self._each + size, self._order, uploaded))
+        heapq.heappush(self._ends, (self._each + size, self._order, size, uploaded))
         self._plan()
 
     def _pass(self) -> None:
@@ -79,7 +79,7 @@ class Uplink:
         self._pass()
         done = []
         while self._ends and self._ends[0][0] <= math.nextafter(self._each, math.inf) + 1e-9:
-            done.append(heapq.heappop(self._ends)[2])
+            done.append(heapq.heappop(self._ends)[2:])
         self._plan()
-        for uploaded in done:
-            uploaded()
+        for size, uploaded in done:
+            uploaded(size)

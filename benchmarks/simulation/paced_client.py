@@ -59,13 +59,13 @@ class PacedClient:
             self.queue.was_throttled(ticket, now, wait * (1 + 0.1 * self.chance.random()))
             self._queue_again(ticket)
             return
-        self.queue.was_answered(ticket)
+        self.queue.was_answered(ticket, now)
         if status == 500:  # noqa: PLR2004 - a status
             self.events.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
         elif ticket.priority is Priority.OTHER:
             self._busy -= 1
         else:
-            self.partner.upload(lambda: self._verify(ticket.holder))
+            self.partner.upload(lambda size: self._uploaded(ticket.holder, size, self.events.now - now))
 
     def _try_again(self, ticket: Ticket) -> None:
         self._queue_again(ticket)
@@ -74,6 +74,7 @@ class PacedClient:
     def _queue_again(self, ticket: Ticket) -> None:
         self.queue.enter(Priority.OTHER if ticket.priority is Priority.OTHER else Priority.RETRIED_SLOT, ticket.holder)
 
-    def _verify(self, item: Hashable) -> None:
+    def _uploaded(self, item: Hashable, size: float, seconds: float) -> None:
+        self.queue.was_uploaded(item, size, seconds, self.events.now)
         self.queue.enter(Priority.OTHER, item)
         self.work()

@@ -50,10 +50,11 @@ class SimulatedPartner:
         leaves_at = self.stalls.end_after(self.events.now)
         self.events.at(leaves_at + self._trip_seconds(), lambda: self._arrive(item, is_verify, answered))
 
-    def upload(self, uploaded: Callable[[], None]) -> None:
-        """Upload a file, and tell when it is done."""
+    def upload(self, uploaded: Callable[[float], None]) -> None:
+        """Upload a file, and tell its size when it is done; without a shared link each second carries a megabyte."""
         if self.uplink is None:
-            self.events.at(self.events.now + self.upload_seconds(), uploaded)
+            seconds = self.upload_seconds()
+            self.events.at(self.events.now + seconds, lambda: uploaded(seconds))
         else:
             self.uplink.send(uploaded)
 

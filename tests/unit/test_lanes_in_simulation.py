@@ -49,11 +49,11 @@ def test_windows_instead_of_buckets_are_lived_with() -> None:
 
 
 def test_processes_on_one_key_share_the_lane_without_a_word() -> None:
-    """Each learns what is left for it."""
+    """Each learns what is left for it. Neighbours and refusals at random look alike, so a share of 429s is accepted."""
     figures = measure(scenario(Gateway(rate=20, burst=20), clients=4), 7, CLIENTS[LEARNED])
 
     assert figures.goodput > 0.97
-    assert figures.share < 1.5
+    assert figures.share < 2.5
 
 
 def test_a_seed_gives_the_same_figures_again() -> None:

@@ -1,7 +1,8 @@
 """Which call goes next. Pure: the time is an argument.
 
 A verify call goes before a retried slot, and a retried slot before a new one: slots are short-lived, so work in hand is
-finished first. The number of unused slots is bounded, so that none is requested that cannot be used soon.
+finished first. The number of unused slots is bounded, so that none is requested that cannot be used soon, and so is the
+number of uploads, so that they do not share a full link.
 """
 
 import math
@@ -11,7 +12,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.client.pacing.pacer import Pacer, Sent
+from proofsweep.client.pacing.cycles import Sent
+from proofsweep.client.pacing.pacer import Pacer
+from proofsweep.client.pacing.stall_guard import StallGuard
+from proofsweep.client.pacing.upload_limit import UploadLimit
 
 # All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.
 # Slots beyond what the rate needs. Half: a slow lane runs out of filled slots. Twice: slots get older before use.
@@ -69,6 +73,8 @@ class CallQueue:
         self._queues: tuple[deque[Ticket], ...] = (deque(), deque(), deque())
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
+        self._stalls = StallGuard()
+        self._uploads = UploadLimit()
 
     def enter(self, priority: Priority, holder: Hashable) -> Ticket:
         """Queue a call."""
@@ -95,7 +101,7 @@ class CallQueue:
 
     def head(self, now: float) -> Ticket | None:
         """Give the call that goes next; None when there is none, or when it must wait for others to end."""
-        if self.in_flight >= self._limit(now):
+        if self.in_flight >= self._limit(now) or self._stalls.is_stalled(now, self.in_flight):
             return None
         ticket = self.first()
         if ticket is not None and ticket.priority is Priority.NEW_SLOT and self._slots_are_enough(now):
@@ -113,34 +119,43 @@ class CallQueue:
             return None
         self._queues[ticket.priority].popleft()
         ticket.sent = self.pacer.send(now)
+        if not self.in_flight:
+            self._stalls.began(now)
         self.in_flight += 1
         ticket.in_flight = self.in_flight
         if ticket.priority is not Priority.OTHER:
             self._slots[ticket.holder] = now
+            self._uploads.began(ticket.holder)
         elif ticket.holder in self._slots:
             age_seconds = min(_OLDEST_SLOT_SECONDS, now - self._slots.pop(ticket.holder))
+            self._uploads.ended(ticket.holder, 0.0, 0.0, now)
             self._slot_seconds += _SLOT_AGE_WEIGHT * (age_seconds - self._slot_seconds)
         return ticket
 
-    def was_answered(self, ticket: Ticket) -> None:
+    def was_answered(self, ticket: Ticket, now: float) -> None:
         """Take note that a call is over, and was not throttled."""
-        self._close(ticket)
+        self._close(ticket, now)
         if self.limit is not None:
             self.limit.was_admitted(ticket.in_flight)
 
+    def was_uploaded(self, holder: Hashable, size_bytes: float, seconds: float, now: float) -> None:
+        """Take note that an upload is over; 0 bytes if it brought nothing."""
+        self._uploads.ended(holder, size_bytes, seconds, now)
+
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         """Take note of a 429, and pause all calls for so long."""
-        self.drop(ticket.holder if ticket.priority is not Priority.OTHER else None, ticket)
+        self.drop(ticket.holder if ticket.priority is not Priority.OTHER else None, ticket, now)
         if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
         else:
             self.pacer.throttled(ticket.sent, now, pause_seconds)
 
-    def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
+    def drop(self, holder: Hashable, ticket: Ticket | None, now: float) -> None:
         """Take note that a call is over without a result, and that its holder has no slot, or will not use it."""
         self._slots.pop(holder, None)
+        self._uploads.ended(holder, 0.0, 0.0, now)
         if ticket is not None:
-            self._close(ticket)
+            self._close(ticket, now)
 
     def remember(self, rate: float) -> None:
         """Begin with a rate that the lane had before, unless a 429 has shown a newer one."""
@@ -152,15 +167,17 @@ class CallQueue:
             return 1
         return math.inf if self.limit is None else self.limit.allowed(now)
 
-    def _close(self, ticket: Ticket) -> None:
-        self.in_flight -= not ticket.is_over
+    def _close(self, ticket: Ticket, now: float) -> None:
+        if not ticket.is_over:
+            self.in_flight -= 1
+            self._stalls.ended(now)
         ticket.is_over = True
 
     def _slots_are_enough(self, now: float) -> bool:
         enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
-        if len(self._slots) < enough:
+        if len(self._slots) < enough and not self._uploads.is_reached:
             return False
         oldest = next(iter(self._slots))
         if now - self._slots[oldest] > _LOST_SLOT_SECONDS:  # its holder never reported its end
-            del self._slots[oldest]
+            self.drop(oldest, None, now)
         return True

@@ -40,6 +40,8 @@ class ConcurrencyLimit:
     _refused: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     _refused_at: float = -math.inf
     _bursts: int = 0
+    _admitted_since: int = 0
+    _counted_from: float = math.inf
 
     def allowed(self, now: float) -> float:
         """Give the most calls that may be in flight: every few minutes one more than the limit, to test it."""
@@ -48,29 +50,38 @@ class ConcurrencyLimit:
     def was_admitted(self, in_flight: int) -> None:
         """Take note of a call that was let through."""
         self._admitted[in_flight] += 1
+        self._admitted_since += 1
         if in_flight > self.most and self._admitted[in_flight] >= _PROBE_CALLS:
             self.most += 1
 
     def was_refused(self, in_flight: int, now: float) -> bool:
         """Take note of a 429; say whether a limit explains it, so that the rate stays as it is."""
-        self._fade()
-        self._refused[in_flight] += 1
-        self._bursts += now - self._refused_at > _BURST_SECONDS
-        self._refused_at = now
+        is_first, self._refused_at = now - self._refused_at > _BURST_SECONDS, now
+        if is_first:
+            is_evidence = self.most < math.inf or self._admitted_since >= in_flight - 1
+            self._bursts += is_evidence
+            self._counted_from = in_flight if is_evidence and self._bursts > 1 else math.inf
+            self._admitted_since = 0
         if in_flight > self.most:
             self._admitted[in_flight] = 0
             return True
+        if in_flight < self._counted_from:
+            return False
+        self._fade()
+        self._refused[in_flight] += 1
         lowest = min(self._refused)
         if lowest <= _LEAST_LIMIT:  # a rate refuses calls at such a number too
             self.most = math.inf
-        elif self._bursts >= _LEAST_BURSTS and self._is_sharp(lowest):
+        elif self._is_sharp(lowest):
             self.most = lowest - 1
             return True
         return False
 
     def _is_sharp(self, lowest: int) -> bool:
+        """Say whether calls are refused from a number on; fewer bursts show it if none has gone through there."""
         through = sum(count for number, count in self._admitted.items() if number >= lowest)
-        return sum(self._refused.values()) > _REFUSED_SHARE * through
+        enough = _LEAST_BURSTS if through else _LEAST_BURSTS - 1
+        return self._bursts > enough and sum(self._refused.values()) > _REFUSED_SHARE * through
 
     def _fade(self) -> None:
         """Let each 429 reduce the weight of what was before."""

@@ -107,11 +107,14 @@ class Dispatcher:
         GET /partner/usage may have a lane of its own, so its 429 changes nothing here.
         """
         with self._lock:
-            if ticket is not None and not exchange.is_throttled:
-                self._queue.was_answered(ticket)
-            elif exchange.call is Call.USAGE:
-                self._queue.drop(None, ticket)
             was_outage, now = self._queue.is_half_open, self.clock()
+            if ticket is not None and not exchange.is_throttled:
+                self._queue.was_answered(ticket, now)
+            elif exchange.call is Call.USAGE:
+                self._queue.drop(None, ticket, now)
+            if exchange.call is Call.SLOT:
+                sent_bytes = (exchange.bytes_sent or 0) if exchange.is_success else 0
+                self._queue.was_uploaded(holder, sent_bytes, exchange.elapsed_ms / 1000, now)
             health = self._health.note(exchange, holder, now)
             quiet_seconds = self._health.quiet_seconds(now)
             if health is not Health.WELL and quiet_seconds > 0.0:
@@ -135,7 +138,7 @@ class Dispatcher:
             if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
-                self._queue.drop(None, ticket)
+                self._queue.drop(None, ticket, now)
                 self._queue.pacer.pause(now, pause_seconds)
             status = self._status()
             is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)
@@ -147,7 +150,7 @@ class Dispatcher:
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
         """Take note that a call has no result, and that its item will not use its slot, if it has one."""
         with self._lock:
-            self._queue.drop(holder, ticket)
+            self._queue.drop(holder, ticket, self.clock())
             self._health.forget(holder)
             self._serve()
 

@@ -1,24 +1,33 @@
 """How fast to send: learned from counts and 429s alone; the time is an argument (contract, Limits).
 
-The lane is modelled as a token bucket. A 429 says that the bucket is empty. All calls then pause, and the bucket gains
-some credit. The calls from one 429 to the next are a cycle. A few cycles show the bucket's rate and size.
+The lane is modelled as a token bucket. A 429 that is due says that it is empty. All calls then pause, and the bucket
+gains some credit. The calls from one such 429 to the next are a cycle. A few cycles show the bucket's rate and size. A
+429 that is not due is a hint: the calls pause, and the cycle goes on. Several hints that agree are proof.
 
-Between two 429s the pace follows one target. First it is a little above the rate, until half of the credit is spent.
-Then it is about the rate, and rises so slowly that the rest lasts through a quiet time. If the 429 that is then due
-does not come, the lane is wider than before, and the pace grows until a 429 comes.
+Until half of the credit is spent, the pace is a little above the rate. Then it is about the rate, and rises so slowly
+that the rest lasts through a quiet time. If the 429 that is then due does not come, the lane is wider than before, and
+the pace grows by time until it is refused more often.
 """
 
 import math
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
-from itertools import pairwise
 
-from proofsweep.client.pacing.token_bucket import Cycle, TokenBucket, fit
+from proofsweep.client.pacing.contention import Contention
+from proofsweep.client.pacing.cycles import Cycle, CycleRecorder, Sent, joined
+from proofsweep.client.pacing.refusals import Refusals
+from proofsweep.client.pacing.token_bucket import TokenBucket, fit
 
 # All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes.
 # Where a search begins, per second. Half: it takes longer. Twice: narrow lanes refuse more calls at first.
 FIRST_RATE = 6.0
+# Where a search begins at least. Half: a remembered rate that is far too low costs more. Twice: more 429s at the start.
+_LEAST_FIRST_RATE = 1.0
+# The part of a remembered rate that a run begins with. Half: it is used later. More: its error is refused.
+_REMEMBERED_SHARE = 0.95
+# A burst that empties the bucket so soon shows its size and little of its rate. Half or twice: the same, up to chance.
+_BURST_SECONDS = 1.0
 # The lowest rate learned. Half or twice changes nothing but how often a lane that is almost shut is tried.
 _LEAST_CALLS_PER_SECOND = 0.01
 # How fast the pace may double. Half: a search overshoots more at its first 429. Twice: it takes longer.
@@ -26,12 +35,23 @@ _DOUBLING_SECONDS = 1.5
 # How fast growth doubles when a 429 is overdue: the longer of both. Half: more 429s. Twice: a wider lane is used later.
 _REGROWTH_SECONDS = 1.0
 _REGROWTH_CALLS = 10
+# How much slower it grows where others use the lane, and the margin that counts most. Half: they are refused more.
+_SHARED_REGROWTH = 20.0
+_SHARED_REGROWTH_MARGIN = 0.2
+# The excess over the rate with which growth begins, as a share. Half: later. Twice: more 429s.
+_FIRST_EXCESS = 0.02
 # How late a call may go and still count as sent at the pace. Half: a busy machine counts as idle. Twice: the reverse.
 _SLACK_SECONDS = 0.02
 # How far above the rate the pace is while credit is spent, as a share. Half: credit is lost. Twice: earlier 429s.
+_BURST_SHARE = 0.2
+# How far above the rate the pace may be later, as a share. Half: credit is lost. Twice: earlier 429s.
 _CATCH_UP_SHARE = 0.1
-# The contention margin from which other users of the lane are assumed. Half: one early 429 is enough. Twice: later.
-_SHARED_LANE_MARGIN = 0.1
+# How far above the rate the pace stays after 429s that came late, as a share. Half: a small bucket overflows. Twice:
+# earlier 429s.
+_MOST_LIFT = 0.007
+# The level at which a 429 is due, as a share of the credit. Half: the model's error looks like a hint. Twice: chance
+# counts as proof.
+_DUE_SHARE = 0.2
 # The quiet time of a new lane, which doubles with each calm cycle. Half: more 429s at first. Twice: learns later.
 _FIRST_QUIET_SECONDS = 4.0
 # The quiet time of a known lane: the longest of three, up to the fourth. Half: more 429s. Twice: notices width later.
@@ -39,6 +59,12 @@ _QUIET_SECONDS = 45.0
 _QUIET_CALLS = 400
 _QUIET_PAUSES = 25
 _MOST_QUIET_SECONDS = 240.0
+# The quiet time where 429s are frequent anyway, in usual cycles, and at least. Half: more 429s. Twice: noticed later.
+_QUIET_CYCLES = 4
+_LEAST_QUIET_SECONDS = 8.0
+# The quiet time in a lane that is narrower than before, as a part, and at least. Half: more 429s. Twice: back later.
+_NARROW_PART = 6
+_LEAST_NARROW_SECONDS = 9.0
 # Cycles that the fit remembers. Half: size and rate cannot be told apart. Twice: a change is noticed later.
 _CYCLES = 5
 # A cycle is short below so many pauses. Half: an underestimated bucket grows slowly. Twice: it grows too fast.
@@ -47,8 +73,10 @@ _SHORT_CYCLE_PAUSES = 4
 _MEANINGFUL_CALLS = 6
 # The smallest new size of the bucket, as a share of the old one. Half: one odd cycle loses it. Twice: it never shrinks.
 _MOST_SHRINKING_SHARE = 0.6
-# Bounds the memory of a cycle; beyond it every second mark goes. Half: less exact. Twice: nothing more is known.
-_MOST_MARKS = 96
+# A longer pause paces by itself: one call after it shows nothing. Half: slow lanes are lost. Twice: as many 429s.
+_SHUT_SECONDS = 10.0
+# How much longer than told a lane is waited for that lets nothing through. Half: more 429s. Twice: it is used later.
+_MOST_WAIT_IF_SHUT = 8.0
 
 
 class RateChange(StrEnum):
@@ -58,14 +86,6 @@ class RateChange(StrEnum):
     THE_SAME = "the same"
     NARROWER = "narrower"
     WIDER = "wider"
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A call that was sent: at what monotonic time, and as which one since the last 429."""
-
-    at: float
-    number: int
 
 
 class Pacer:
@@ -79,21 +99,24 @@ class Pacer:
     """
 
     def __init__(self, known_rate: float | None = None, first_rate: float = FIRST_RATE) -> None:
-        """Begin a little below the known rate; without one, search for it from the first rate."""
+        """Search for the rate: from the first rate at once, or from a little below a known one after a short time."""
         self.learned_rate = known_rate
         self.rate_change: RateChange | None = None
-        self.pace = first_rate if known_rate is None else 0.95 * known_rate
+        self.pace = first_rate if known_rate is None else max(_LEAST_FIRST_RATE, _REMEMBERED_SHARE * known_rate)
         self.bucket = TokenBucket(self.pace, max(1.0, self.pace))
+        self._is_searching = True
+        self._search_after = 0.0 if known_rate is None else _FIRST_QUIET_SECONDS
+        self._recorder = CycleRecorder()
+        self._refusals = Refusals()
+        self._contention = Contention()
         self._cycles: deque[Cycle] = deque(maxlen=_CYCLES)
-        self._settled = 0 if known_rate is None else 3
+        self._settled = 0
         self._widest = 0.0
-        self._contention_margin = 0.0
+        self._lift = 0.0
         self._pause_seconds = 1.0
         self._stopped_at = self._opens_at = self._next_at = -math.inf
-        self._is_shut = False
-        self._last: Sent | None = None
-        self._marks: list[Sent] = []
-        self._marked_pace = self._held_seconds = self._doublings = 0.0
+        self._times_shut = 0
+        self._held_seconds = self._doublings = 0.0
         self._credit = self._level = self.bucket.burst
 
     @property
@@ -104,17 +127,15 @@ class Pacer:
     def send(self, now: float) -> Sent:
         """Take note that a call goes now; it must not go before `next_at`."""
         was_held_back = now - self.next_at < _SLACK_SECONDS
-        last = self._last or Sent(now, 0)
-        passed = now - last.at
+        passed = self._recorder.seconds_since_last(now)
         self._level = min(self.bucket.burst, self._level + self.bucket.rate * passed) - 1.0
+        self._contention.sent()
         if was_held_back:  # a late call shows nothing about a faster pace
             elapsed = min(passed, max(1.0, 1.0 / self.pace))
             self._held_seconds += elapsed
             self.pace = min(self._target_pace(elapsed), self.pace * math.exp2(elapsed / _DOUBLING_SECONDS))
-        self._mark(last, now, was_held_back)
         self._next_at = max(self._next_at, now - _SLACK_SECONDS) + 1.0 / self.pace
-        self._last = Sent(now, last.number + 1)
-        return self._last
+        return self._recorder.send(now, self.pace, was_held_back=was_held_back)
 
     def pause(self, now: float, pause_seconds: float) -> None:
         """Hold all calls back for so long, and learn nothing from it."""
@@ -128,47 +149,77 @@ class Pacer:
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
             return
-        cycle = self._cycle_until(sent)
-        if cycle.calls:
-            self._learn(cycle)
-        elif not self._is_shut:
-            self._settle(is_new=False, is_wider=False, earliness=1.0)
+        cycle = self._recorder.until(sent, begins_full=self._stopped_at == -math.inf)
+        self._refusals.add(cycle)
+        self._note_shut(cycle, now, pause_seconds)
+        is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
+        if is_learned or not self._doublings:
+            self._refusals.count(cycle)
         self._stopped_at = now
         self._pause_seconds = now + pause_seconds - sent.at
-        self._is_shut = not cycle.calls
-        self.pace = self.bucket.rate
-        if self._is_shut:  # not narrow: begin again slowly
+        self._recorder.begin(sent)
+        if is_learned:
+            self._begin()
+        elif self._doublings and (self._contention.is_shared or cycle.calls < 0.5 * self._refusals.usual_calls):
+            self._held_seconds = self._doublings = 0.0  # a faster pace is refused more often
+            self.pace = min(self.pace, self.bucket.rate)
+
+    def _note_shut(self, cycle: Cycle, now: float, pause_seconds: float) -> None:
+        """Wait longer each time that nothing goes through, and begin again slowly: a lane that is shut is not narrow.
+
+        A lane that is shut, or that asks for a long pause, is not contended for either.
+        """
+        is_shut = cycle.calls <= (pause_seconds > _SHUT_SECONDS)
+        self._times_shut = self._times_shut + 1 if is_shut else 0
+        if self._times_shut > 1:
             self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
-        self._begin(sent)
+            longer = min(_MOST_WAIT_IF_SHUT, math.exp2(min(self._times_shut - 1, 10)) - 1.0)
+            self.pause(now, pause_seconds + longer)
+        elif pause_seconds <= _SHUT_SECONDS:
+            self._contention.refused(cycle.calls)
 
-    @property
-    def _is_searching(self) -> bool:
-        return self.learned_rate is None
+    def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
+        """Learn from a 429 that was due, or from several that agree; say whether one of the two was so."""
+        if cycle.calls and self._is_searching:
+            self._search(cycle, pause_seconds)
+        elif cycle.calls and self._level < 1.0 + _DUE_SHARE * self._credit:
+            self._learn(self._refusals.whole(), is_narrower=False)
+        elif not self._is_searching and (agreeing := self._refusals.agreeing()):
+            self._contention.explained(len(agreeing))
+            self._learn(joined(agreeing), is_narrower=True)
+        else:
+            return False
+        self._refusals.forget()
+        self.pace = self.bucket.rate
+        return True
 
-    @property
-    def _is_shared(self) -> bool:
-        """Say whether others seem to use the lane too: cycles keep ending early."""
-        return self._contention_margin > _SHARED_LANE_MARGIN
+    def _search(self, cycle: Cycle, pause_seconds: float) -> None:
+        if self._held_seconds < max(_BURST_SECONDS, cycle.seconds / 2):
+            self.bucket = TokenBucket(cycle.calls / (cycle.seconds + pause_seconds), float(cycle.calls))
+            self._search_after = 0.0
+        else:
+            self._learn(cycle, is_narrower=False)
+            self._is_searching = False
 
-    def _begin(self, emptied: Sent) -> None:
-        """Begin a cycle with the call that found the bucket empty."""
-        self._last = Sent(emptied.at, 0)
-        self._marks = []
-        self._marked_pace = self._held_seconds = self._level = self._doublings = 0.0
+    def _begin(self) -> None:
+        """Begin a cycle with an empty bucket."""
+        self._held_seconds = self._level = self._doublings = 0.0
         self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
 
     def _target_pace(self, elapsed: float) -> float:
         """Give the pace for now, `elapsed` seconds after the last time."""
         if self._is_searching:
-            return math.inf
+            return self.pace if self._held_seconds < self._search_after else math.inf
+        return self._intended_pace(elapsed) * math.exp(self._lift - self._contention.margin)
+
+    def _intended_pace(self, elapsed: float) -> float:
         rate, quiet = self.bucket.rate, self._quiet_seconds()
         if self._held_seconds > quiet:
             self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())
-            return self._spending() * (1 + 0.02 * math.exp2(self._doublings))
+            return self._spending() * (1 + _FIRST_EXCESS * math.exp2(self._doublings))
         if self._level > self._credit / 2 + 1:
-            return rate * (1 + _CATCH_UP_SHARE - self._contention_margin)
-        lowest = rate * (1 - self._contention_margin)
-        return lowest + (self._spending() - lowest) * self._held_seconds / quiet
+            return rate * (1 + _BURST_SHARE)
+        return rate + (self._spending() - rate) * self._held_seconds / quiet
 
     def _spending(self) -> float:
         """Give the pace that spends half of the credit in the quiet time."""
@@ -176,34 +227,28 @@ class Pacer:
 
     def _regrowth_seconds(self) -> float:
         """Give the time in which the excess over the known pace doubles: longer where others use the lane too."""
-        return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * (1 + 20 * max(0.0, self._contention_margin))
+        if self.bucket.rate < 0.5 * self._widest and not self._contention.is_shared:
+            return _REGROWTH_SECONDS
+        slower = 1 + _SHARED_REGROWTH * min(_SHARED_REGROWTH_MARGIN, self._contention.margin)
+        return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * slower
 
     def _quiet_seconds(self) -> float:
         """Give the time without a provoked 429: short while the lane is new, and while it is narrower than before."""
         rate = self.bucket.rate
         full = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / rate))
-        if rate < 0.7 * self._widest and not self._is_shared:
-            full = max(9.0, full / 5)
+        if not self._contention.is_shared:
+            if rate < 0.7 * self._widest:
+                full = max(_LEAST_NARROW_SECONDS, full / _NARROW_PART)
+            full = min(full, max(_LEAST_QUIET_SECONDS, _QUIET_CYCLES * self._refusals.usual_calls / rate))
         return min(full, _FIRST_QUIET_SECONDS * math.exp2(min(self._settled, 10)))
 
-    def _mark(self, last: Sent, now: float, was_held_back: bool) -> None:
-        """Keep where the pace changed, so that a few stretches describe a cycle."""
-        if not self._marked_pace or not was_held_back:
-            self._marks += [last, Sent(now, last.number)]
-        elif abs(self.pace / self._marked_pace - 1) > 0.04:  # noqa: PLR2004 - smaller steps show no more
-            self._marks.append(last)
-        else:
-            return
-        self._marked_pace = self.pace
-        if len(self._marks) > _MOST_MARKS:
-            self._marks[2:] = self._marks[2::2]
-
-    def _learn(self, cycle: Cycle) -> None:
-        """Learn from a cycle, and find out whether the lane has changed."""
+    def _learn(self, cycle: Cycle, *, is_narrower: bool) -> None:
+        """Learn from cycles that emptied the bucket, and find out whether the lane has changed."""
         before, is_first = self.bucket, self._is_searching
         earliness = 1.0 - 2.0 * self._held_seconds / self._quiet_seconds()
-        is_meaningful = is_first or cycle.calls >= _MEANINGFUL_CALLS  # else one call more means another rate
-        is_narrower = not is_first and self._level > 0.3 * cycle.calls + (2 if is_meaningful else 4)
+        is_meaningful = (
+            is_first or is_narrower or cycle.calls >= _MEANINGFUL_CALLS
+        )  # else one call more means another rate
         is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
         if is_narrower or is_wider:
             self._cycles.clear()
@@ -215,7 +260,8 @@ class Pacer:
         if self._settled > 1:
             self._widest = max(0.98 * self._widest, fitted.rate)
         gave_more = is_wider or -self._level > 0.25 * before.burst + 3
-        self._settle(is_new=is_narrower or is_first, is_wider=gave_more, earliness=earliness)
+        self._lift = min(_MOST_LIFT, self._lift + 0.01) if earliness < -1 and not is_narrower else self._lift / 2
+        self._settle(is_new=is_narrower or is_first, is_wider=gave_more)
         self.rate_change = _rate_change(is_first=is_first, is_narrower=is_narrower, is_wider=is_wider)
         self.learned_rate = self.bucket.rate
 
@@ -226,34 +272,24 @@ class Pacer:
         """
         return 1 + 2 * min(0.05, max(0.0, -self._level - 3.0) / cycle.calls)
 
-    def _settle(self, *, is_new: bool, is_wider: bool, earliness: float) -> None:
-        """Lengthen the quiet time after regular cycles, and widen the contention margin after cycles that end early."""
-        is_unsettled = is_wider and not self._is_shared
+    def _settle(self, *, is_new: bool, is_wider: bool) -> None:
+        """Lengthen the quiet time after regular cycles."""
+        is_unsettled = is_wider and not self._contention.is_shared
         self._settled = 0 if is_new else min(self._settled, 2) if is_unsettled else self._settled + 1
-        if earliness < -1:  # overdue: the lane gives more than the pace asks for
-            self._contention_margin = max(-0.014, min(0.9 * self._contention_margin, self._contention_margin - 0.01))
-        elif earliness <= 0:
-            self._contention_margin *= 0.9
-        elif self._settled > 2:  # noqa: PLR2004 - before, the quiet time itself is short
-            self._contention_margin = min(0.5, self._contention_margin + 0.04 * earliness)
 
     def _likely_burst(self, cycle: Cycle, *, is_wider: bool, was_early: bool) -> float:
         """Guess the size of the bucket: as before, or smaller if the 429 came late, or larger if it came early."""
         burst, rate = self.bucket.burst, self.bucket.rate
-        if self._is_searching or is_wider:
-            return max(self.pace / 4, 0.0 if self._is_searching else burst)
+        if self._is_searching:
+            return self.pace / 4
+        if is_wider:
+            return max(self.pace / 4, burst)
         if self.pace > 1.07 * self._spending():
             return min(burst, max(0.85 * burst, 0.3 * rate))
         if was_early and cycle.calls > _CYCLES:
             growth = 1.5 if self._held_seconds < _SHORT_CYCLE_PAUSES * self._pause_seconds else 1.15
             return max(burst, min(growth * burst, 1.5 * rate))
         return burst
-
-    def _cycle_until(self, refused: Sent) -> Cycle:
-        marks = [mark for mark in self._marks if mark.at < refused.at]
-        marks.append(Sent(refused.at, max(0, refused.number - 1)))
-        stretches = [(after.at - before.at, after.number - before.number) for before, after in pairwise(marks)]
-        return Cycle(stretches=[each for each in stretches if any(each)], begins_full=self._stopped_at == -math.inf)
 
 
 def _rate_change(*, is_first: bool, is_narrower: bool, is_wider: bool) -> RateChange:

@@ -16,6 +16,8 @@ def limit_of(most: int) -> ConcurrencyLimit:
     """Give a limit that was found just now."""
     limit = ConcurrencyLimit()
     for time in (-4.0, -2.0, 0.0):
+        for _ in range(most):
+            limit.was_admitted(most)
         limit.was_refused(most + 1, time)
     return limit
 
@@ -49,13 +51,49 @@ def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
     while queue.wake_at(now) < math.inf:
         now = max(now, queue.wake_at(now))
         queue.pacer.pace = 6.0
-        queue.take_next(now)
+        ticket = queue.take_next(now)
+        if ticket is not None:
+            queue.was_answered(ticket, now)
+            queue.was_uploaded(ticket.holder, 4096, 0.1, now)
 
     assert 40 - queue.waiting(Priority.NEW_SLOT) == 13
 
     queue.enter(Priority.OTHER, 0)
     queue.take_next(now + 1.0)
     assert queue.wake_at(now + 1.0) < math.inf
+
+
+def test_no_more_uploads_begin_than_fill_the_link() -> None:
+    """The end of one, with or without a result, lets the next one begin."""
+    queue = fast_queue()
+    for holder in range(12):
+        queue.enter(Priority.NEW_SLOT, holder)
+
+    begun = served(queue)
+    for ticket in begun:
+        queue.was_answered(ticket, 1.1)
+
+    assert len(begun) == 8
+    assert served(queue) == []
+
+    queue.was_uploaded(0, 4096, 0.1, 2.0)
+    queue.drop(1, None, 2.0)
+    assert len(served(queue, now=2.0)) == 2
+
+
+def test_nothing_is_sent_while_no_answer_comes() -> None:
+    """A machine or a network that stalls would let all those calls leave at once."""
+    queue = fast_queue()
+    for holder in range(40):
+        queue.enter(Priority.OTHER, holder)
+    first, *_ = [queue.take_next(1.0 + 0.001 * number) for number in range(5)]
+
+    stalled = queue.take_next(9.0)
+    assert first is not None
+    queue.was_answered(first, 9.1)
+
+    assert stalled is None
+    assert queue.take_next(9.2) is not None
 
 
 def test_a_slot_that_is_not_used_makes_room() -> None:
@@ -65,11 +103,12 @@ def test_a_slot_that_is_not_used_makes_room() -> None:
     for holder in range(9):
         queue.enter(Priority.NEW_SLOT, holder)
         ticket = queue.take_next(holder * 2000.0)
+        queue.was_uploaded(holder, 4096, 0.1, holder * 2000.0)
         tickets.append(ticket)
     queue.enter(Priority.NEW_SLOT, 9)
     full = queue.wake_at(17_000.0)
 
-    queue.drop(3, tickets[3])
+    queue.drop(3, tickets[3], 17_000.0)
 
     assert full == math.inf
     assert queue.wake_at(17_000.0) < math.inf
@@ -93,7 +132,7 @@ def test_no_more_calls_are_in_flight_than_a_concurrency_limit_allows() -> None:
         queue.enter(Priority.OTHER, object())
     first, second = served(queue)
 
-    queue.was_answered(first)
+    queue.was_answered(first, 2.0)
 
     assert (second.in_flight, queue.in_flight) == (2, 1)
     assert len(served(queue)) == 1
@@ -105,8 +144,8 @@ def test_a_call_is_over_once() -> None:
     ticket = queue.enter(Priority.OTHER, 1)
     served(queue)
 
-    queue.was_answered(ticket)
-    queue.drop(1, ticket)
+    queue.was_answered(ticket, 2.0)
+    queue.drop(1, ticket, 2.0)
 
     assert queue.in_flight == 0
 

@@ -6,8 +6,13 @@ from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
 
 
 def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]:
-    """Refuse a call at each time."""
-    return [limit.was_refused(in_flight, time) for time in times]
+    """Refuse a call at each time, after others with fewer in flight have gone through."""
+    explained = []
+    for time in times:
+        for _ in range(in_flight - 1):
+            limit.was_admitted(in_flight - 1)
+        explained.append(limit.was_refused(in_flight, time))
+    return explained
 
 
 def test_refusals_beyond_one_number_show_a_limit() -> None:
@@ -42,6 +47,26 @@ def test_one_burst_is_not_enough() -> None:
     refuse(limit, 50, *(0.01 * number for number in range(30)))
 
     assert limit.most == math.inf
+
+
+def test_calls_that_leave_together_show_none() -> None:
+    """A pace far above the rate is refused at one number too, before any of those calls is answered."""
+    limit = ConcurrencyLimit()
+
+    explained = [limit.was_refused(6, 2.0 * number) for number in range(9)]
+
+    assert not any(explained)
+    assert limit.most == math.inf
+
+
+def test_the_order_in_which_a_burst_arrives_shows_nothing() -> None:
+    """Calls that leave in one instant arrive in any order."""
+    limit = ConcurrencyLimit()
+    for time in (0.0, 2.0, 4.0):
+        refuse(limit, 9, time)
+        limit.was_refused(3, time + 0.01)
+
+    assert limit.most == 8
 
 
 def test_a_limit_is_tested_every_few_minutes() -> None:

@@ -198,6 +198,7 @@ def _until(is_so: Callable[[], bool]) -> None:
 
 def test_a_429_changes_the_rate_and_is_reported(world: World) -> None:
     """A person who watches a run sees why it is slower."""
+    world.pacer.pace = 20.0
     tickets = [world.dispatcher.wait_turn(Call.VERIFY, number) for number in range(30)]
 
     world.throttle(Call.VERIFY, 0.1, tickets[-1])

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from random import Random
 
 import pytest
 
@@ -16,10 +17,12 @@ class Lane:
     rate: float
     burst: float
     longest_wait: float = math.inf
+    at_random: float = 0.0
     now: float = 0.0
     tokens: float = field(init=False)
     admitted: int = 0
     refused: int = 0
+    chance: Random = field(default_factory=lambda: Random(1))  # noqa: S311 - draws, guards nothing
 
     def __post_init__(self) -> None:
         self.tokens = self.burst
@@ -36,7 +39,7 @@ class Lane:
 
     def _send(self) -> None:
         sent = self.pacer.send(self.now)
-        if self.tokens >= 1:
+        if self.tokens >= 1 and self.chance.random() >= self.at_random:
             self.tokens -= 1
             self.admitted += 1
         else:
@@ -70,13 +73,50 @@ def test_nothing_is_learned_until_a_429() -> None:
 
 
 def test_a_run_begins_with_a_known_rate() -> None:
-    """It does not spend its first minute on a search."""
+    """It uses the lane from its first second on, and is sure of the rate after one burst of 429s."""
     lane = Lane(Pacer(known_rate=50.0), 50.0, 50.0)
 
-    lane.run(15.0)
+    lane.run(4.0)
+    first_refused = lane.refused
+    lane.run(11.0)
 
-    assert lane.refused == 0
+    assert first_refused == 0
     assert lane.admitted == pytest.approx(0.95 * 50 * 15, rel=0.1)
+    assert lane.refused <= 4
+
+
+@pytest.mark.parametrize("known_rate", [0.8, 20.0, 200.0])
+def test_a_known_rate_is_a_first_guess(known_rate: float) -> None:
+    """A memory that is wrong costs seconds and not the night."""
+    lane = Lane(Pacer(known_rate=known_rate), 40.0, 40.0)
+    lane.run(20.0)
+    lane.admitted = 0
+
+    lane.run(20.0)
+
+    assert lane.admitted > 0.9 * 40 * 20
+
+
+def test_refusals_at_random_do_not_lower_the_rate() -> None:
+    """A 429 that was not due is a hint, and no proof of an empty bucket."""
+    lane = Lane(Pacer(), 40.0, 40.0, at_random=0.01)
+    lane.run(600.0)
+    lane.admitted = 0
+
+    lane.run(600.0)
+
+    assert lane.admitted > 0.65 * 40 * 600
+
+
+def test_a_first_burst_far_above_the_lane_teaches_only_its_size() -> None:
+    """Where a search begins at 500 calls per second, all of the first ones arrive together."""
+    lane = Lane(Pacer(first_rate=500.0), 40.0, 20.0)
+    lane.run(15.0)
+    lane.admitted = 0
+
+    lane.run(60.0)
+
+    assert lane.admitted > 0.93 * 40 * 60
 
 
 def test_a_narrower_lane_is_found_within_a_few_429s() -> None:
@@ -167,7 +207,10 @@ def test_hours_without_work_leave_the_rate_known() -> None:
 def test_a_burst_of_429s_changes_the_rate_once_and_its_longest_wait_counts() -> None:
     """Calls that were in flight at the first 429 show nothing new."""
     pacer = Pacer()
-    sent = [pacer.send(number * 0.2) for number in range(20)]
+    now, sent = 0.0, []
+    for _ in range(20):
+        now = max(now, pacer.next_at)
+        sent.append(pacer.send(now))
     pacer.throttled(sent[18], 4.0, 1.0)
     learned, change = pacer.learned_rate, pacer.rate_change
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from proofsweep.client.pacing.token_bucket import Cycle, TokenBucket, fit
+from proofsweep.client.pacing.cycles import Cycle
+from proofsweep.client.pacing.token_bucket import TokenBucket, fit
 
 LANE = TokenBucket(rate=20.0, burst=10.0)
 
@@ -21,37 +22,11 @@ def test_cycles_of_different_length_show_both_rate_and_size() -> None:
     assert found.burst == pytest.approx(10.0, abs=2.0)
 
 
-def test_a_bucket_that_holds_all_that_a_pause_brings_loses_nothing() -> None:
-    """Then the rate is all calls divided by all the time."""
-    ample = TokenBucket(rate=20.0, burst=40.0)
-
-    assert cycle(1.0, 9.0, ample).rate(burst=40.0) == pytest.approx(20.0, rel=0.01)
-
-
 def test_cycles_of_one_kind_give_the_likely_size() -> None:
     """They agree on a rate at any size."""
     found = fit([cycle(1.0, 30.0)] * 5, likely_burst=15.0)
 
     assert found.burst == pytest.approx(15.0, rel=0.2)
-
-
-def test_a_lane_that_was_never_throttled_begins_full() -> None:
-    """The calls of a search before the first 429 include the whole bucket."""
-    search = Cycle(stretches=[(1.0, 20), (0.5, 19)], begins_full=True)
-
-    assert search.rate(burst=10.0) == pytest.approx(20.0, rel=0.01)
-
-
-def test_no_cycle_admits_more_than_the_rate_gives() -> None:
-    """Whatever its size, an empty bucket gives only what it gains."""
-    assert cycle(1.0, 3.0).rate(burst=1e6) == pytest.approx((10 + 60) / 4, rel=0.01)
-
-
-def test_an_hour_without_a_call_does_not_lower_the_rate() -> None:
-    """Tokens that a full bucket cannot hold are lost, and show nothing."""
-    idle = Cycle(stretches=[(3_600.0, 0), (30.0, 610)])
-
-    assert idle.rate(burst=10.0) == pytest.approx(20.0, rel=0.01)
 
 
 def test_calls_at_one_instant_have_a_finite_rate() -> None:

@@ -1,0 +1,66 @@
+"""How far below the rate the pace stays, because calls are refused that the pace alone does not explain. Pure.
+
+Other users of the lane, and refusals at random, look alike to one client. So a small share of 429s is accepted without
+a slower pace, and a larger one is answered with a slower pace, but never with one that is a small part of the rate.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+# All chosen, and checked together in benchmarks/simulation.
+# How much one 429 lowers the pace, as its logarithm. Half: many clients collide for longer. Twice: chance weighs more.
+_STEP = 0.03
+# Calls that raise it again by as much: the accepted share of 429s is one of so many. More: 1 % at random costs half of
+# a lane. Fewer: many clients are refused more often.
+_CALLS_PER_REFUSAL = 80
+# 429s without effect on the pace at first, and again after so many calls. Half: chance weighs more. Twice: the start of
+# many clients costs more.
+_FREE_REFUSALS = 6
+# Two cycles of so few calls together lower the pace more, up to so many times. Half: many clients need longer to find
+# their part. Twice: chance weighs more.
+_SHORT_CALLS = 8
+_SHORT_FACTOR = 6
+# The most that it lowers the pace: to about a third. Half: many clients collide. Twice: noise costs more of a lane.
+_MOST = 1.0
+# From here on other users of the lane are assumed. Half: a few 429s are enough. Twice: clients yield later.
+_SHARED = 0.1
+
+
+@dataclass(slots=True)
+class Contention:
+    """A balance: each 429 adds, each call takes away.
+
+    Attributes:
+        margin: the logarithm of how far the pace stays below the rate; not below 0.
+    """
+
+    _balance: float = -_FREE_REFUSALS * _STEP
+    _steps: deque[float] = field(default_factory=deque)
+    _calls_before: int = _SHORT_CALLS
+
+    @property
+    def margin(self) -> float:
+        """The logarithm of how far below the rate the pace stays."""
+        return max(0.0, self._balance)
+
+    @property
+    def is_shared(self) -> bool:
+        """Say whether others seem to use the lane too."""
+        return self._balance > _SHARED
+
+    def sent(self) -> None:
+        """Take note of a call."""
+        self._balance = max(-_FREE_REFUSALS * _STEP, self._balance - _STEP / _CALLS_PER_REFUSAL)
+
+    def refused(self, calls: int) -> None:
+        """Take note of a 429 after so many calls."""
+        shortness = max(0.0, 1.0 - (calls + self._calls_before) / _SHORT_CALLS)
+        step = _STEP * (1.0 + _SHORT_FACTOR * shortness)
+        self._calls_before = calls
+        self._steps.append(step)
+        self._balance = min(_MOST, self._balance + step)
+
+    def explained(self, refusals: int) -> None:
+        """Take back what the last 429s have added, since the lane is narrower."""
+        self._balance -= sum(list(self._steps)[-refusals:])
+        self._steps.clear()

@@ -1,0 +1,60 @@
+"""A small share of 429s costs no pace; a larger one does, up to a bound."""
+
+import math
+
+import pytest
+
+from proofsweep.client.pacing.contention import Contention
+
+
+def after(cycles: int, calls: int) -> Contention:
+    """Give the balance after so many cycles of so many calls."""
+    contention = Contention()
+    for _ in range(cycles):
+        for _ in range(calls):
+            contention.sent()
+        contention.refused(calls)
+    return contention
+
+
+def test_one_429_in_a_hundred_calls_costs_no_pace() -> None:
+    """That is what a service may refuse at random."""
+    assert after(cycles=200, calls=100).margin == 0.0
+
+
+def test_more_429s_lower_the_pace_up_to_a_bound() -> None:
+    """Many clients yield to each other, but one that is refused at random still works."""
+    assert 0.0 < after(cycles=20, calls=20).margin < after(cycles=40, calls=20).margin
+    assert math.exp(-after(cycles=1000, calls=20).margin) > 0.3
+
+
+def test_calls_without_a_429_raise_it_again() -> None:
+    """The others may have gone."""
+    contention = after(cycles=30, calls=20)
+
+    for _ in range(5000):
+        contention.sent()
+
+    assert contention.margin == 0.0
+
+
+def test_two_short_cycles_in_a_row_count_more() -> None:
+    """A start beside many others has to find a small part soon."""
+    alternating = Contention()
+    for calls in (1, 100) * 10:
+        alternating.refused(calls)
+
+    assert after(cycles=20, calls=1).is_shared
+    assert after(cycles=20, calls=1).margin > alternating.margin
+
+
+def test_429s_that_are_explained_later_are_taken_back() -> None:
+    """They were of a narrower lane, and of no other user."""
+    contention = Contention()
+    for _ in range(12):
+        contention.refused(50)
+    before = contention.margin
+
+    contention.explained(3)
+
+    assert contention.margin == pytest.approx(before - 3 * 0.03)
