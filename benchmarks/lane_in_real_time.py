@@ -1,17 +1,21 @@
 """Compare the product in real time with the simulation: one lane, one run, both figures.
 
-Run from the checkout: `python -m benchmarks.lane_in_real_time [--rate 20] [--burst 20] [--seconds 150]`. `proofsweep
-verify` sends small files to a sandbox with a lane that it does not know. The calls from the tenth second to the last
-are counted, from the run's own `exchanges` and from the sandbox's record. The simulation lasts as long.
+Run from the checkout: `python -m benchmarks.lane_in_real_time [--rate 20] [--burst 20] [--seconds 150] [--first-rate 6]
+[--busy]`. `proofsweep verify` sends small files to a sandbox with a lane that it does not know. The calls from the
+tenth second to the last are counted, from the run's own `exchanges` and from the sandbox's record. The simulation lasts
+as long. With `--busy`, two processes spin meanwhile, and the product is stopped for 0.2 to 1 s, four times a minute.
 """
 
 import argparse
 import csv
 import os
+import random
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -31,8 +35,10 @@ _FILES = 200
 _SINCE_SECONDS = 10
 # As many as the figures of docs/rate-control.md use.
 _SEEDS = 5
-# Calls per second at the start, the default of `pace.first_rate`; the sandbox's profile starts at 500.
-_FIRST_RATE = 6.0
+# How busy the machine is made: as many processes as it has cores here, and short stops like those of a shared machine.
+_SPINNING = 2
+_STOPS_PER_MINUTE = 4.0
+_STOPPED_SECONDS = (0.2, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,14 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=20.0)
     parser.add_argument("--burst", type=float, default=20.0)
     parser.add_argument("--seconds", type=int, default=150)
+    parser.add_argument("--first-rate", type=float, default=6.0, help="calls per second at the start")
+    parser.add_argument("--busy", action="store_true", help="make the machine busy")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sandbox.launch(Path(folder) / "sandbox") as running:
         tenant = configure(Path(folder), running, round(chosen.rate * chosen.seconds / 2))
+        os.environ["PROOFSWEEP_PACE__FIRST_RATE"] = str(chosen.first_rate)
         running.operator.set_lane(chosen.rate, chosen.burst)
-        verify(Path(folder))
+        verify(Path(folder), is_busy=chosen.busy)
         print("| counted by | calls | goodput | 429s |\n|---|---|---|---|")
         print_line("the run's own exchanges", own_calls(Path(folder) / "results"), chosen.rate)
         print_line("the sandbox", sandbox_calls(running.operator, tenant), chosen.rate)
@@ -73,19 +82,35 @@ def configure(folder: Path, running: sandbox.Running, rows: int) -> str:
     os.environ |= {
         "PROOFSWEEP_SERVICE__BASE_URL": running.base_url,
         "PROOFSWEEP_SERVICE__API_KEY_FILE": str(folder / "key"),
-        "PROOFSWEEP_PACE__FIRST_RATE": str(_FIRST_RATE),
         "PROOFSWEEP_CATALOG__DEDUPE": "false",
         "PROOFSWEEP_RETRY__STORM_FAILURES": "0",
     }
     return tenant.tenant
 
 
-def verify(folder: Path) -> None:
+def verify(folder: Path, *, is_busy: bool) -> None:
     """Run the product until it ends; some of the catalog's files are rejected, as they must be."""
-    command = ["verify", str(folder / "catalog.csv"), "--results", str(folder / "results")]
-    done = subprocess.run([sys.executable, "-m", "cli", *command], capture_output=True, text=True, check=False)
-    if done.returncode not in {0, 3}:
-        raise SystemExit(f"verify ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    arguments = ["verify", str(folder / "catalog.csv"), "--results", str(folder / "results")]
+    with ExitStack() as stack, (folder / "printed").open("w") as printed:
+        for _ in range(_SPINNING if is_busy else 0):
+            spinning = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            stack.callback(spinning.kill)
+        done = subprocess.Popen([sys.executable, "-m", "cli", *arguments], stdout=printed, stderr=printed)
+        while is_busy and not ends_within(done, random.expovariate(_STOPS_PER_MINUTE / 60)):
+            done.send_signal(signal.SIGSTOP)
+            ends_within(done, random.uniform(*_STOPPED_SECONDS))
+            done.send_signal(signal.SIGCONT)
+        if done.wait() not in {0, 3}:
+            raise SystemExit(f"verify ended with {done.returncode}:\n{(folder / 'printed').read_text()}")
+
+
+def ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait for so long at most; say whether the process has ended."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def own_calls(results: Path) -> list[SentCall]:

@@ -75,8 +75,6 @@ _MEANINGFUL_CALLS = 6
 _MOST_SHRINKING_SHARE = 0.6
 # A longer pause paces by itself: one call after it shows nothing. Half: slow lanes are lost. Twice: as many 429s.
 _SHUT_SECONDS = 10.0
-# How much longer than told a lane is waited for that lets nothing through. Half: more 429s. Twice: it is used later.
-_MOST_WAIT_IF_SHUT = 8.0
 
 
 class RateChange(StrEnum):
@@ -151,7 +149,7 @@ class Pacer:
             return
         cycle = self._recorder.until(sent, begins_full=self._stopped_at == -math.inf)
         self._refusals.add(cycle)
-        self._note_shut(cycle, now, pause_seconds)
+        self._note_shut(cycle, pause_seconds)
         is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
         if is_learned or not self._doublings:
             self._refusals.count(cycle)
@@ -164,8 +162,8 @@ class Pacer:
             self._held_seconds = self._doublings = 0.0  # a faster pace is refused more often
             self.pace = min(self.pace, self.bucket.rate)
 
-    def _note_shut(self, cycle: Cycle, now: float, pause_seconds: float) -> None:
-        """Wait longer each time that nothing goes through, and begin again slowly: a lane that is shut is not narrow.
+    def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
+        """Begin again slowly when nothing goes through: a lane that is shut is not narrow.
 
         A lane that is shut, or that asks for a long pause, is not contended for either.
         """
@@ -173,8 +171,6 @@ class Pacer:
         self._times_shut = self._times_shut + 1 if is_shut else 0
         if self._times_shut > 1:
             self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
-            longer = min(_MOST_WAIT_IF_SHUT, math.exp2(min(self._times_shut - 1, 10)) - 1.0)
-            self.pause(now, pause_seconds + longer)
         elif pause_seconds <= _SHUT_SECONDS:
             self._contention.refused(cycle.calls)
 
