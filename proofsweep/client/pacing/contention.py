@@ -22,6 +22,8 @@ _SHORT_CALLS = 8
 _SHORT_FACTOR = 6
 # The most that it lowers the pace: to about a third. Half: many clients collide. Twice: noise costs more of a lane.
 _MOST = 1.0
+# 429s whose steps are remembered, to take them back. Half or twice changes only lanes with dozens of hints in a row.
+_MOST_STEPS = 64
 # From here on other users of the lane are assumed. Half: a few 429s are enough. Twice: clients yield later.
 _SHARED = 0.1
 
@@ -35,7 +37,7 @@ class Contention:
     """
 
     _balance: float = -_FREE_REFUSALS * _STEP
-    _steps: deque[float] = field(default_factory=deque)
+    _steps: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
     _calls_before: int = _SHORT_CALLS
 
     @property

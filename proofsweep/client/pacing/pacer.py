@@ -242,9 +242,8 @@ class Pacer:
         """Learn from cycles that emptied the bucket, and find out whether the lane has changed."""
         before, is_first = self.bucket, self._is_searching
         earliness = 1.0 - 2.0 * self._held_seconds / self._quiet_seconds()
-        is_meaningful = (
-            is_first or is_narrower or cycle.calls >= _MEANINGFUL_CALLS
-        )  # else one call more means another rate
+        # Else one call more means another rate.
+        is_meaningful = is_first or is_narrower or cycle.calls >= _MEANINGFUL_CALLS
         is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
         if is_narrower or is_wider:
             self._cycles.clear()

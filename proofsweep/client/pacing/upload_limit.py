@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 _FEWEST = 8.0
 # Each step. Smaller: chance hides what it brings. Larger: slots get old while it is tried.
 _STEP = 1.5
+# Until more first bring nothing, each step, and the uploads that show its speed. Less: a fast lane waits at its start.
+_RAMP_STEP = 2.0
+_RAMP_SAMPLES = 4
 # More are kept if they bring so much. Half: chance is enough. Twice: a link is not filled.
 _LEAST_GAIN = 1.2
 # Fewer are kept if they are at least so fast. Lower: the link is used less. Higher: chance brings back the old number.
@@ -70,15 +73,16 @@ class UploadLimit:
 
     @property
     def _is_ramp(self) -> bool:
+        """Say whether more have always carried more so far."""
         return self._trial_after == _FIRST_TRIAL_SECONDS
 
     @property
     def _enough(self) -> float:
-        return 4 if self._is_ramp else max(_LEAST_SAMPLES, _SAMPLE_SHARE * self.most)
+        return _RAMP_SAMPLES if self._is_ramp else max(_LEAST_SAMPLES, _SAMPLE_SHARE * self.most)
 
     @property
     def _step(self) -> float:
-        return 2.0 if self._is_ramp else _STEP
+        return _RAMP_STEP if self._is_ramp else _STEP
 
     def _judge(self, speed: float, now: float) -> None:
         """Keep the number, or try another one, now that its speed is known."""
