@@ -69,4 +69,4 @@ def test_only_the_last_429s_can_be_taken_back() -> None:
     contention.explained(11_000)
 
     assert contention.margin == 0.0
-    assert math.isclose(contention._balance, 1.0 - 64 * 0.03)  # noqa: SLF001 - what is remembered shows nowhere else
+    assert math.isclose(contention._balance, 1.0 - 64 * 0.03)
