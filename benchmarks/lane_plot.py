@@ -1,16 +1,17 @@
-"""Draw calls per second in a lane that becomes narrower and then wider, for the pacer and for 64 unpaced workers.
+"""Draw calls per second in one lane, for the pacer and for another client.
 
-Run from the checkout: `python -m benchmarks.lane_plot [FILE.svg]`. Without a file it only prints how many calls of each
-client were refused. This makes the picture of docs/rate-control.md.
+Run from the checkout: `python -m benchmarks.lane_plot [FILE.svg] [--lane NAME] [--beside CLIENT]`. Without a file it
+only prints how many calls of each client were refused. This makes the pictures of docs/rate-control.md: the usual one,
+and with `--lane "R40, 1 % at random" --beside "AWS adaptive retry mode"` the one of a noisy lane.
 """
 
 import argparse
 from pathlib import Path
 
+from benchmarks.simulation.hard_lanes import HARD
 from benchmarks.simulation.scenarios import REQUIRED, Scenario
 from benchmarks.simulation.trial import CLIENTS, LEARNED, play
 
-_SHOWN = ("64 at once, sleep Retry-After", LEARNED)
 # Chosen: 360 points over half an hour; a shorter step shows single bursts, a longer one hides the change.
 _STEP_SECONDS = 5
 
@@ -19,9 +20,12 @@ def main() -> None:
     """Print the comparison, and draw it if a file is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?")
+    lanes = {each.name: each for each in (*REQUIRED, *HARD)}
+    parser.add_argument("--lane", choices=lanes, default="R20 to 5 to 20", metavar="NAME")
+    parser.add_argument("--beside", choices=CLIENTS, default="64 at once, sleep Retry-After", metavar="CLIENT")
     chosen = parser.parse_args()
-    scenario = next(each for each in REQUIRED if each.name == "R20 to 5 to 20")
-    series = {name: by_step(scenario, name) for name in _SHOWN}
+    scenario = lanes[chosen.lane]
+    series = {name: by_step(scenario, name) for name in (chosen.beside, LEARNED)}
     for name, (_, refused) in series.items():
         print(f"{name:<32} {sum(refused):8,} calls refused")
     if chosen.file is not None:
