@@ -69,9 +69,10 @@ def measure(name: str, running: sandbox.Running, make: Round, seconds: float, th
 
 
 def rounds(running: sandbox.Running, make: Round, until: float) -> int:
-    """Repeat a round until a time of the performance counter; return the number of rounds."""
-    count = 0
+    """Repeat a round until a time of the performance counter, at least once; return the number of rounds."""
     with httpx.Client(base_url=running.base_url, headers={"x-api-key": running.api_key}) as client:
+        make(client)
+        count = 1
         while time.perf_counter() < until:
             make(client)
             count += 1

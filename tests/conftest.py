@@ -49,8 +49,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture(autouse=True)
-def _each_row_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the setting for every test: a demo in this process removes all settings."""
+def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the settings for every test: a demo in this process removes them all."""
+    for name in KEPT & os.environ.keys():
+        monkeypatch.setenv(name, os.environ[name])
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
 
 
