@@ -28,14 +28,19 @@ def bounds_for(
 ) -> Bounds:
     """Give the bounds of a leg that begins now: what is not given is as in the settings.
 
+    A given time, `until` or `max_duration`, replaces both times of the settings. So a window that is printed once and
+    given on as `until` stays the same.
+
     Raises:
         UsageError: a time cannot be read.
     """
     usual = settings.bounds
+    if until is None and max_duration is None:
+        until, max_duration = usual.until, usual.max_duration
     return Bounds(
         reserve=usual.reserve if reserve is None else reserve,
         max_calls=usual.max_calls if max_calls is None else max_calls,
-        closes_at=closing_of(until or usual.until, max_duration or usual.max_duration, utc_now(), get_localzone()),
+        closes_at=closing_of(until, max_duration, utc_now(), get_localzone()),
     )
 
 

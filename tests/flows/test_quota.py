@@ -1,5 +1,6 @@
 """A run stays within its quota, its number of calls and its hours; the rows that remain are for a later leg."""
 
+from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 
 import pytest
@@ -82,6 +83,21 @@ def test_a_window_closes_on_a_run(world: SandboxWorld, catalog: str, capsys: pyt
     assert (first["ended_by"], second["ended_by"]) == ("window", "complete")
     assert first["accepted"] + second["accepted"] == ROWS
     assert "Stops at 20" in said.out
+
+
+def test_a_window_of_the_command_line_replaces_that_of_the_config(
+    world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The instant that is printed is the one that holds: the config's second is over long before."""
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__MAX_DURATION", "1s")
+    world.operator.set_latency("verify", 1.5)
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+
+    code = world.run("verify", catalog, "--until", f"{tomorrow:%Y-%m-%dT%H:%MZ}")
+
+    (leg,) = world.legs()
+    assert (code, leg["ended_by"], leg["accepted"]) == (0, "complete", ROWS)
+    assert f"Stops at {tomorrow:%Y-%m-%d %H:%M}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("until", ["2020-01-01T06:00", "noon"])

@@ -41,15 +41,31 @@ def test_a_bound_of_zero_is_given(change: Change) -> None:
     assert bounds_for(change(BOUNDS__RESERVE=50), reserve=0) == Bounds()
 
 
-@pytest.mark.parametrize(("max_duration", "hours"), [("2h", 2), (None, 4)])
-def test_the_earlier_closing_counts(change: Change, max_duration: str | None, hours: int) -> None:
-    """A duration begins now; four hours are the settings'."""
-    settings, before = change(BOUNDS__MAX_DURATION="4h"), datetime.now(UTC).replace(microsecond=0)
+@pytest.mark.parametrize(
+    ("given", "hours"),
+    [
+        ({}, 4),
+        ({"max_duration": "7h"}, 7),
+        ({"max_duration": "2h"}, 2),
+        ({"until": "2200-01-01T00:00Z", "max_duration": "7h"}, 7),
+    ],
+)
+def test_a_given_window_replaces_that_of_the_settings(change: Change, given: dict[str, str], hours: int) -> None:
+    """Seven hours are seven hours, although the settings say four; of two given times the earlier counts."""
+    settings = change(BOUNDS__MAX_DURATION="4h", BOUNDS__UNTIL="2201-01-01T00:00Z")
+    before = datetime.now(UTC).replace(microsecond=0)
 
-    closing = bounds_for(settings, until="2200-01-01T00:00Z", max_duration=max_duration).closes_at
+    closing = bounds_for(settings, **given).closes_at
 
     assert closing is not None
     assert timedelta(hours=hours) <= closing - before < timedelta(hours=hours, minutes=5)
+
+
+@pytest.mark.parametrize("given", [{"until": ""}, {"max_duration": ""}])
+def test_an_empty_time_is_refused(settings: Settings, given: dict[str, str]) -> None:
+    """`--until "$END"` with END unset does not mean a run without an end."""
+    with pytest.raises(UsageError, match="write it like"):
+        bounds_for(settings, **given)
 
 
 def test_a_closing_that_cannot_be_read_is_refused(settings: Settings) -> None:
