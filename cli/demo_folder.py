@@ -89,6 +89,7 @@ class DemoFolder:
             'environment = "sandbox"',
             f"api_key_file = {key}",
             'sidecar_field = "sidecar"',
+            "loopback_only = true # these values are wrong for a real partner",
             "",
             "[results]",
             f"url = {results}",

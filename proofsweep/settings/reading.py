@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
+from proofsweep.settings.mistakes import did_you_mean, misspelt_variables, mistakes_in
 
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
@@ -58,19 +59,18 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     """
     name = config if config is not None else os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
     path = _path_of(name)
-    _refuse_unknown_sections()
+    profile = _without_overridden_key(_read(path))
+    mistakes = misspelt_variables(os.environ, _names(), _key_variables(profile))
     try:
-        settings = Settings(**_without_overridden_key(tomllib.loads(path.read_text(encoding="utf-8"))))
-        results = settings.results if results_url is None else sections.ResultsSettings(url=results_url)
-        return settings.model_copy(update={"results": results})
-    except OSError as error:
-        raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The config {path} is not TOML: {error}.") from error
+        settings = Settings(**profile)
     except ValidationError as error:
-        raise ConfigError(f"Settings from {path} and the environment: {_first_mistake(error)}.") from None
+        mistakes += mistakes_in(error, _names())
     except ValueError as error:
-        raise ConfigError(f"A PROOFSWEEP_ variable of the environment cannot be read: {error}.") from None
+        mistakes += [f"a PROOFSWEEP_ variable of the environment cannot be read: {error}"]
+    if mistakes:
+        count = f"{len(mistakes)} mistakes: " if len(mistakes) > 1 else ""
+        raise ConfigError(f"Settings from {path} and the environment: {count}{' · '.join(mistakes)}.") from None
+    return settings if results_url is None else _with_results(settings, results_url)
 
 
 def environment() -> Mapping[str, str]:
@@ -83,16 +83,44 @@ def _path_of(name: str) -> Path:
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.toml")))
-    raise ConfigError(f"There is no profile {name!r} (there are {known}); for a file, give a path that ends in .toml.")
+    known = sorted(path.stem for path in PROFILES.glob("*.toml"))
+    raise ConfigError(
+        f"There is no profile {name!r}{did_you_mean(name, known)}. There are {', '.join(known)}; "
+        "for a file, give a path that ends in .toml."
+    )
 
 
-def _refuse_unknown_sections() -> None:
-    """Refuse a variable whose section does not exist, because it would be ignored in silence."""
-    for name in os.environ:
-        section, is_nested, _ = name.upper().removeprefix("PROOFSWEEP_").lower().partition("__")
-        if name.upper().startswith("PROOFSWEEP_") and is_nested and section not in Settings.model_fields:
-            raise ConfigError(f"{name} sets nothing: there is no section {section!r} of settings.")
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The config {path} is not TOML: {error}.") from error
+
+
+def _with_results(settings: Settings, url: str) -> Settings:
+    try:
+        return settings.model_copy(update={"results": sections.ResultsSettings(url=url)})
+    except ValidationError as error:
+        raise ConfigError(f"--results {'; '.join(mistakes_in(error, {}))}.") from None
+
+
+def _names() -> dict[str, list[str]]:
+    """Give the names of all settings, by section."""
+    kinds = {name: field.annotation for name, field in Settings.model_fields.items()}
+    return {
+        name: list(kind.model_fields)
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+    }
+
+
+def _key_variables(profile: dict[str, Any]) -> set[str]:
+    """Name the variables that hold a key, by the profile and by the environment."""
+    service = profile.get("service")
+    named = service.get("api_key_env") if isinstance(service, dict) else None
+    return {name for name in (named, os.environ.get("PROOFSWEEP_SERVICE__API_KEY_ENV")) if isinstance(name, str)}
 
 
 def _without_overridden_key(profile: dict[str, Any]) -> dict[str, Any]:
@@ -104,14 +132,3 @@ def _without_overridden_key(profile: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(service, dict):
         return profile
     return profile | {"service": {name: value for name, value in service.items() if not name.startswith("api_key_")}}
-
-
-def _first_mistake(error: ValidationError) -> str:
-    """Say what is wrong. A misspelt name comes first, because it is often why another setting is missing."""
-    mistakes = error.errors(include_input=False, include_url=False)
-    first = min(mistakes, key=lambda each: each["type"] != "extra_forbidden")
-    where = ".".join(str(part) for part in first["loc"]) or "service"
-    is_misspelt = first["type"] == "extra_forbidden"
-    what = "there is no such setting" if is_misspelt else first["msg"].removeprefix("Value error, ")
-    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
-    return f"{where}: {what}{more}"

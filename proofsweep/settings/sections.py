@@ -53,6 +53,7 @@ class ServiceSettings(Section):
         environment: label stored in every row.
         key_expires_at: when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
         sidecar_field: wire name of the sidecar; pairs are ineligible until it is set (contract, Naming note).
+        loopback_only: refuse a base URL of another machine; a config with values for the sandbox sets it.
     """
 
     base_url: str
@@ -63,6 +64,7 @@ class ServiceSettings(Section):
     sidecar_field: Annotated[str, Field(min_length=1)] | None = None
     key_expires_at: AwareDatetime | None = None
     allow_plain_http: bool = False
+    loopback_only: bool = False
 
     @field_validator("base_url")
     @classmethod
@@ -78,11 +80,19 @@ class ServiceSettings(Section):
 
     @model_validator(mode="after")
     def _is_safe(self) -> "ServiceSettings":
-        parts = urlsplit(self.base_url)
-        if parts.scheme == "http" and not self.allow_plain_http and not _is_loopback(parts.hostname or ""):
-            raise ValueError("base_url is plain http, which sends the key unencrypted (allow_plain_http permits it)")
+        parts, mistakes = urlsplit(self.base_url), []
+        is_elsewhere = not _is_loopback(parts.hostname or "")
+        if is_elsewhere and self.loopback_only:
+            mistakes.append(
+                "base_url is of another machine, but this config has values for a sandbox on this machine only: "
+                "name the partner's profile, such as --config production (or PROOFSWEEP_CONFIG=production)"
+            )
+        if is_elsewhere and parts.scheme == "http" and not self.allow_plain_http:
+            mistakes.append("base_url is plain http, which sends the key unencrypted (allow_plain_http permits it)")
         if sum(source is not None for source in (self.api_key_file, self.api_key_env, self.api_key_block)) > 1:
-            raise ValueError("give only one of api_key_file, api_key_env, api_key_block")
+            mistakes.append("give only one of api_key_file, api_key_env, api_key_block")
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
         return self
 
 

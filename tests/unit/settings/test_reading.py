@@ -7,6 +7,8 @@ import pytest
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.errors import ConfigError
 from proofsweep.settings import load_settings
+from proofsweep.settings.reading import PROFILES
+from proofsweep.settings.sections import PaceSettings
 
 BASE_URL = "https://partner.example/v1"
 Environ = pytest.MonkeyPatch
@@ -110,6 +112,51 @@ def test_a_wrong_setting_is_named_without_its_value(monkeypatch: Environ, name: 
 
     assert words in mistake
     assert "SECRET" not in mistake
+
+
+def test_all_mistakes_are_named_at_once(monkeypatch: Environ, tmp_path: Path) -> None:
+    """A person corrects them in one go; misspelt names come first."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE_BASE_URL", BASE_URL)
+    monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "21")
+    (tmp_path / "mine.toml").write_text('[service]\nenvironment = ""\n[pace]\nworkres = 3\n')
+
+    mistake = mistake_in(tmp_path / "mine.toml")
+
+    parts = [
+        "5 mistakes",
+        "PROOFSWEEP_SERVICE_BASE_URL sets nothing",
+        "pace.workres: there is no such setting (did you mean pace.workers?)",
+        "service.base_url: must be set, in the config or as PROOFSWEEP_SERVICE__BASE_URL",
+        "service.environment",
+        "retry.attempts",
+    ]
+    places = [mistake.index(part) for part in parts]
+    assert places[:3] == sorted(places[:3])
+
+
+def test_the_variable_that_holds_the_key_may_have_any_name(monkeypatch: Environ) -> None:
+    """The profile, or the environment, names it."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "PROOFSWEEP_API_KEY_FILES")
+    monkeypatch.setenv("PROOFSWEEP_API_KEY_FILES", "pk_1")
+
+    assert load_settings("sandbox").service.api_key_env == "PROOFSWEEP_API_KEY_FILES"
+
+
+@pytest.mark.parametrize("where", ["https://partner.example/v1", "https://10.0.0.1/v1", "https://localhost.example/v1"])
+def test_the_sandbox_s_profile_is_refused_for_another_machine(monkeypatch: Environ, where: str) -> None:
+    """Its first rate, wire name and label are wrong for a partner, and it is the default; the message names others."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", where)
+
+    for config in ("sandbox", str(PROFILES / "sandbox.toml")):
+        assert "--config production (or PROOFSWEEP_CONFIG=production)" in mistake_in(config)
+    assert load_settings("production").pace == PaceSettings()
+
+
+def test_the_sandbox_s_profile_takes_another_port_of_this_machine(monkeypatch: Environ) -> None:
+    """The sandbox may serve anywhere on loopback."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://localhost:9000/v1")
+
+    assert load_settings().service.base_url == "http://localhost:9000/v1"
 
 
 @pytest.mark.parametrize(

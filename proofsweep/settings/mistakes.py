@@ -1,0 +1,88 @@
+"""What is wrong with the settings: every mistake, each with the name that was probably meant. Pure."""
+
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+Names = Mapping[str, Collection[str]]
+"""The settings of each section."""
+
+_PREFIX = "PROOFSWEEP_"
+_CONFIG = f"{_PREFIX}CONFIG"
+
+# How alike two names are at least, as difflib counts from 0 to 1. Chosen: with 0.7 it refuses variables that Kubernetes
+# sets for a service of our name (`PROOFSWEEP_SERVICE_PORT`), with 0.9 it misses two wrong letters in a short name.
+_ALIKE = 0.8
+
+
+def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Collection[str]) -> list[str]:
+    """Name each variable of the environment that looks like a setting but is none: it would be ignored in silence.
+
+    Args:
+        variables: the names of all variables.
+        names: every setting.
+        key_variables: variables that hold a key; so does each whose name ends in `_KEY`.
+    """
+    asked = sorted(name for name in variables if name.upper().startswith(_PREFIX) and name not in key_variables)
+    return [mistake for name in asked if (mistake := _mistake_in(name, names))]
+
+
+def mistakes_in(error: ValidationError, names: Names) -> list[str]:
+    """Say what is wrong, without any value. Misspelt names come first: often another setting is missing for them."""
+    mistakes = error.errors(include_input=False, include_url=False)
+    return [_described(each, names) for each in sorted(mistakes, key=lambda each: each["type"] != "extra_forbidden")]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Ask for the known name that is most like this one; nothing if none is."""
+    alike = get_close_matches(name, known, 1, _ALIKE)
+    return _ask(alike[0]) if alike else ""
+
+
+def _mistake_in(variable: str, names: Names) -> str:
+    """Say what is wrong with a variable's name, or nothing; fields of a section that exists are checked elsewhere."""
+    section, is_nested, field = variable.upper().removeprefix(_PREFIX).lower().partition("__")
+    if section in names or (not is_nested and (section == "config" or section.endswith("_key"))):
+        return ""
+    meant = _variable_of(_setting_like(section, field, names)) or (did_you_mean(section, ["config"]) and _CONFIG)
+    if is_nested:
+        return f"{variable} sets nothing: there is no section {section!r}{_ask(meant)}"
+    return f"{variable} sets nothing: there is no such setting{_ask(meant)}" if meant else ""
+
+
+def _described(mistake: ErrorDetails, names: Names) -> str:
+    where = ".".join(str(part) for part in mistake["loc"]) or "service"
+    section, _, field = where.partition(".")
+    match mistake["type"]:
+        case "missing":
+            return f"{where}: must be set, in the config or as {_variable_of(where)}"
+        case "extra_forbidden" if field:
+            return f"{where}: there is no such setting{_ask(_setting_like(section, field, names))}"
+        case "extra_forbidden":
+            return f"{where}: there is no such section{did_you_mean(section, names)}"
+    return f"{where}: {mistake['msg'].removeprefix('Value error, ')}"
+
+
+def _ask(meant: str) -> str:
+    return f" (did you mean {meant}?)" if meant else ""
+
+
+def _variable_of(setting: str) -> str:
+    return setting and _PREFIX + setting.replace(".", "__").upper()
+
+
+def _setting_like(section: str, field: str, names: Names) -> str:
+    """Give the setting that is probably meant, or nothing. Underscores do not count, and the section may be wrong."""
+    settings = [(each, name) for each in names for name in names[each]]
+    whole = {_letters(each + name): f"{each}.{name}" for each, name in settings}
+    alone = {_letters(name): f"{each}.{name}" for each, name in settings}
+    for given, known in ((section + field, whole), (field or section, alone)):
+        for alike in get_close_matches(_letters(given), known, 1, _ALIKE):
+            return known[alike]
+    return ""
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "")
