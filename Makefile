@@ -50,13 +50,12 @@ lock: $(READY) ## update requirements.lock from pyproject.toml
 bench: $(READY) ## measure the figures of docs/performance.md; about ten minutes
 	@$(BIN)/python -m benchmarks
 
-up: ## start everything in containers: server, worker, store, sandbox (docs/deployment.md)
-	@deploy/make-secrets
-	@docker compose --profile sandbox up --build --detach
+up: ## start everything in containers: server, worker, store; the sandbox only without a partner's key (docs/deployment.md)
+	@deploy/up
 	@echo "Prefect: http://127.0.0.1:4200 (login: deploy/secrets/prefect-login)"
 
 down: ## stop the containers; their volumes stay
-	@docker compose --profile sandbox down
+	@docker compose down --remove-orphans
 
 clean: ## remove everything that was made here, with the environment
 	@rm -rf $(VENV) build dist *.egg-info tests/servers/azurite/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

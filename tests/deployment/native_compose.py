@@ -1,4 +1,4 @@
-"""docker-compose.yml without a container engine: each service's own command, environment and health check run here.
+"""The Compose files without a container engine: each service's own command, environment and health check run here.
 
 A mount of a container becomes a folder, a service's name the loopback address, and each port a free one.
 """
@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,12 @@ FOLDERS = ("/run/secrets", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  #
 VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::-([^}]*))?\}")
 
 
-def read_compose(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Read docker-compose.yml as Compose does: variables are replaced, and `$$` is a dollar sign."""
+REAL = ("docker-compose.yml",)
+TRIAL = (*REAL, "docker-compose.sandbox.yml")
+
+
+def read_compose(environ: Mapping[str, str], files: Iterable[str] = TRIAL) -> dict[str, Any]:
+    """Read files as Compose does: variables are replaced, `$$` is a dollar sign, and a later file goes first."""
 
     def filled(value: object) -> object:
         match value:
@@ -34,9 +38,22 @@ def read_compose(environ: Mapping[str, str]) -> dict[str, Any]:
                 return VARIABLE.sub(lambda it: (environ.get(it[1]) or it[2] or "") if it[1] else "$", value)
         return value
 
-    read = filled(yaml.safe_load((ROOT / "docker-compose.yml").read_text()))
-    assert isinstance(read, dict)
-    return read
+    whole: dict[str, Any] = {}
+    for name in files:
+        read = filled(yaml.safe_load((ROOT / name).read_text()))
+        assert isinstance(read, dict)
+        whole = merged(whole, read)
+    return whole
+
+
+def merged(before: Any, after: Any) -> Any:  # noqa: ANN401 - YAML
+    """Merge two files as Compose does: mappings by their names, volumes by their place in the container."""
+    match before, after:
+        case dict(), dict():
+            return before | {name: merged(before[name], it) if name in before else it for name, it in after.items()}
+        case list(), list():
+            return list({each.split(":", 2)[1] if ":" in each else each: each for each in [*before, *after]}.values())
+    return after
 
 
 class Composition:
@@ -44,7 +61,9 @@ class Composition:
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self.folder = folder
-        self.services: dict[str, dict[str, Any]] = read_compose(environ)["services"]
+        read = read_compose(environ)
+        self.services: dict[str, dict[str, Any]] = read["services"]
+        self.secrets = {name: Path(it["file"]).name for name, it in read["secrets"].items()}
         self.ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         hosts = "|".join(self.services)
@@ -136,7 +155,7 @@ class Composition:
         """Copy a service's secrets to where it reads them."""
         for secret in service.get("secrets", []):
             it = {"source": secret, "target": f"/run/secrets/{secret}"} if isinstance(secret, str) else secret
-            shutil.copy(self.folder / "secrets" / it["source"], self.place(it["target"]))
+            shutil.copy(self.folder / "secrets" / self.secrets[it["source"]], self.place(it["target"]))
 
     def _give_files(self, service: Mapping[str, Any]) -> None:
         """Copy the files of the checkout that a service mounts, and make its folders."""

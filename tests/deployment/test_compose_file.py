@@ -1,4 +1,4 @@
-"""docker-compose.yml as a document: it follows the specification and our rules for each service."""
+"""The Compose files as documents: they follow the specification and our rules for each service."""
 
 import re
 import subprocess
@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from .native_compose import PORTS, ROOT, read_compose
+from proofsweep.settings import load_settings
+from proofsweep.settings.sections import PaceSettings
+
+from .native_compose import PORTS, REAL, ROOT, TRIAL, read_compose
 
 COMPOSE = read_compose({})
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -18,10 +22,11 @@ PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64}
 each_service = pytest.mark.parametrize("name", SERVICES)
 
 
-def test_file_keeps_to_the_specification() -> None:
+@pytest.mark.parametrize("file", TRIAL)
+def test_file_keeps_to_the_specification(file: str) -> None:
     """It matches the schema of the Compose Specification, which a published checker contains."""
     checked = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", "--builtin-schema=vendor.compose-spec", ROOT / "docker-compose.yml"],
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema=vendor.compose-spec", ROOT / file],
         check=False,
         capture_output=True,
         text=True,
@@ -74,15 +79,16 @@ def test_secrets_come_as_files(name: str) -> None:
 
 
 def test_every_secret_is_made_and_used(made_secrets: Path) -> None:
-    """The services use exactly the secrets that `deploy/make-secrets` makes."""
+    """The services of a trial use exactly the secrets that `deploy/make-secrets` makes."""
     used = {
         secret if isinstance(secret, str) else secret["source"]
         for service in SERVICES.values()
         for secret in service.get("secrets", [])
     }
 
-    assert set(COMPOSE["secrets"]) == used == {path.name for path in made_secrets.iterdir()}
-    assert all(it["file"] == f"deploy/secrets/{name}" for name, it in COMPOSE["secrets"].items())
+    files = {Path(it["file"]) for it in COMPOSE["secrets"].values()}
+    assert set(COMPOSE["secrets"]) == used
+    assert files == {Path("deploy/secrets") / path.name for path in made_secrets.iterdir()}
 
 
 @each_service
@@ -102,16 +108,62 @@ def test_only_the_server_reaches_the_database() -> None:
 
 def test_named_volumes_are_declared() -> None:
     """A misspelt name would make a new, empty volume."""
-    named = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])}
+    services = [*SERVICES.values(), *read_compose({}, REAL)["services"].values()]
+    named = {volume.split(":")[0] for service in services for volume in service.get("volumes", [])}
 
     assert {name for name in named if not name.startswith(".")} == set(COMPOSE["volumes"])
 
 
-def test_a_real_catalog_can_replace_the_samples() -> None:
+def test_a_real_catalog_is_a_folder_of_the_host() -> None:
     """Folder and service are set by variables; the file does not change."""
     own = {"CATALOG_FOLDER": "/music", "PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}
 
-    worker = read_compose(own)["services"]["worker"]
+    worker = read_compose(own, REAL)["services"]["worker"]
 
     assert "/music:/var/lib/proofsweep/catalog:ro" in worker["volumes"]
     assert worker["environment"]["PROOFSWEEP_SERVICE__BASE_URL"] == "https://partner.example/v1"
+
+
+def test_a_real_run_has_nothing_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without docker-compose.sandbox.yml, no service, key, catalog, wire name or rate of the sandbox is there."""
+    real = read_compose({"PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}, REAL)
+    for name, value in real["services"]["worker"]["environment"].items():
+        if name.startswith("PROOFSWEEP_"):
+            monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "production")
+
+    settings = load_settings()
+
+    assert {"sandbox", "samples"} & set(real["services"]) == set()
+    assert real["secrets"]["partner-key"]["file"] == "deploy/secrets/partner-key"
+    assert (settings.service.sidecar_field, settings.service.allow_plain_http) == (None, False)
+    assert settings.pace.first_rate == PaceSettings().first_rate
+
+
+@pytest.mark.parametrize("files", [REAL, TRIAL], ids=["real", "trial"])
+def test_a_resume_reads_the_profile_of_the_nightly_run(files: tuple[str, ...]) -> None:
+    """`docker compose exec worker … proofsweep resume` names no config."""
+    deployments = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    (nightly,) = [each for each in deployments if each["name"] == "nightly"]
+
+    worker = read_compose({}, files)["services"]["worker"]
+
+    assert worker["environment"]["PROOFSWEEP_CONFIG"] == nightly["parameters"]["config"]
+
+
+def test_a_trial_keeps_to_itself() -> None:
+    """Even beside the settings of real runs: its key, service, results and catalogs are its own."""
+    own = {
+        "CATALOG_FOLDER": "/music",
+        "PROOFSWEEP_RESULTS__URL": "s3://ours/x",
+        "AWS_ENDPOINT_URL": "https://s3.example",
+    }
+
+    trial = read_compose(own | {"PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}, TRIAL)
+
+    worker = trial["services"]["worker"]
+    assert worker["environment"]["PROOFSWEEP_SERVICE__BASE_URL"] == "http://sandbox:8725/v1"
+    assert worker["environment"]["PROOFSWEEP_RESULTS__URL"] == "s3://proofsweep/sandbox"
+    assert worker["environment"]["AWS_ENDPOINT_URL"] == "http://store:7070"
+    assert {volume.split(":")[0] for volume in worker["volumes"]} == {"sample-catalog", "sample-ingest"}
+    assert trial["secrets"]["partner-key"]["file"] == "deploy/secrets/sandbox-key"

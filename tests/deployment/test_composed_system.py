@@ -30,7 +30,7 @@ def test_the_nightly_run_leaves_verdicts(composed: ComposedSystem) -> None:
     """From the server's API through the worker to the tables: every sample has its row."""
     run = run_of(composed, "nightly")
 
-    place = "proofsweep/results/verdicts"
+    place = "proofsweep/sandbox/verdicts"
     verdicts = pyarrow.dataset.dataset(place, format="parquet", filesystem=composed.files).to_table().to_pylist()
     assert run["state_type"] == "COMPLETED", composed.parts.output("worker")
     assert len(verdicts) == 60

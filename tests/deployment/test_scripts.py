@@ -1,9 +1,11 @@
-"""The two scripts that docker-compose.yml needs."""
+"""The scripts around the Compose files."""
 
 import os
 import stat
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from .native_compose import ROOT
 
@@ -25,6 +27,88 @@ def test_an_existing_secret_is_kept(made_secrets: Path) -> None:
 
     assert {path: path.read_text() for path in made_secrets.iterdir()} == before
     assert ended.stdout == ""
+
+
+def test_the_sandbox_s_key_of_an_earlier_build_is_no_partner_s_key(checkout: Path) -> None:
+    """It lay under the partner's name; a partner's key stays where it is."""
+    secrets = checkout / "deploy" / "secrets"
+    secrets.mkdir()
+    made_before = "sk_sandbox_" + "0a" * 16
+
+    for key, left in ((made_before, ["sandbox-key"]), ("sk_sandbox_of_the_partner", ["partner-key", "sandbox-key"])):
+        (secrets / "partner-key").write_text(f"{key}\n")
+        subprocess.run([checkout / "deploy" / "make-secrets"], check=True, capture_output=True)
+        assert [path.name for path in sorted(secrets.glob("*-key")) if "store" not in path.name] == left
+    assert (secrets / "sandbox-key").read_text().strip() == made_before
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with the scripts, and with a docker that prints how it is called."""
+    for name in ("make-secrets", "up"):
+        script = tmp_path / "deploy" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_bytes((ROOT / "deploy" / name).read_bytes())
+        script.chmod(0o755)
+    (tmp_path / "docker").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "docker").chmod(0o755)
+    return tmp_path
+
+
+def up(checkout: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run `deploy/up`, as `make up` does."""
+    path = f"{checkout}:{os.environ['PATH']}"
+    return subprocess.run(
+        [checkout / "deploy" / "up"], env={"PATH": path} | variables, check=False, capture_output=True, text=True
+    )
+
+
+def write_key(checkout: Path) -> None:
+    """Put a partner's key where a person puts it."""
+    (checkout / "deploy" / "secrets").mkdir()
+    (checkout / "deploy" / "secrets" / "partner-key").write_text("pk_1\n")
+
+
+URL = "PROOFSWEEP_SERVICE__BASE_URL"
+
+
+@pytest.mark.parametrize("lines", ["", "# no URL\n", f"{URL}=\n", f"#{URL}=https://partner.example/v1\n"])
+def test_a_trial_needs_no_settings(checkout: Path, lines: str) -> None:
+    """Without a key and a base URL, the sandbox takes the partner's place."""
+    (checkout / ".env").write_text(lines)
+
+    started = up(checkout)
+
+    assert started.returncode == 0
+    assert "--file docker-compose.yml --file docker-compose.sandbox.yml up" in started.stdout
+
+
+@pytest.mark.parametrize("line", [f"{URL}=https://partner.example/v1", f"  export {URL}='https://partner.example/v1'"])
+def test_beside_a_real_key_the_sandbox_does_not_start(checkout: Path, line: str) -> None:
+    """A sandbox that a trial has left is ended."""
+    write_key(checkout)
+    (checkout / ".env").write_text(f"A=b\n{line}\n")
+
+    started = up(checkout)
+
+    assert started.returncode == 0
+    assert "sandbox" not in started.stdout.replace("deploy/secrets/sandbox-key", "")
+    assert "--file docker-compose.yml up --build --detach --remove-orphans" in started.stdout
+    assert up(checkout, **{URL: "https://partner.example/v1"}).returncode == 0
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_half_of_a_real_installation_starts_nothing(checkout: Path, *, has_key: bool) -> None:
+    """A key without its URL, or a URL without its key, is neither a trial nor a real run."""
+    if has_key:
+        write_key(checkout)
+
+    started = up(checkout, **({} if has_key else {URL: "https://partner.example/v1"}))
+
+    assert started.returncode == 2
+    assert "docker-compose" not in started.stdout
+    assert started.stderr.count("\n") == 1
+    assert ("PROOFSWEEP_SERVICE__BASE_URL is not set" in started.stderr) == has_key
 
 
 def test_a_program_gets_the_content_of_its_secret_file(tmp_path: Path) -> None:
