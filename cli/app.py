@@ -8,7 +8,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cli.exit_codes import ExitCode, code_of_error
-from cli.screen import flush
+from cli.screen import console, flush, print_error, show_unknown_letters
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import close_engines
 from proofsweep.errors import ProofsweepError
@@ -56,7 +56,7 @@ def app_for(arguments: list[str]) -> typer.Typer:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"proofsweep {__version__}")
+        console().print(f"proofsweep {__version__}")
         raise typer.Exit
 
 
@@ -68,6 +68,7 @@ def _proofsweep(
 
 def main() -> NoReturn:
     """Run the command line; every expected error ends in one line on stderr."""
+    show_unknown_letters()
     code = run(sys.argv[1:])
     flush()
     sys.exit(code)
@@ -90,6 +91,5 @@ def run(arguments: list[str]) -> int:
 
 
 def _report_error(message: str, code: ExitCode) -> int:
-    line = " ".join(message.split())
-    typer.echo(f"proofsweep: {line}", err=True)
+    print_error(" ".join(message.split()))
     return code

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.exit_codes import ExitCode
-from cli.screen import console, counted, print_json
+from cli.screen import console, counted, print_json, styled
 from conformance import FAILED, NOT_TRIED, PASSED, Check, Inputs, Result, Risk, Wire
 
 _CONTRACT = "2.4.2"
@@ -51,7 +51,7 @@ def print_results(results: list[Result], wire: Wire, environment: str, seconds: 
     out.print(_table(results))
     out.print()
     sums = Text("   ").join(
-        Text(f"{counts[result]} {result}", style=_COLOURS[result]) for result in _COLOURS if counts[result]
+        styled(f"{counts[result]} {result}", _COLOURS[result]) for result in _COLOURS if counts[result]
     )
     out.print("  ", sums, f"   {counted(wire.keyed_calls, 'keyed call')}, {seconds:.1f} s", sep="")
 
@@ -62,7 +62,7 @@ def _table(results: list[Result]) -> Table:
         style = _COLOURS[each.result]
         ids = [f"request ID {request_id}" for request_id in each.request_ids[:_MAX_REQUEST_IDS]]
         table.add_row(
-            Text(each.result, style=style), _description(each.check, style, [each.said] if each.said else [], ids)
+            styled(each.result, style), _description(each.check, style, [each.said] if each.said else [], ids)
         )
     return table
 
@@ -76,12 +76,10 @@ def _table_of(*columns: str) -> Table:
 
 def _description(each: Check, style: str, coloured: list[str], plain: list[str]) -> Text:
     """Write a check's name, its sentence below, and further lines below that."""
-    text = Text(each.name, style="bold").append(f"\n{each.sentence}", style="not bold")
-    for line in coloured:
-        text.append(f"\n{line}", style=f"not bold {style.removeprefix('bold ')}")
-    for line in plain:
-        text.append(f"\n{line}", style="not bold")
-    return text
+    lines = [styled(each.name, "bold"), styled(each.sentence, "not bold")]
+    lines += [styled(line, f"not bold {style.removeprefix('bold ')}") for line in coloured]
+    lines += [styled(line, "not bold") for line in plain]
+    return Text("\n").join(lines)
 
 
 def _json_of_check(each: Check) -> dict[str, object]:

@@ -75,7 +75,9 @@ def _compare(out: Console, demo_folder: DemoFolder, samples: Iterable[Sample]) -
     expected = [(str(each.audio), each.verdict, _OUTCOMES.get(each.verdict, "rejected")) for each in samples]
     right = len(set(found) & set(expected))
     is_right = len(found) == right == len(expected)
-    out.print(f"\n{right:,} of {len(expected):,} rows as expected\n", style="bold green" if is_right else "bold red")
+    out.print()
+    out.print(f"{right:,} of {len(expected):,} rows as expected", style="bold green" if is_right else "bold red")
+    out.print()
     return is_right
 
 

@@ -1,7 +1,6 @@
 """Two queries of a demo's tables; each runs exactly as it is printed."""
 
 from pathlib import Path
-from textwrap import indent
 
 import duckdb
 import pandas as pd
@@ -33,5 +32,8 @@ def show_queries(out: Console, store: Path) -> None:
 
 def _show(out: Console, title: str, query: str, result: str) -> None:
     out.print(title, style="bold")
-    out.print(indent(query, "  "), style="cyan", markup=False, soft_wrap=True)
-    out.print(indent(result.rstrip(), "  ") + "\n", markup=False, soft_wrap=True)
+    for line in query.splitlines():
+        out.print(f"  {line}", style="cyan", soft_wrap=True)
+    for line in result.rstrip().splitlines():
+        out.print(f"  {line}", soft_wrap=True)
+    out.print()

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 import httpx
-import typer
 from rich.console import Console
 
 from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
 from cli.forecast_lines import forecast_json
 from cli.progress import progress_shown
-from cli.screen import console, flush, print_json, print_summary
+from cli.screen import console, flush, print_error, print_json, print_summary
 from cli.watch_prefect import prefect_watched
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain.budget.bounds import Bounds
@@ -144,7 +143,7 @@ def _errors_explained(run_id: str, request: RunRequest, before: RunStatus) -> It
 
 
 def _report_lost_server() -> None:
-    typer.echo("proofsweep: The Prefect server is lost, with its own record of this run. No result is lost.", err=True)
+    print_error("The Prefect server is lost, with its own record of this run. No result is lost.")
 
 
 @contextmanager

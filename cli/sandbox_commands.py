@@ -63,7 +63,8 @@ def sandbox(
         _print_addresses(running, options.key_file)
         _print_choices(running, silences)
         running.wait()
-    console().print("\nThe sandbox has ended; its home is kept.")
+    console().print()
+    console().print("The sandbox has ended; its home is kept.")
     return ExitCode.ACCEPTED
 
 
@@ -147,7 +148,8 @@ def _print_addresses(running: Running, key_file: Path) -> None:
     )
     out = console()
     out.print(f"The sandbox serves at {running.base_url}", style="bold", soft_wrap=True)
-    out.print(f"  operator: {running.operator_url}\n  key file: {key_file}", soft_wrap=True)
+    out.print(f"  operator: {running.operator_url}", soft_wrap=True)
+    out.print(f"  key file: {key_file}", soft_wrap=True)
     out.print("In another terminal, with a WAV of your own:")
     out.print(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan", soft_wrap=True)
     out.print(f"  {'' if is_default else settings}proofsweep verify music", style="cyan", soft_wrap=True)

@@ -1,18 +1,20 @@
 """Print tables and sentences, on a terminal or into a log file."""
 
-import json
+import io
 import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
 
+import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.printable import printable, printable_json
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 
@@ -22,7 +24,14 @@ _PLAIN_COLUMNS = 500
 
 
 class _Screen(Console):
-    """A console whose reader may close early, as `head` does: the run goes on and keeps its exit code."""
+    """A console on which each string is one line, and whose reader may close early, as `head` does.
+
+    If the reader closes, the run goes on and keeps its exit code.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - the options are rich's own
+        """Make text of a string; what others wrote cannot end the line or steer the terminal."""
+        return super().render_str(printable(text), **options)
 
     def on_broken_pipe(self) -> None:
         """Discard all later output."""
@@ -30,7 +39,7 @@ class _Screen(Console):
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """Make a console that prints names unchanged, and does not fold lines away from a terminal."""
+    """Make a console that reads no markup in names, and does not fold lines away from a terminal."""
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() else _PLAIN_COLUMNS
     return _Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
@@ -39,8 +48,25 @@ def console(*, to_stderr: bool = False) -> Console:
 def print_json(document: object) -> None:
     """Print one JSON object."""
     with suppress(BrokenPipeError):
-        sys.stdout.write(json.dumps(document, ensure_ascii=False, default=str) + "\n")
+        sys.stdout.write(printable_json(document) + "\n")
     flush()
+
+
+def print_error(message: str) -> None:
+    """Print one line on stderr."""
+    typer.echo(f"proofsweep: {printable(message)}", err=True)
+
+
+def styled(text: str, style: str) -> Text:
+    """Make styled text of one line, to be put together with others."""
+    return Text(printable(text), style=style)
+
+
+def show_unknown_letters() -> None:
+    """Let a terminal that is not UTF-8 show an escape for a letter that it lacks: Python would end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def flush() -> None:
@@ -61,7 +87,7 @@ def _discard(stream: IO[str]) -> None:
 def print_summary(out: Console, run: RunStatus, results_url: str, resume: str) -> None:
     """Print a run's summary; `resume` is the command that does what remains."""
     out.print()
-    out.print(Text(f"Run {run.plan.run_id}", style="bold"), Text(f"— {ending_of(run)}"))
+    out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
     out.print("  ", _counts(run), sep="")
     out.print()
@@ -104,8 +130,8 @@ def size_text(size_bytes: float) -> str:
 
 
 def _counts(run: RunStatus) -> Text:
-    words = [Text(f"{run.rows(word):,} {word}", style=COLOURS[word]) for word in COLOURS if run.rows(word)]
-    words.append(Text(f"{run.finished:,} of {counted(run.plan.items, 'row')}", style="bold"))
+    words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
+    words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
     return Text("   ").join(words)
 
 
@@ -116,7 +142,7 @@ def _kinds(run: RunStatus) -> Table:
     table.add_column("what to do")
     for group in run.groups:
         style = COLOURS.get(group.outcome, "")
-        table.add_row(f"{group.rows:,}", Text(label_of(group), style=style), advice_for(group))
+        table.add_row(f"{group.rows:,}", styled(label_of(group), style), advice_for(group))
     return table
 
 

@@ -9,6 +9,7 @@ from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import held_leg
 from proofsweep.bootstrap.runs import bounds_for, plan_catalog
 from proofsweep.logs import set_up_logs
+from proofsweep.printable import printable
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
 from tasks.fan_out import fan_out
@@ -20,7 +21,7 @@ from tasks.summary_artifact import show_summary
 def _name_of_run() -> str:
     """Name a flow run in Prefect after its run or catalog."""
     parameters = flow_run.parameters
-    return f"verify {parameters.get('run_id') or parameters.get('catalog')}"
+    return printable(f"verify {parameters.get('run_id') or parameters.get('catalog')}")
 
 
 @flow(name="verify-catalog", flow_run_name=_name_of_run, retries=0, persist_result=False)

@@ -18,16 +18,18 @@ ProofsweepError
 from collections.abc import Callable
 from datetime import datetime
 
+from proofsweep.printable import printable
+
 
 class ProofsweepError(Exception):
-    """Base of all: a message for a person, and the facts that support asks for.
+    """Base of all: a message for a person, on one line, and the facts that support asks for.
 
     Every subclass can be pickled, because errors cross from worker processes to the flow.
     """
 
     def __init__(self, message: str, **facts: object) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = printable(message)
+        super().__init__(self.message)
         self.facts = facts
 
     def __reduce__(self) -> tuple[object, ...]:

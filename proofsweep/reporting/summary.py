@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.runs import EndedBy
+from proofsweep.printable import markdown
 from proofsweep.reporting.run_status import OUTCOMES, Group, RunStatus
 
 ENDINGS = {
@@ -72,21 +73,21 @@ def advice_for(group: Group) -> str:
 def markdown_of(run: RunStatus, results_url: str) -> str:
     """Write the summary as Markdown; holds no proof ID and no secret."""
     lines = [
-        f"# Run {run.plan.run_id}: {ending_of(run)}",
+        f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
         "",
         f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain.",
         "",
-        *notes_of(run),
+        *(markdown(note) for note in notes_of(run)),
         "",
         "| rows | outcome | what to do |",
         "|---:|---|---|",
-        *(f"| {group.rows:,} | {label_of(group)} | {advice_for(group)} |" for group in run.groups),
+        *(f"| {group.rows:,} | {markdown(label_of(group))} | {markdown(advice_for(group))} |" for group in run.groups),
         "",
         f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
         "",
-        f"Tables: `{results_url}` (verdicts, exchanges, runs).",
+        f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
         "",
-        MEANING_OF_VALID,
+        markdown(MEANING_OF_VALID),
     ]
     return "\n".join(lines) + "\n"
 

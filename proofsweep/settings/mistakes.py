@@ -12,8 +12,8 @@ Names = Mapping[str, Collection[str]]
 _PREFIX = "PROOFSWEEP_"
 _CONFIG = f"{_PREFIX}CONFIG"
 
-# How alike two names are at least, as difflib counts from 0 to 1. Chosen: with 0.7 it refuses variables that Kubernetes
-# sets for a service of our name (`PROOFSWEEP_SERVICE_PORT`), with 0.9 it misses two wrong letters in a short name.
+# How alike two names are at least, as difflib counts from 0 to 1. Chosen: with 0.6 it refuses variables that Kubernetes
+# sets for a service of our name (`PROOFSWEEP_SERVICE_PORT`), with 0.9 it misses two letters in the wrong order.
 _ALIKE = 0.8
 
 

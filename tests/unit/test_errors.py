@@ -29,6 +29,13 @@ def test_an_error_keeps_its_message_and_its_facts(error: ProofsweepError, facts:
     assert error.facts == facts
 
 
+def test_a_message_is_one_line() -> None:
+    """It quotes names and answers that others wrote, and is shown in many places, Prefect's log among them."""
+    error = SourceError("The file a\nb\x1b[2J is gone.", reason="missing_audio")
+
+    assert str(error) == error.message == r"The file a\nb\x1b[2J is gone."
+
+
 def test_an_error_gives_its_facts_as_attributes() -> None:
     """A handler that branches on the reason or the status need not know the dictionary."""
     failed = CallFailed("The call failed.", **ANSWER)

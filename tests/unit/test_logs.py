@@ -32,6 +32,13 @@ def test_an_event_is_a_line_of_names_and_values(caplog: pytest.LogCaptureFixture
     assert "rows=1000 run_id='r1'" in record.getMessage()
 
 
+def test_a_value_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    """A fact may quote what the partner sent."""
+    log(Event.HEADER_IGNORED, value="1\nevent='leg_closed'\x1b[2J\u202e")
+
+    assert all(char.isprintable() for char in caplog.records[0].getMessage())
+
+
 def test_every_event_is_in_the_past_tense() -> None:
     """A line says what was done, not what will be done."""
     assert all(event == event.lower() for event in Event)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.printable import markdown
 from proofsweep.reporting.run_status import Group, LegStatus, RunStatus
 from proofsweep.reporting.summary import (
     ENDINGS,
@@ -107,6 +108,19 @@ def test_the_markdown_says_what_to_do(plan: Plan) -> None:
     assert "not a statement about how the music was made" in text
 
 
+def test_no_answer_forges_a_line_of_the_markdown(plan: Plan) -> None:
+    """A verdict is the partner's text: it adds no row to the table, no link and no picture."""
+    forged = "x |\n| 9 | accepted | ![](https://evil.example/a.png) `<script>"
+    group = Group(outcome="rejected", verdict=forged, reason=forged, rows=1, example="/music/1.wav")
+
+    text = markdown_of(status_of(plan, groups=(group,)), "s3://bucket/`results`")
+
+    (row,) = [line for line in text.splitlines() if line.startswith("| 1 |")]
+    assert text.count("\n| ") == 2  # the head of the table, and one row
+    assert r"x \|\\n\| 9 \| accepted \| \!\[\]\(https://evil.example/a.png\) \`\<script\>" in row
+    assert r"Tables: s3://bucket/\`results\` (verdicts" in text
+
+
 def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:
     """A setting keeps them back, and no file is at fault."""
     run = status_of(replace(plan, reasons={"empty": 1, "sidecar_field_unknown": 1_300}))
@@ -114,5 +128,5 @@ def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:
     (note,) = notes_of(run)
 
     assert note.startswith("1,300 of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set.")
-    assert note in markdown_of(run, "results")
+    assert markdown(note) in markdown_of(run, "results")
     assert notes_of(status_of(plan)) == []

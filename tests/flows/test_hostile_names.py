@@ -1,0 +1,56 @@
+"""Hostile names and a hostile service forge nothing: not in the terminal, nor in Prefect's log, names and artifact."""
+
+import httpx
+import pytest
+
+from ..worlds.hostile_names import HOSTILE, assert_shows_no_command, write_hostile_files
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+
+def test_no_name_forges_a_line_in_the_terminal_or_in_prefect(
+    world: SandboxWorld, samples: Samples, prefect_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The tables keep each name and each verdict as it is."""
+    wav = next(sample.audio for sample in samples.valid if sample.audio.suffix == ".wav")
+    files = write_hostile_files(world.folder / HOSTILE[3], wav.read_bytes())[:-1]
+    world.operator.add_fault("verify", "answer", answer={"verdict": HOSTILE[0], "good": False}, without=["song"])
+    world.operator.add_fault("*", "headers", headers={"Sunset": "soon ![x](y) | \x9b2J"})
+
+    code = world.run("verify", str(files[0].parent))
+
+    shown = capsys.readouterr()
+    assert_shows_no_command(shown.out)
+    assert_shows_no_command(shown.err)
+    assert code == 3
+    assert {row["verdict"] for row in world.rows()} == {HOSTILE[0]}
+    (leg,) = world.legs()
+    with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
+        flow_run = prefect.get(f"/flow_runs/{leg['flow_run_id']}").json()
+        mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
+        logs = prefect.post("/logs/filter", json={"logs": mine}).json()
+        tasks = prefect.post("/task_runs/filter", json={"flow_runs": {"id": {"any_": [leg["flow_run_id"]]}}}).json()
+        (artifact,) = prefect.post("/artifacts/filter", json={"artifacts": mine}).json()
+    assert logs
+    for text in (flow_run["name"], *(line["message"] for line in logs), *(task["name"] for task in tasks)):
+        assert text.isprintable()
+    assert_shows_no_command(artifact["data"])
+    assert "![" not in artifact["data"]
+
+
+def test_a_flow_run_that_fails_names_the_catalog_in_one_line(
+    world: SandboxWorld, prefect_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name, its state and its error are one line each, also if Prefect writes them."""
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep.errors import CatalogError  # noqa: PLC0415
+
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
+
+    with pytest.raises(CatalogError):
+        verify_catalog(catalog=f"{world.folder}/{HOSTILE[0]}\x1b[2J")
+
+    with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
+        runs = prefect.post("/flow_runs/filter", json={"sort": "EXPECTED_START_TIME_DESC", "limit": 1}).json()
+    assert runs[0]["name"].isprintable()
+    assert "forged" in runs[0]["name"]
+    assert runs[0]["state"]["message"].isprintable()
