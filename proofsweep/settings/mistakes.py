@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 Names = Mapping[str, Collection[str]]
 """The settings of each section."""
@@ -31,8 +30,11 @@ def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Co
 
 def mistakes_in(error: ValidationError, names: Names) -> list[str]:
     """Say what is wrong, without any value. Misspelt names come first: often another setting is missing for them."""
-    mistakes = error.errors(include_input=False, include_url=False)
-    return [_described(each, names) for each in sorted(mistakes, key=lambda each: each["type"] != "extra_forbidden")]
+    found = error.errors(include_input=False, include_url=False)
+    return [
+        _described(".".join(map(str, each["loc"])) or "service", each["type"], each["msg"], names)
+        for each in sorted(found, key=lambda each: each["type"] != "extra_forbidden")
+    ]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -52,17 +54,16 @@ def _mistake_in(variable: str, names: Names) -> str:
     return f"{variable} sets nothing: there is no such setting{_ask(meant)}" if meant else ""
 
 
-def _described(mistake: ErrorDetails, names: Names) -> str:
-    where = ".".join(str(part) for part in mistake["loc"]) or "service"
+def _described(where: str, kind: str, message: str, names: Names) -> str:
     section, _, field = where.partition(".")
-    match mistake["type"]:
+    match kind:
         case "missing":
             return f"{where}: must be set, in the config or as {_variable_of(where)}"
         case "extra_forbidden" if field:
             return f"{where}: there is no such setting{_ask(_setting_like(section, field, names))}"
         case "extra_forbidden":
             return f"{where}: there is no such section{did_you_mean(section, names)}"
-    return f"{where}: {mistake['msg'].removeprefix('Value error, ')}"
+    return f"{where}: {message.removeprefix('Value error, ')}"
 
 
 def _ask(meant: str) -> str:

@@ -48,7 +48,7 @@ def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) 
         [sys.executable, "-c", program],
         cwd=tmp_path,
         PYTHONPATH=str(installed),
-        PROOFSWEEP_SERVICE__BASE_URL="https://partner.example/v1",
+        PROOFSWEEP_SERVICE__BASE_URL="https://127.0.0.1/v1",
     )
 
     assert output.split() == [str(installed / "proofsweep" / "settings" / "__init__.py"), profile]
