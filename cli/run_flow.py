@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import httpx
 from rich.console import Console
@@ -25,6 +26,9 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results.plans_and_parts import Results
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +93,7 @@ def report(run_id: str, request: RunRequest) -> int:
 
 def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:
     """Run the flow. If Prefect's server is lost after the leg is settled, exit without waiting for Prefect."""
-    from prefect.exceptions import CancelledRun  # noqa: PLC0415 - seconds to import
-
-    from flows.verify_catalog import verify_catalog  # noqa: PLC0415
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - seconds to import
 
     def exit_without_prefect() -> None:
         end_progress()
@@ -107,9 +109,8 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
         progress_shown(request.out, before.plan.items, before.finished) as end_progress,
         prefect_watched(exit_without_prefect),
         _errors_explained(run_id, request, before),
-        suppress(CancelledRun),
     ):
-        verify_catalog(
+        state = verify_catalog(
             run_id=run_id,
             config=request.config,
             results=request.results_url,
@@ -117,7 +118,17 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
             max_calls=request.bounds.max_calls,
             until=None if request.bounds.closes_at is None else request.bounds.closes_at.isoformat(),
             dedupe=request.dedupe,
+            return_state=True,
         )
+        _raise_error_of(state)
+
+
+def _raise_error_of(state: "State[Any]") -> None:
+    """Raise the error that ended a flow run; a run that only stopped early has its ending in its receipt."""
+    from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
+
+    with suppress(CancelledRun, FailedRun):
+        state.result()
 
 
 @contextmanager

@@ -1,21 +1,35 @@
-"""Verify what remains of a planned run, or plan one from a catalog and verify it."""
+"""Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
-from prefect.states import Cancelled
+from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.bootstrap.engines import engine_for
+from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import bounds_for, plan_catalog
+from proofsweep.bootstrap.runs import bounds_for, plan_catalog, run_of_retry, run_to_resume
+from proofsweep.domain.budget.bounds import Bounds, left_of
+from proofsweep.domain.runs import EndedBy
+from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
 from proofsweep.reporting.describe_run import describe_run
-from proofsweep.settings import load_settings
+from proofsweep.reporting.run_status import RunStatus
+from proofsweep.settings import Settings, load_settings
+from tasks.end_states import state_of_error, state_of_run
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
+from tasks.missed_schedules import cancel_missed_runs
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
+
+# Bounds the tasks of a small run, which mostly wait. Chosen: 8 may leave workers idle, 32 only adds threads. The tasks
+# of a large run bound themselves to two at once.
+_TASKS_AT_ONCE = 16
 
 
 def _name_of_run() -> str:
@@ -24,7 +38,13 @@ def _name_of_run() -> str:
     return printable(f"verify {parameters.get('run_id') or parameters.get('catalog')}")
 
 
-@flow(name="verify-catalog", flow_run_name=_name_of_run, retries=0, persist_result=False)
+@flow(
+    name="verify-catalog",
+    flow_run_name=_name_of_run,
+    task_runner=ThreadPoolTaskRunner[Any](max_workers=_TASKS_AT_ONCE),
+    retries=0,
+    persist_result=False,
+)
 def verify_catalog(
     run_id: str | None = None,
     catalog: str | None = None,
@@ -36,27 +56,71 @@ def verify_catalog(
     until: str | None = None,
     max_duration: str | None = None,
     dedupe: bool | None = None,
-) -> str | State[str]:
-    """Verify a catalog end to end; give the run's id, or the state Cancelled if the run was asked to stop.
+) -> State[str]:
+    """Verify a catalog end to end. The state says how it ended; Completed, with the run's id, if no row remains.
 
-    (1) plan the run, unless it is planned, (2) claim a leg, (3) map tasks over the rows that remain,
-    (4) settle the leg, (5) show a summary in Prefect.
+    (1) let this flow run stand for those that were missed, (2) resume the given run, on a retry its own one, else the
+    catalog's unfinished one, (3) plan the catalog anew, unless a run was given or rows remain, and verify that.
 
     Args:
-        run_id: a planned run; None plans one from `catalog`.
+        run_id: a planned run; None goes on with `catalog`.
         catalog: location of a manifest, a glob of manifests, a folder or a bucket's prefix.
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
         reserve: calls of the quota to leave to others. From here on, None means: as in the settings.
-        max_calls: the most keyed calls that this leg makes.
+        max_calls: the most keyed calls that this flow run makes.
         until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
         max_duration: no file begins after so long: `7h`.
         dedupe: whether the same bytes are verified only once.
     """
     set_up_logs()
+    try:
+        settings = load_settings(config, results)
+        bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+        verify = partial(_verify, config=config, results=results, dedupe=dedupe)
+        cancel_missed_runs()  # (1)
+        if given := run_id or _run_of_retry(settings):
+            return state_of_run(verify(given, bounds))  # (2)
+        return state_of_run(_resume_then_plan(settings, catalog or "", bounds, verify))  # (2) and (3)
+    except ProofsweepError as error:
+        return state_of_error(error)
+
+
+def _run_of_retry(settings: Settings) -> str | None:
+    """Name this flow run's own run if Prefect runs it again; None for a first time, and if it had claimed no leg."""
+    flow_run_id = flow_run.get_id()
+    return run_of_retry(settings, flow_run_id) if flow_run_id and flow_run.get_run_count() > 1 else None
+
+
+def _resume_then_plan(
+    settings: Settings, catalog: str, bounds: Bounds, verify: Callable[[str, Bounds], RunStatus]
+) -> RunStatus:
+    """Verify what remains of a catalog's last run, then all of it if calls and time are left; give the last status."""
+    unfinished = run_to_resume(settings, catalog)
+    if unfinished is None:
+        return verify(plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id, bounds)
+    run = verify(unfinished, bounds)
+    rest = None if run.remaining else left_of(bounds, run.legs[-1].count("calls") or 0, utc_now())
+    planned = None if rest is None else _planned_within_quota(settings, catalog, rest)
+    return run if rest is None or planned is None else verify(planned, rest)
+
+
+def _planned_within_quota(settings: Settings, catalog: str, bounds: Bounds) -> str | None:
+    """Plan a catalog and give the run's id; None if the quota leaves no calls for it."""
+    try:
+        return plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id
+    except RunMustStop as stop:
+        if stop.ended_by == EndedBy.QUOTA:
+            return None
+        raise
+
+
+def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:
+    """Verify what remains of a run; give its status.
+
+    (a) claim a leg, (b) map tasks over the rows that remain, (c) settle the leg, (d) show a summary in Prefect.
+    """
     settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    run_id = run_id or plan_catalog(settings, catalog or "", read_block, reserve=bounds.reserve).run_id  # (1)
     held = held_leg(
         run_id,
         config,
@@ -66,7 +130,7 @@ def verify_catalog(
         bounds=bounds,
         dedupe=dedupe,
     )
-    with stopped_on_signals(engine_for(settings, read_block)), held as (handle, leg):  # (2) and (4)
-        fan_out(handle, leg.remaining.slices(), is_small=leg.plan.is_small)  # (3)
-    show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (5)
-    return Cancelled(message=run.why) if run.ended_by == "cancelled" else run_id
+    with stopped_on_signals(engine_for(settings, read_block)), held as (handle, leg):  # (a) and (c)
+        fan_out(handle, leg)  # (b)
+    show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (d)
+    return run

@@ -1,27 +1,30 @@
 """Map the work over what remains of a run."""
 
-from collections.abc import Sequence
+import posixpath
 
 from prefect import unmapped
 from prefect.futures import wait
-from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.runs import Slice
+from proofsweep.storage.locations import one_line
+from proofsweep.usecases.leg.leg_context import LegContext
 from tasks.upload_then_verify import upload_then_verify
 
-# Bounds the shards in memory. Chosen: with 1 the workers idle at each shard's end, with 4 only the memory grows.
-SHARDS_AT_ONCE = 2
 
-# Bounds the tasks of a small run, which mostly wait. Chosen: 8 may leave workers idle, 32 only adds threads.
-ITEMS_AT_ONCE = 16
-
-
-def fan_out(leg: LegHandle, pieces: Sequence[Slice], *, is_small: bool) -> None:
-    """Run one task for each slice and wait for all; raise here what a task raised."""
-    at_once = ITEMS_AT_ONCE if is_small else SHARDS_AT_ONCE
-    with ThreadPoolTaskRunner(max_workers=at_once) as runner:  # type: ignore[var-annotated]  # it may run any task
-        futures = runner.map(upload_then_verify, {"leg": unmapped(leg), "piece": list(pieces)})
-        wait(list(futures))
+def fan_out(handle: LegHandle, leg: LegContext) -> None:
+    """Run one task for each slice that remains, on the flow's task runner; raise here what a task raised."""
+    pieces = leg.remaining.slices()
+    titles = [_title(leg, piece) for piece in pieces]
+    futures = upload_then_verify.map(unmapped(handle), pieces, titles)
+    wait(list(futures))
     for future in futures:
         future.result()
+
+
+def _title(leg: LegContext, piece: Slice) -> str:
+    """Name a slice in Prefect: a single item by its file."""
+    if not leg.plan.is_small:
+        return f"shard {piece.shard} rows {piece.first} to {piece.last}"
+    names = (posixpath.basename(one_line(item.audio)) for item in leg.remaining.items(piece))
+    return ", ".join(name for name in names if name) or f"row {piece.first}"

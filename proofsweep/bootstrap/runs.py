@@ -1,11 +1,14 @@
 """Runs, wired: from settings to a catalog, a results store and a plan."""
 
+from datetime import timedelta
+
 from tzlocal import get_localzone
 
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.domain.budget.bounds import Bounds, closing_of
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import CatalogError
+from proofsweep.reporting.past_runs import run_worked_on_by, unfinished_run_of
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
@@ -69,6 +72,26 @@ def plan_catalog(
         before_writing=refuse_if_hopeless,
     )
     return plan_run(request, results, utc_now())
+
+
+def run_to_resume(settings: Settings, catalog: str) -> str | None:
+    """Name the unfinished run of a catalog that a deployment resumes before it plans anew; None if there is none.
+
+    Raises:
+        CatalogError, ResultsError: the catalog or the store cannot be read.
+    """
+    location, since = catalog_for(settings, catalog).location, utc_now() - timedelta(days=settings.bounds.resume_days)
+    return unfinished_run_of(results_for(settings), location, settings.service.environment, since)
+
+
+def run_of_retry(settings: Settings, flow_run_id: str) -> str | None:
+    """Name the run that a retried flow run worked on before; None if it had claimed no leg.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    since = utc_now() - timedelta(days=settings.bounds.resume_days)
+    return run_worked_on_by(results_for(settings), flow_run_id, since)
 
 
 def results_for(settings: Settings) -> Results:

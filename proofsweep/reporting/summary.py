@@ -29,6 +29,14 @@ def ending_of(run: RunStatus) -> str:
     return ENDINGS.get(run.ended_by, run.ended_by)
 
 
+def line_of(run: RunStatus) -> str:
+    """Say on one line how a run stands, how many rows have which outcome, and why rows remain."""
+    counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
+    counts += [f"{run.remaining:,} of {run.plan.items:,} rows remain"] if run.remaining else []
+    why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
+    return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why])
+
+
 def calls_of(run: RunStatus) -> str:
     """Say how many calls were made, and how many of them repeat an answered call or are not in a journal."""
     calls = f"{run.total('calls'):,} keyed calls"

@@ -131,6 +131,7 @@ class BoundsSettings(Section):
         until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
         ask_seconds: time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).
         drain_seconds: time that a leg gives its items in flight after a request to stop.
+        resume_days: a deployment resumes its catalog's unfinished run if it was planned at most so long ago.
     """
 
     reserve: Annotated[int, Field(ge=0)] = 0
@@ -139,6 +140,7 @@ class BoundsSettings(Section):
     max_duration: Readable | None = None
     ask_seconds: Seconds = 300.0
     drain_seconds: Seconds = 12.0
+    resume_days: Annotated[float, Field(ge=0, le=3_650)] = 35.0
 
 
 class LimitSettings(Section):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -25,6 +25,15 @@ class Bounds:
     max_calls: int | None = None
     closes_at: datetime | None = None
     reserve: int = 0
+
+
+def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
+    """Give the limits of a second leg after one that made so many calls; None if nothing is left for it."""
+    if bounds.closes_at is not None and bounds.closes_at <= now:
+        return None
+    if bounds.max_calls is None:
+        return bounds
+    return replace(bounds, max_calls=bounds.max_calls - calls) if bounds.max_calls > calls else None
 
 
 def closing_of(until: str | None, max_duration: str | None, now: datetime, zone: tzinfo) -> datetime | None:

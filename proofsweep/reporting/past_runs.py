@@ -1,0 +1,42 @@
+"""Find the run that a deployment goes on with."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from proofsweep.domain.runs import new_run_id
+from proofsweep.reporting.describe_run import describe_run
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results
+
+
+def unfinished_run_of(results: Results, catalog: str, environment: str, since: datetime) -> str | None:
+    """Name the newest run of a catalog that was planned since an instant, if rows of it remain.
+
+    Older unfinished runs do not count: the newest one has planned their rows again.
+
+    Args:
+        results: where the runs are.
+        catalog: its location as the plan has it.
+        environment: the service's label.
+        since: an instant in UTC.
+    """
+    for run_id in _newest_first(results, since):
+        plan = results.plan(run_id)
+        if (plan.catalog, plan.environment) == (catalog, environment):
+            return run_id if describe_run(results, run_id).remaining else None
+    return None
+
+
+def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
+    """Name the newest run of which a flow run has claimed a leg; a leg that was killed counts too."""
+    for run_id in _newest_first(results, since):
+        legs = Legs(results, run_id)
+        holders = [legs.holder(leg) for leg in legs.numbers()]
+        if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
+            return run_id
+    return None
+
+
+def _newest_first(results: Results, since: datetime) -> Iterator[str]:
+    oldest = new_run_id(since, "")
+    return (run_id for run_id in sorted(results.run_ids(), reverse=True) if run_id >= oldest)

@@ -1,0 +1,44 @@
+"""The Prefect state in which a flow run ends: its name says how, so that an automation can match it."""
+
+from typing import Any
+
+from prefect.client.schemas.objects import State
+from prefect.states import Cancelled, Completed, Failed
+
+from proofsweep.domain.runs import EndedBy
+from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.reporting.run_status import RunStatus
+from proofsweep.reporting.summary import line_of
+
+NAMES = {
+    EndedBy.QUOTA: "QuotaSpent",
+    EndedBy.WINDOW: "WindowClosed",
+    EndedBy.BREAKER: "Outage",
+    EndedBy.KEY_REFUSED: "KeyRefused",
+}
+"""Names of Failed states; any other ending is plain `Failed`."""
+
+
+def state_of_run(run: RunStatus) -> State[str]:
+    """Give Completed with the run's id only when no row remains; else the state that names why rows remain."""
+    line = line_of(run)
+    if run.remaining == 0:
+        return Completed(message=line, data=run.plan.run_id)
+    return _stopped(run.ended_by, line)
+
+
+def state_of_error(error: ProofsweepError) -> State[Any]:
+    """Give the state of a run that a known error ended. A caller in this process finds the error in its result.
+
+    It is returned, not raised, because Prefect logs a traceback for what is raised.
+    """
+    if isinstance(error, RunIsActive):  # somebody else does this work: nothing failed
+        return Cancelled(message=error.message, data=error)
+    return _stopped(error.ended_by if isinstance(error, RunMustStop) else None, error.message, error)
+
+
+def _stopped(ended_by: str | None, line: str, error: ProofsweepError | None = None) -> State[Any]:
+    if ended_by == EndedBy.CANCELLED:
+        return Cancelled(message=line, data=error)
+    name = next((name for ending, name in NAMES.items() if ending == ended_by), "Failed")
+    return Failed(name=name, message=line, data=error)

@@ -1,0 +1,35 @@
+"""Let one flow run stand for all scheduled runs that were missed while no worker was there."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from prefect import get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterDeploymentId,
+    FlowRunFilterNextScheduledStartTime,
+    FlowRunFilterState,
+    FlowRunFilterStateName,
+)
+from prefect.runtime import deployment
+from prefect.states import Cancelled
+
+# A run that waits for its retry or for a slot is in neither: it is not a missed one.
+_NOT_STARTED = ["Scheduled", "Late"]
+
+
+def cancel_missed_runs() -> None:
+    """Cancel the runs of this deployment that are due by their schedule: this flow run does their work."""
+    if deployment.id is None:
+        return
+    missed = FlowRunFilter(
+        deployment_id=FlowRunFilterDeploymentId(any_=[UUID(deployment.id)]),
+        state=FlowRunFilterState(name=FlowRunFilterStateName(any_=_NOT_STARTED)),
+        next_scheduled_start_time=FlowRunFilterNextScheduledStartTime(before_=datetime.now(UTC)),
+    )
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(flow_run_filter=missed):
+            if run.auto_scheduled:  # a person's own run may have parameters of its own
+                client.set_flow_run_state(
+                    run.id, Cancelled(message="Missed: another run of the deployment does its work.")
+                )
