@@ -39,9 +39,9 @@ LABEL org.opencontainers.image.title="proofsweep" \
 RUN groupadd --gid 10001 proofsweep \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /var/lib/proofsweep proofsweep \
     && install -d -o 10001 -g 10001 /var/lib/proofsweep /var/lib/proofsweep/catalog /var/lib/proofsweep/ingest \
-        /var/lib/sandbox
+        /var/lib/sandbox /var/lib/prefect
 COPY --from=build /app /app
-COPY --chmod=555 deploy/with-secrets /app/bin/with-secrets
+COPY --chmod=555 deploy/with-secrets deploy/register deploy/automations.py /app/bin/
 COPY --chmod=444 prefect.yaml /var/lib/proofsweep/prefect.yaml
 ENV PATH=/app/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

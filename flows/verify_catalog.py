@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
@@ -41,7 +40,7 @@ def _name_of_run() -> str:
 @flow(
     name="verify-catalog",
     flow_run_name=_name_of_run,
-    task_runner=ThreadPoolTaskRunner[Any](max_workers=_TASKS_AT_ONCE),
+    task_runner=ThreadPoolTaskRunner(max_workers=_TASKS_AT_ONCE),  # type: ignore[arg-type]  # its futures are of a subtype
     retries=0,
     persist_result=False,
 )

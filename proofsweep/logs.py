@@ -4,6 +4,7 @@ import logging
 from enum import StrEnum
 
 import structlog
+from structlog.typing import EventDict, WrappedLogger
 
 LOGGER = "proofsweep"
 
@@ -21,6 +22,19 @@ class Event(StrEnum):
     STOP_REQUESTED = "stop_requested"
 
 
+SENTENCES = {
+    Event.SERVICE_AWAITED: "The service does not answer; the run waits for it.",
+    Event.LEG_OPENED: "A leg of the run began.",
+    Event.LEG_CLOSED: "The leg ended; its rows are published.",
+    Event.LEG_TAKEN_OVER: "The last leg was killed; its finished rows are published.",
+    Event.SHARD_PUBLISHED: "A shard is finished; its rows are published.",
+    Event.LANE_LEARNED: "The rate of calls changed.",
+    Event.HEADER_IGNORED: "A header of the service cannot be read.",
+    Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
+}
+"""What each event means, for a person who reads the log; its fields follow."""
+
+
 def set_up_logs(level: int = logging.INFO) -> None:
     """Send our events to the standard logger, which Prefect reads; keep HTTP libraries from logging URLs."""
     logging.getLogger(LOGGER).setLevel(level)
@@ -28,14 +42,20 @@ def set_up_logs(level: int = logging.INFO) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     structlog.configure(
         processors=[
-            structlog.stdlib.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=True),
+            _as_sentence,  # without level and time: the standard logger adds them
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+_fields = structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=True)
+
+
+def _as_sentence(logger: WrappedLogger, method: str, facts: EventDict) -> str:
+    sentence = SENTENCES[Event(facts["event"])]
+    return f"{sentence} {_fields(logger, method, facts)}"
 
 
 def log(event: Event, **facts: str | float | None) -> None:

@@ -87,9 +87,11 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
         "",
         *(markdown(note) for note in notes_of(run)),
         "",
-        "| rows | outcome | what to do |",
-        "|---:|---|---|",
-        *(f"| {group.rows:,} | {markdown(label_of(group))} | {markdown(advice_for(group))} |" for group in run.groups),
+        *_attention_of(run),
+        "",
+        "| rows | outcome | what to do | for example |",
+        "|---:|---|---|---|",
+        *(f"| {each.rows:,} | {markdown(label_of(each))} | {markdown(advice_for(each))} | {_example_of(each)} |" for each in run.groups),
         "",
         f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
         "",
@@ -98,6 +100,17 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
         markdown(MEANING_OF_VALID),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _attention_of(run: RunStatus) -> list[str]:
+    """Count the rows that somebody must look at; nothing if there is none."""
+    counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if outcome != "accepted" and run.rows(outcome)]
+    return [f"**Needs attention: {', '.join(counts)}.**"] if counts else []
+
+
+def _example_of(group: Group) -> str:
+    """Give one file of a kind that needs attention as a cell of Markdown."""
+    return "" if group.outcome == "accepted" else markdown(group.example)
 
 
 def json_of(run: RunStatus, results_url: str) -> dict[str, object]:

@@ -17,7 +17,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 PORTS = ("4200", "5432", "7070", "8080", "8725", "8726", "8727")
-FOLDERS = ("/run/secrets", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  # noqa: S108 - a container's
+FOLDERS = ("/run/secrets", "/var/lib/prefect", "/var/lib/proofsweep", "/var/lib/sandbox", "/tmp")  # noqa: S108 - a container's
 VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::-([^}]*))?\}")
 
 

@@ -1,13 +1,17 @@
 """A sandbox, a Prefect server and a sample catalog for all tests here; each test has a key and a folder of its own."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 import sandbox
 
 from ..worlds.sandbox_world import Samples, SandboxWorld, open_account
+from ..worlds.waiting import wait_for
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +29,54 @@ def world(
     yield open_account(running, prefect_url, tmp_path, monkeypatch)
     running.operator.clear_faults()
     running.operator.set_lane(2000, 4000)
+
+
+class RetryingTransport(httpx.HTTPTransport):
+    """Sends a request again while the server's SQLite is locked, as Prefect's own client does."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send until the database is free."""
+        responses: list[httpx.Response] = []
+
+        def is_served() -> bool:
+            responses.append(super(RetryingTransport, self).handle_request(request))
+            is_locked = responses[-1].status_code == httpx.codes.SERVICE_UNAVAILABLE
+            if is_locked:
+                responses.pop().close()
+            return not is_locked
+
+        wait_for(is_served)
+        return responses[-1]
+
+
+@pytest.fixture
+def api(prefect_url: str) -> Iterator[httpx.Client]:
+    """A client of the Prefect server's API, which its UI uses too."""
+    with httpx.Client(base_url=prefect_url, transport=RetryingTransport()) as client:
+        yield client
+
+
+@pytest.fixture
+def deployment(world: SandboxWorld, api: httpx.Client) -> Iterator[str]:
+    """Deploy the flow into a pool of its own, and start a worker; give the deployment's id."""
+    pool = world.folder.name
+    api.post("/work_pools/", json={"name": pool, "type": "process"}).raise_for_status()
+    flow_id = api.post("/flows/", json={"name": "verify-catalog"}).raise_for_status().json()["id"]
+    facts = {
+        "name": pool,
+        "flow_id": flow_id,
+        "work_pool_name": pool,
+        "entrypoint": "flows.verify_catalog.verify_catalog",
+        "path": str(Path(__file__).parents[2]),
+    }
+    made = api.post("/deployments/", json=facts).raise_for_status().json()["id"]
+    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
+    with (world.folder / "worker.txt").open("w") as log:
+        worker = subprocess.Popen(command, stdout=log, stderr=log)
+    yield str(made)
+    worker.terminate()
+    try:
+        worker.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()

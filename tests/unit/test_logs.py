@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from proofsweep.logs import LOGGER, Event, log, set_up_logs
+from proofsweep.logs import LOGGER, SENTENCES, Event, log, set_up_logs
 
 HTTP_LIBRARIES = ("httpx", "httpcore")
 
@@ -22,14 +22,14 @@ def logs_as_before() -> Iterator[None]:
         logging.getLogger(name).setLevel(level)
 
 
-def test_an_event_is_a_line_of_names_and_values(caplog: pytest.LogCaptureFixture) -> None:
-    """It is written to the standard logger, which the orchestrator reads."""
+def test_an_event_is_a_sentence_with_its_fields(caplog: pytest.LogCaptureFixture) -> None:
+    """It is written to the standard logger, which the orchestrator reads and gives a level and a time."""
     log(Event.SHARD_PUBLISHED, run_id="r1", rows=1000)
 
     (record,) = caplog.records
     assert (record.name, record.levelname) == (LOGGER, "INFO")
-    assert record.getMessage().startswith("event='shard_published'")
-    assert "rows=1000 run_id='r1'" in record.getMessage()
+    wanted = "A shard is finished; its rows are published. event='shard_published' rows=1000 run_id='r1'"
+    assert record.getMessage() == wanted
 
 
 def test_a_value_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -43,6 +43,11 @@ def test_every_event_is_in_the_past_tense() -> None:
     """A line says what was done, not what will be done."""
     assert all(event == event.lower() for event in Event)
     assert {event.split("_")[1][-2:] for event in Event} <= {"ed", "en"}
+
+
+def test_every_event_has_its_sentence() -> None:
+    """A person who reads the log need not know the events."""
+    assert set(SENTENCES) == set(Event)
 
 
 @pytest.mark.parametrize("name", HTTP_LIBRARIES)

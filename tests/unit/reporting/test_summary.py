@@ -14,6 +14,7 @@ from proofsweep.reporting.summary import (
     ending_of,
     json_of,
     label_of,
+    line_of,
     markdown_of,
     notes_of,
 )
@@ -119,6 +120,30 @@ def test_no_answer_forges_a_line_of_the_markdown(plan: Plan) -> None:
     assert text.count("\n| ") == 2  # the head of the table, and one row
     assert r"x \|\\n\| 9 \| accepted \| \!\[\]\(https://evil.example/a.png\) \`\<script\>" in row
     assert r"Tables: s3://bucket/\`results\` (verdicts" in text
+
+
+def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
+    """Each kind of row that is not accepted has a file as an example, whose name is not read as Markdown."""
+    forged = replace(TAMPERED, example="/music/a|b<img>\n1.wav")
+
+    text = markdown_of(status_of(plan, groups=(ACCEPTED, forged)), "results")
+
+    assert "**Needs attention: 1 rejected.**" in text
+    assert r"| /music/a\|b\<img\>\\n1.wav |" in text
+    assert ACCEPTED.example not in text
+    assert "Needs attention" not in markdown_of(status_of(plan, groups=(ACCEPTED,)), "results")
+
+
+def test_one_line_says_how_the_run_stands(plan: Plan) -> None:
+    """Its ending, its outcomes, what remains and why."""
+    refused = status_of(plan, LegStatus(leg=1, ended_by="breaker", why="Ten calls in a row failed."))
+    whole = status_of(plan, LegStatus(leg=1, ended_by="complete"), groups=(replace(ACCEPTED, rows=4),))
+
+    assert line_of(refused) == (
+        "Run 20261120T100000Z_aaaaaa: stopped: the service fails or throttles every call; resume when it works again. "
+        "1 accepted, 1 rejected, 2 of 4 rows remain. Ten calls in a row failed."
+    )
+    assert line_of(whole) == "Run 20261120T100000Z_aaaaaa: every row has its outcome. 4 accepted."
 
 
 def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:

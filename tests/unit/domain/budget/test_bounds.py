@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from proofsweep.domain.budget.bounds import closing_of, duration_of, instant_of
+from proofsweep.domain.budget.bounds import Bounds, closing_of, duration_of, instant_of, left_of
 from proofsweep.errors import UsageError
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -109,3 +109,23 @@ def test_the_earlier_of_two_closings_counts() -> None:
     assert closing_of("06:00", "7h", now, BERLIN) == utc("11-21T04:00")
     assert closing_of("23:00", "7h", now, BERLIN) == utc("11-20T22:00")
     assert closing_of(None, None, now, BERLIN) is None
+
+
+@pytest.mark.parametrize(
+    ("max_calls", "closes", "left"),
+    [
+        (None, None, Bounds()),
+        (10, None, Bounds(max_calls=3)),
+        (7, None, None),
+        (6, None, None),
+        (None, "11-20T21:01", Bounds(closes_at=utc("11-20T21:01"))),
+        (10, "11-20T21:00", None),
+    ],
+)
+def test_a_second_leg_has_what_the_first_one_left(
+    max_calls: int | None, closes: str | None, left: Bounds | None
+) -> None:
+    """The first made seven calls; it is nine o'clock."""
+    bounds = Bounds(max_calls=max_calls, closes_at=None if closes is None else utc(closes))
+
+    assert left_of(bounds, 7, utc("11-20T21:00")) == left

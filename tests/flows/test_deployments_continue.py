@@ -1,0 +1,112 @@
+"""A deployment resumes its catalog's unfinished run, then plans anew; Retry resumes the flow run's own run."""
+
+from itertools import cycle, islice
+
+import httpx
+import pytest
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+from ..worlds.waiting import wait_for
+
+ROWS = 20
+ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+
+
+@pytest.fixture
+def catalog(world: SandboxWorld, samples: Samples) -> str:
+    """Twenty valid files: two calls each."""
+    return world.manifest(islice(cycle(samples.valid), ROWS))
+
+
+def night(world: SandboxWorld, catalog: str, **options: int) -> str:
+    """Run the flow as a deployment does, without a run's id; give the name of its state."""
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
+
+    state = verify_catalog(catalog=catalog, results=world.results_url, return_state=True, **options)
+    return str(state.name)
+
+
+def rows_of_runs(world: SandboxWorld) -> list[list[int]]:
+    """Give the manifest rows that have a verdict, by run in the order of their beginning."""
+    runs = sorted({row["run_id"] for row in world.rows()})
+    return [[row["manifest_row"] for row in world.rows() if row["run_id"] == run] for run in runs]
+
+
+def test_nights_of_few_calls_finish_a_catalog_before_they_begin_it_anew(world: SandboxWorld, catalog: str) -> None:
+    """Each night goes on where the last one stopped; what is left of the second night's calls begins a new run."""
+    first = night(world, catalog, max_calls=30)
+    rows_then = rows_of_runs(world)
+    second = night(world, catalog, max_calls=30)
+
+    finished, begun = rows_of_runs(world)
+    assert (first, second) == ("WindowClosed", "WindowClosed")
+    assert len(rows_then) == 1
+    assert 0 < len(rows_then[0]) < ROWS
+    assert finished == list(range(ROWS))
+    assert 0 < len(begun) < ROWS
+    assert world.charged <= 60
+
+
+def test_a_finished_run_without_quota_for_another_is_completed(world: SandboxWorld, catalog: str) -> None:
+    """The unfinished run is whole, and nothing could be planned: nothing failed."""
+    night(world, catalog, max_calls=20)
+    world.operator.set_quota(ROWS * 2 + 6, tenant=world.tenant)
+
+    ended = night(world, catalog)
+
+    assert ended in {"Completed", "QuotaSpent"}  # two or three calls may be left for a new run
+    assert rows_of_runs(world)[0] == list(range(ROWS))
+
+
+def test_an_unfinished_run_that_is_too_old_is_left(
+    world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `bounds.resume_days = 0` every flow run plans anew."""
+    night(world, catalog, max_calls=9)
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__RESUME_DAYS", "0")
+
+    ended = night(world, catalog)
+
+    old, new = rows_of_runs(world)
+    assert ended == "Completed"
+    assert (len(old) < ROWS, len(new)) == (True, ROWS)
+
+
+def test_the_unfinished_run_of_another_catalog_is_left(world: SandboxWorld, catalog: str, samples: Samples) -> None:
+    """A deployment knows its own catalog only."""
+    night(world, catalog, max_calls=9)
+
+    ended = night(world, str(samples.valid[0].audio.parent), max_calls=9)
+
+    runs = {leg["catalog"] for leg in world.legs()}
+    assert ended == "WindowClosed"
+    assert runs == {catalog, str(samples.valid[0].audio.parent)}
+
+
+def test_a_retry_resumes_its_own_run(world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str) -> None:
+    """Even if the catalog was verified by another run since; it plans nothing anew."""
+    parameters = {"catalog": catalog, "results": str(world.results), "max_calls": 15}
+    path = f"/deployments/{deployment}/create_flow_run"
+    flow_run = api.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
+
+    def state_name() -> str:
+        return str(api.get(f"/flow_runs/{flow_run}").json()["state_name"])
+
+    def has_run(count: int) -> bool:
+        run = api.get(f"/flow_runs/{flow_run}").json()
+        return run["run_count"] == count and run["state_type"] in ENDED
+
+    wait_for(lambda: has_run(1), (world.folder / "worker.txt").read_text)
+    first = state_name()
+    world.run("verify", catalog)
+    retried = []
+    for count in (2, 3, 4):
+        again = {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}}
+        api.post(f"/flow_runs/{flow_run}/set_state", json=again).raise_for_status()
+        wait_for(lambda count=count: has_run(count), (world.folder / "worker.txt").read_text)  # type: ignore[misc]
+        retried.append(state_name())
+
+    own, other = rows_of_runs(world)
+    assert first == "WindowClosed"
+    assert retried[-1] == "Completed"
+    assert own == other == list(range(ROWS))

@@ -1,0 +1,129 @@
+"""The state of a flow run says how it ended, by a name that an automation can match."""
+
+from datetime import timedelta
+from itertools import cycle, islice, pairwise
+from typing import Any
+
+import httpx
+import pytest
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+from ..worlds.waiting import wait_for
+
+
+@pytest.fixture
+def catalog(world: SandboxWorld, samples: Samples) -> str:
+    """Twenty valid files."""
+    return world.manifest(islice(cycle(samples.valid), 20))
+
+
+@pytest.fixture
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry and give up within a second."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__FIRST_WAIT_SECONDS", "0.01")
+    monkeypatch.setenv("PROOFSWEEP_RETRY__LONGEST_WAIT_SECONDS", "0.1")
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "0.5")
+
+
+def last_flow_run(world: SandboxWorld, api: httpx.Client) -> dict[str, Any]:
+    """Ask Prefect for the flow run of the last leg."""
+    found: dict[str, Any] = api.get(f"/flow_runs/{world.legs()[-1]['flow_run_id']}").raise_for_status().json()
+    return found
+
+
+def log_of(flow_run: dict[str, Any], api: httpx.Client) -> list[str]:
+    """Wait for the last line of a flow run's log; give all of it."""
+    mine = {"logs": {"flow_run_id": {"any_": [flow_run["id"]]}}}
+
+    def lines() -> list[str]:
+        return [line["message"] for line in api.post("/logs/filter", json=mine).json()]
+
+    wait_for(lambda: any(line.startswith("Finished in state") for line in lines()))
+    return lines()
+
+
+@pytest.mark.usefixtures("short_patience")
+@pytest.mark.parametrize(("name", "code"), [("QuotaSpent", 5), ("WindowClosed", 6), ("Outage", 8), ("KeyRefused", 7)])
+def test_a_run_whose_rows_remain_is_failed_with_the_name_of_its_reason(
+    world: SandboxWorld, api: httpx.Client, catalog: str, name: str, code: int
+) -> None:
+    """The message is the run's one line, the log holds no traceback, and the exit code is the documented one."""
+    if name == "QuotaSpent":
+        world.operator.set_quota(20, tenant=world.tenant)
+    if name == "Outage":
+        world.operator.add_fault("uploads", "status", status=503)
+    if name == "KeyRefused":
+        world.operator.add_fault("uploads", "status", status=403)
+
+    exited = world.run("verify", catalog, *(["--max-calls", "9"] if name == "WindowClosed" else []))
+
+    run = last_flow_run(world, api)
+    assert exited == code
+    assert (run["state_type"], run["state_name"]) == ("FAILED", name)
+    assert run["state"]["message"].startswith(f"Run {world.legs()[-1]['run_id']}: stopped")
+    assert "rows remain" in run["state"]["message"]
+    assert not [line for line in log_of(run, api) if "Traceback" in line]
+
+
+def test_a_run_with_an_outcome_for_each_row_is_completed(world: SandboxWorld, api: httpx.Client, catalog: str) -> None:
+    """The message counts the outcomes, and each item's task bears its file's name."""
+    world.run("verify", catalog)
+
+    run = last_flow_run(world, api)
+    tasks = {"flow_runs": {"id": {"any_": [run["id"]]}}}
+    wait_for(lambda: len(api.post("/task_runs/filter", json=tasks).json()) == 20)
+    names = {task["name"] for task in api.post("/task_runs/filter", json=tasks).json()}
+    assert (run["state_type"], run["state_name"]) == ("COMPLETED", "Completed")
+    assert "20 accepted" in run["state"]["message"]
+    assert names == {row["audio"].rpartition("/")[2] for row in world.rows()}
+
+
+def test_a_known_error_is_one_line(world: SandboxWorld, api: httpx.Client) -> None:
+    """A catalog that is not there is Failed with the sentence that a person gets, without a traceback."""
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
+
+    state = verify_catalog(catalog=str(world.folder / "nowhere"), results=world.results_url, return_state=True)
+
+    flow_run_id = str(state.state_details.flow_run_id)
+    lines = log_of({"id": flow_run_id}, api)
+    assert (state.name, state.message) == ("Failed", f"{world.folder}/nowhere: there is no such file or folder")
+    assert not [line for line in lines if "Traceback" in line]
+    assert len([line for line in lines if "nowhere" in line]) == 1
+
+
+def test_a_flow_has_the_task_runner_that_it_is_given(world: SandboxWorld, samples: Samples) -> None:
+    """`with_options` replaces it: with one thread, tasks follow each other."""
+    from prefect.task_runners import ThreadPoolTaskRunner  # noqa: PLC0415 - as above
+
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415
+
+    one_thread = verify_catalog.with_options(task_runner=ThreadPoolTaskRunner(max_workers=1))
+    one_thread(catalog=world.manifest(samples.valid[:4]), results=world.results_url)
+
+    times = sorted((row["started_at"], row["finished_at"]) for row in world.rows())
+    assert len(times) == 4
+    assert all(ended <= began for (_, ended), (began, _) in pairwise(times))
+
+
+def test_an_automation_can_match_the_name(world: SandboxWorld, api: httpx.Client, catalog: str) -> None:
+    """The event of the state bears its name, and fires an automation of the server."""
+    from prefect.events.actions import DoNothing  # noqa: PLC0415 - as above
+    from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture  # noqa: PLC0415
+
+    trigger = EventTrigger(
+        expect={"prefect.flow-run.WindowClosed"}, posture=Posture.Reactive, threshold=1, within=timedelta(0)
+    )
+    wanted = AutomationCore(name=world.folder.name, trigger=trigger, actions=[DoNothing()])
+    made = api.post("/automations/", json=wanted.model_dump(mode="json")).raise_for_status().json()["id"]
+    fired = {
+        "filter": {
+            "event": {"prefix": ["prefect.automation."]},
+            "resource": {"id": [f"prefect.automation.{made}"]},
+        }
+    }
+    api_events = lambda: api.post("/events/filter", json=fired).raise_for_status().json()["events"]  # noqa: E731
+    wait_for(lambda: any(event["event"] == "prefect.automation.created" for event in api_events()))
+
+    world.run("verify", catalog, "--max-calls", "9")
+
+    wait_for(lambda: any("triggered" in event["event"] for event in api_events()), api_events)
