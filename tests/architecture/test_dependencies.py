@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
-BOUNDS = {"fastapi"}
+BOUNDS = {"fastapi", "sqlalchemy"}
 """Declared only to limit the version that another dependency may use."""
 
 EXTRAS = {"botocore"}

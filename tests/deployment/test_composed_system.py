@@ -74,10 +74,10 @@ def kill_with_children(pid: int) -> None:
 @pytest.fixture
 def slow_lane(composed: ComposedSystem) -> Iterator[sandbox.Operator]:
     """A lane in which a night lasts half a minute."""
-    operator = sandbox.Operator(f"http://127.0.0.1:{composed.parts.ports['8727']}")
-    operator.set_lane(4, 4)
-    yield operator
-    operator.set_lane(2000, 4000)
+    with sandbox.Operator(f"http://127.0.0.1:{composed.parts.ports['8727']}") as operator:
+        operator.set_lane(4, 4)
+        yield operator
+        operator.set_lane(2000, 4000)
 
 
 def test_the_nightly_run_leaves_verdicts(composed: ComposedSystem) -> None:
