@@ -1,6 +1,5 @@
 """Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
 
-from collections.abc import Callable
 from functools import partial
 
 from prefect import flow
@@ -8,20 +7,21 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import bounds_for, plan_catalog, run_of_retry, run_to_resume
-from proofsweep.domain.budget.bounds import Bounds, left_of
-from proofsweep.domain.runs import EndedBy
-from proofsweep.errors import ProofsweepError, RunMustStop
+from proofsweep.bootstrap.runs import bounds_for
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings import load_settings
+from tasks.continue_catalog import own_run_of_retry, resume_then_plan
 from tasks.end_states import state_of_error, state_of_run
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
+from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
@@ -55,6 +55,7 @@ def verify_catalog(
     until: str | None = None,
     max_duration: str | None = None,
     dedupe: bool | None = None,
+    may_be_empty: bool = False,
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with the run's id, if no row remains.
 
@@ -71,47 +72,20 @@ def verify_catalog(
         until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
         max_duration: no file begins after so long: `7h`.
         dedupe: whether the same bytes are verified only once.
+        may_be_empty: whether a catalog without audio is Completed, as for a folder of deliveries; else it is Failed.
     """
     set_up_logs()
+    log_known_ends_on_one_line()
     try:
         settings = load_settings(config, results)
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         verify = partial(_verify, config=config, results=results, dedupe=dedupe)
         cancel_missed_runs()  # (1)
-        if given := run_id or _run_of_retry(settings):
+        if given := run_id or own_run_of_retry(settings):
             return state_of_run(verify(given, bounds))  # (2)
-        return state_of_run(_resume_then_plan(settings, catalog or "", bounds, verify))  # (2) and (3)
+        return state_of_run(resume_then_plan(settings, catalog or "", bounds, verify))  # (2) and (3)
     except ProofsweepError as error:
-        return state_of_error(error)
-
-
-def _run_of_retry(settings: Settings) -> str | None:
-    """Name this flow run's own run if Prefect runs it again; None for a first time, and if it had claimed no leg."""
-    flow_run_id = flow_run.get_id()
-    return run_of_retry(settings, flow_run_id) if flow_run_id and flow_run.get_run_count() > 1 else None
-
-
-def _resume_then_plan(
-    settings: Settings, catalog: str, bounds: Bounds, verify: Callable[[str, Bounds], RunStatus]
-) -> RunStatus:
-    """Verify what remains of a catalog's last run, then all of it if calls and time are left; give the last status."""
-    unfinished = run_to_resume(settings, catalog)
-    if unfinished is None:
-        return verify(plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id, bounds)
-    run = verify(unfinished, bounds)
-    rest = None if run.remaining else left_of(bounds, run.legs[-1].count("calls") or 0, utc_now())
-    planned = None if rest is None else _planned_within_quota(settings, catalog, rest)
-    return run if rest is None or planned is None else verify(planned, rest)
-
-
-def _planned_within_quota(settings: Settings, catalog: str, bounds: Bounds) -> str | None:
-    """Plan a catalog and give the run's id; None if the quota leaves no calls for it."""
-    try:
-        return plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id
-    except RunMustStop as stop:
-        if stop.ended_by == EndedBy.QUOTA:
-            return None
-        raise
+        return state_of_error(error, may_be_empty=may_be_empty)
 
 
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:

@@ -3,7 +3,8 @@
 ProofsweepError
 ├── UsageError                the request cannot be carried out; nothing was written
 │   ├── ConfigError           a setting, a profile or the place of the key is wrong
-│   ├── CatalogError          a manifest or folder is empty or cannot be read
+│   ├── CatalogError          a manifest or folder cannot be read
+│   │   └── EmptyCatalog      it has no row, or no audio
 │   └── ResultsError          a results store cannot be read or written, or has no such run
 ├── RunIsActive               another leg of this run is active
 ├── NameTaken                 the store already has an object of that name
@@ -49,7 +50,11 @@ class ConfigError(UsageError):
 
 
 class CatalogError(UsageError):
-    """The catalog is empty or cannot be read."""
+    """The catalog cannot be read as one."""
+
+
+class EmptyCatalog(CatalogError):
+    """The catalog has no row or no audio, or nothing lies below its prefix."""
 
 
 class ResultsError(UsageError):

@@ -1,5 +1,6 @@
 """Let one flow run stand for all scheduled runs that were missed while no worker was there."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -11,11 +12,14 @@ from prefect.client.schemas.filters import (
     FlowRunFilterState,
     FlowRunFilterStateName,
 )
+from prefect.exceptions import ObjectNotFound
 from prefect.runtime import deployment
 from prefect.states import Cancelled
 
 # A run that waits for its retry or for a slot is in neither: it is not a missed one.
 _NOT_STARTED = ["Scheduled", "Late"]
+
+_WHY = "Missed: another run of the deployment does its work."
 
 
 def cancel_missed_runs() -> None:
@@ -30,6 +34,5 @@ def cancel_missed_runs() -> None:
     with get_client(sync_client=True) as client:
         for run in client.read_flow_runs(flow_run_filter=missed):
             if run.auto_scheduled:  # a person's own run may have parameters of its own
-                client.set_flow_run_state(
-                    run.id, Cancelled(message="Missed: another run of the deployment does its work.")
-                )
+                with suppress(ObjectNotFound):  # somebody deleted it meanwhile
+                    client.set_flow_run_state(run.id, Cancelled(message=_WHY))

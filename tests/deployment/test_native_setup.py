@@ -41,8 +41,8 @@ def commands_of_page() -> list[str]:
 def own_places(text: str, folder: Path, port: str) -> str:
     """Replace the machine's folders and the server's port."""
     places = {
-        "/opt/proofsweep/venv/bin": BIN,
-        "/opt/proofsweep/src": ROOT,
+        "/usr/local/lib/proofsweep/venv/bin": BIN,
+        "/usr/local/lib/proofsweep/src": ROOT,
         "/var/lib/proofsweep": folder / "var",
         "/etc/proofsweep": folder / "etc",
         "/etc/systemd/system": folder / "units",
@@ -111,7 +111,7 @@ def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> 
 def test_systemd_reads_the_units(tmp_path: Path) -> None:
     """No unknown setting and no program that is not there."""
     for unit in UNITS:
-        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/proofsweep/venv/bin", str(BIN)))
+        (tmp_path / unit.name).write_text(unit.read_text().replace("/usr/local/lib/proofsweep/venv/bin", str(BIN)))
 
     read = subprocess.run(
         ["systemd-analyze", "verify", *tmp_path.glob("*.service")], check=False, capture_output=True, text=True

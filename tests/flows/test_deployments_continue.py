@@ -1,5 +1,6 @@
 """A deployment resumes its catalog's unfinished run, then plans anew; Retry resumes the flow run's own run."""
 
+from datetime import UTC, datetime
 from itertools import cycle, islice
 
 import httpx
@@ -101,8 +102,9 @@ def test_a_retry_resumes_its_own_run(world: SandboxWorld, catalog: str, api: htt
     world.run("verify", catalog)
     retried = []
     for count in (2, 3, 4):
-        again = {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}}
-        api.post(f"/flow_runs/{flow_run}/set_state", json=again).raise_for_status()
+        now = {"scheduled_time": datetime.now(UTC).isoformat()}
+        again = {"type": "SCHEDULED", "name": "AwaitingRetry", "state_details": now}
+        api.post(f"/flow_runs/{flow_run}/set_state", json={"state": again}).raise_for_status()
         wait_for(lambda count=count: has_run(count), (world.folder / "worker.txt").read_text)  # type: ignore[misc]
         retried.append(state_name())
 

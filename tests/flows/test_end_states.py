@@ -72,13 +72,32 @@ def test_a_known_error_is_one_line(world: SandboxWorld, api: httpx.Client, deplo
     path = f"/deployments/{deployment}/create_flow_run"
     run_id = api.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
     log = world.folder / "worker.txt"
-    wait_for(lambda: "Finished in state" in log.read_text(), log.read_text)
+    wanted = f"{world.folder}/nowhere: there is no such file or folder"
+    wait_for(lambda: wanted in log.read_text(), log.read_text)
 
     state = api.get(f"/flow_runs/{run_id}").json()["state"]
-    wanted = f"{world.folder}/nowhere: there is no such file or folder"
     assert (state["name"], state["message"]) == ("Failed", wanted)
     assert len([line for line in log.read_text().splitlines() if wanted in line]) == 1
     assert "Traceback" not in log.read_text()
+
+
+@pytest.mark.parametrize(("may_be_empty", "name"), [(True, "Completed"), (False, "Failed")])
+def test_a_folder_without_audio_is_completed_if_it_may_be_empty(
+    world: SandboxWorld, *, may_be_empty: bool, name: str
+) -> None:
+    """A folder of deliveries often is empty; a catalog that is empty may be a disk that is not mounted."""
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
+
+    (world.folder / "deliveries").mkdir()
+    state = verify_catalog(
+        catalog=str(world.folder / "deliveries"),
+        results=world.results_url,
+        may_be_empty=may_be_empty,
+        return_state=True,
+    )
+
+    assert (state.name, world.legs()) == (name, [])
+    assert "no audio in this folder" in str(state.message)
 
 
 def test_a_flow_has_the_task_runner_that_it_is_given(world: SandboxWorld, samples: Samples) -> None:

@@ -10,7 +10,7 @@ from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
 from proofsweep.domain.pairing import SidecarNames, Sidecars
 from proofsweep.domain.preflight import judge_content
-from proofsweep.errors import CatalogError, SourceError
+from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.ignored import Cause, Ignored
 from proofsweep.storage.catalog.row_facts import row_with_facts
 from proofsweep.storage.files.audio import open_audio, sniff
@@ -53,7 +53,7 @@ class FolderScan:
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
         if next(numbers) == 0:
-            raise CatalogError(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
+            raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
         self._walked = True
 
     def digest(self) -> str:

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable
-from proofsweep.errors import CatalogError, SourceError
+from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.ignored import Ignored
 from proofsweep.storage.catalog.manifest_formats import records_of
 from proofsweep.storage.catalog.row_facts import FactsOf, row_with_facts
@@ -86,7 +86,7 @@ class Manifests:
                 tags={name: cells[index] for name, index in columns.tags.items() if cells[index]},
             )
         if next(numbers) == 0:
-            raise CatalogError(f"{one_line(self.location)}: there is no row in it")
+            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")
 
     def digest(self) -> str:
         """Give the hex SHA-256 of the manifests' bytes."""

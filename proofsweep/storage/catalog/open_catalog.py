@@ -10,7 +10,7 @@ from typing import Protocol
 from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.pairing import SidecarNames
-from proofsweep.errors import CatalogError, SourceError
+from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.bucket_globs import matches_of
 from proofsweep.storage.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.storage.catalog.ignored import Ignored
@@ -83,7 +83,7 @@ def _in_bucket(url: str, files: Files, sidecar_names: SidecarNames) -> Catalog:
             return _manifests(url, folder, urls, files)
     except SourceError as error:
         raise CatalogError(f"{one_line(url)}: {error.message}") from error
-    raise CatalogError(f"{one_line(url)}: there is no such object, and none below it")
+    raise EmptyCatalog(f"{one_line(url)}: there is no such object, and none below it")
 
 
 def _is_object(url: str, files: Files) -> bool:
