@@ -16,7 +16,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.runtime import deployment
 from prefect.states import Cancelled
 
-# A run that waits for its retry or for a slot is in neither: it is not a missed one.
+# A run that waits for a slot is in neither: it is not a missed one.
 _NOT_STARTED = ["Scheduled", "Late"]
 
 _WHY = "Missed: another run of the deployment does its work."
@@ -33,6 +33,6 @@ def cancel_missed_runs() -> None:
     )
     with get_client(sync_client=True) as client:
         for run in client.read_flow_runs(flow_run_filter=missed):
-            if run.auto_scheduled:  # a person's own run may have parameters of its own
+            if run.auto_scheduled and run.run_count == 0:  # a person's own run and a retry have work of their own
                 with suppress(ObjectNotFound):  # somebody deleted it meanwhile
                     client.set_flow_run_state(run.id, Cancelled(message=_WHY))
