@@ -9,15 +9,14 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import bounds_for
+from proofsweep.bootstrap.runs import bounds_for, resume_then_plan, run_of_retry
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
-from proofsweep.settings import load_settings
-from tasks.continue_catalog import own_run_of_retry, resume_then_plan
+from proofsweep.settings import Settings, load_settings
 from tasks.end_states import state_of_error, state_of_run
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
@@ -81,11 +80,17 @@ def verify_catalog(
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         verify = partial(_verify, config=config, results=results, dedupe=dedupe)
         cancel_missed_runs()  # (1)
-        if given := run_id or own_run_of_retry(settings):
+        if given := run_id or _run_of_retry(settings):
             return state_of_run(verify(given, bounds))  # (2)
-        return state_of_run(resume_then_plan(settings, catalog or "", bounds, verify))  # (2) and (3)
+        return state_of_run(resume_then_plan(settings, catalog or "", read_block, bounds, verify))  # (2) and (3)
     except ProofsweepError as error:
         return state_of_error(error, may_be_empty=may_be_empty)
+
+
+def _run_of_retry(settings: Settings) -> str | None:
+    """Name this flow run's own run if Prefect runs it again; None for a first time, and if it had claimed no leg."""
+    flow_run_id = flow_run.get_id()
+    return run_of_retry(settings, flow_run_id) if flow_run_id and flow_run.get_run_count() > 1 else None
 
 
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:

@@ -1,14 +1,16 @@
 """Runs, wired: from settings to a catalog, a results store and a plan."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 from tzlocal import get_localzone
 
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
-from proofsweep.domain.budget.bounds import Bounds, closing_of
-from proofsweep.domain.runs import Plan
-from proofsweep.errors import CatalogError
+from proofsweep.domain.budget.bounds import Bounds, closing_of, left_of
+from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.errors import CatalogError, RunMustStop
 from proofsweep.reporting.past_runs import run_worked_on_by, unfinished_run_of
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
@@ -82,6 +84,37 @@ def run_to_resume(settings: Settings, catalog: str) -> str | None:
     """
     location, since = catalog_for(settings, catalog).location, utc_now() - timedelta(days=settings.bounds.resume_days)
     return unfinished_run_of(results_for(settings), location, settings.service.environment, since)
+
+
+def resume_then_plan(
+    settings: Settings,
+    catalog: str,
+    read_block: ReadBlock | None,
+    bounds: Bounds,
+    verify: Callable[[str, Bounds], RunStatus],
+) -> RunStatus:
+    """Verify what remains of a catalog's last run, then all of it if calls and time are left; give the last status.
+
+    Raises:
+        CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned, or no leg can begin.
+    """
+    unfinished = run_to_resume(settings, catalog)
+    if unfinished is None:
+        return verify(plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id, bounds)
+    run = verify(unfinished, bounds)
+    rest = None if run.remaining else left_of(bounds, run.legs[-1].count("calls") or 0, utc_now())
+    planned = None if rest is None else _planned_within_quota(settings, catalog, read_block, rest)
+    return run if rest is None or planned is None else verify(planned, rest)
+
+
+def _planned_within_quota(settings: Settings, catalog: str, read_block: ReadBlock | None, bounds: Bounds) -> str | None:
+    """Plan a catalog and give the run's id; None if the quota leaves no calls for it."""
+    try:
+        return plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id
+    except RunMustStop as stop:
+        if stop.ended_by == EndedBy.QUOTA:
+            return None
+        raise
 
 
 def run_of_retry(settings: Settings, flow_run_id: str) -> str | None:
