@@ -140,6 +140,7 @@ def test_starting_again_changes_nothing(composed: ComposedSystem) -> None:
     assert deployment(composed, "nightly")["id"] == before
 
 
+@pytest.mark.timeout(600)  # a night, and processes that start again
 def test_a_killed_server_ends_no_run_and_blocks_no_night(composed: ComposedSystem, slow_lane: sandbox.Operator) -> None:
     """The run goes on, its state arrives at the next server, and the slot that it held is free for the next night."""
     disturbed = started(composed, "nightly")
@@ -156,6 +157,7 @@ def test_a_killed_server_ends_no_run_and_blocks_no_night(composed: ComposedSyste
     assert first["run_count"] == 1
 
 
+@pytest.mark.timeout(600)  # a night, and processes that start again
 def test_a_run_whose_worker_is_gone_is_crashed_and_continued(
     composed: ComposedSystem, slow_lane: sandbox.Operator
 ) -> None:

@@ -71,6 +71,7 @@ def machine(tmp_path: Path, running: sandbox.Running) -> Iterator[Path]:
         wait_for(lambda pid=pid: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text())  # type: ignore[misc]
 
 
+@pytest.mark.timeout(600)  # a server that makes its database, on a machine that other tests use too
 def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> None:
     """Copied command by command: server, registration, worker, a nightly run that is watched, the run in the list."""
     port = free_ports(1)[0]

@@ -84,6 +84,7 @@ def test_the_unfinished_run_of_another_catalog_is_left(world: SandboxWorld, cata
     assert runs == {catalog, str(samples.valid[0].audio.parent)}
 
 
+@pytest.mark.timeout(400)  # a worker starts two processes, each with Prefect
 def test_a_retry_resumes_its_own_run(world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str) -> None:
     """Even if the catalog was verified by another run since; it plans nothing anew."""
     parameters = {"catalog": catalog, "results": str(world.results), "max_calls": 27}
