@@ -7,7 +7,7 @@ from prefect.futures import wait
 
 from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.runs import Slice
-from proofsweep.storage.locations import one_line
+from proofsweep.printable import printable
 from proofsweep.usecases.leg.leg_context import LegContext
 from tasks.upload_then_verify import upload_then_verify
 
@@ -26,5 +26,5 @@ def _title(leg: LegContext, piece: Slice) -> str:
     """Name a slice in Prefect: a single item by its file."""
     if not leg.plan.is_small:
         return f"shard {piece.shard} rows {piece.first} to {piece.last}"
-    names = (posixpath.basename(one_line(item.audio)) for item in leg.remaining.items(piece))
+    names = (posixpath.basename(printable(item.audio)) for item in leg.remaining.items(piece))
     return ", ".join(name for name in names if name) or f"row {piece.first}"

@@ -91,7 +91,7 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
         "",
         "| rows | outcome | what to do | for example |",
         "|---:|---|---|---|",
-        *(f"| {each.rows:,} | {markdown(label_of(each))} | {markdown(advice_for(each))} | {_example_of(each)} |" for each in run.groups),
+        *map(_row_of, run.groups),
         "",
         f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
         "",
@@ -108,9 +108,11 @@ def _attention_of(run: RunStatus) -> list[str]:
     return [f"**Needs attention: {', '.join(counts)}.**"] if counts else []
 
 
-def _example_of(group: Group) -> str:
-    """Give one file of a kind that needs attention as a cell of Markdown."""
-    return "" if group.outcome == "accepted" else markdown(group.example)
+def _row_of(group: Group) -> str:
+    """Write a kind of row as a row of the table, with one file if it needs attention."""
+    example = "" if group.outcome == "accepted" else group.example
+    cells = [markdown(text) for text in (label_of(group), advice_for(group), example)]
+    return f"| {group.rows:,} | {' | '.join(cells)} |"
 
 
 def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
