@@ -7,7 +7,7 @@ sidecar may have been made for these exact bytes, and the service decides.
 import re
 from dataclasses import dataclass
 
-from proofsweep.domain.formats import mpeg_layer
+from proofsweep.domain.formats import mpeg_layer, unlisted_audio
 
 _STARTS = {
     b"%PDF-": "a PDF document",
@@ -18,17 +18,7 @@ _STARTS = {
     b"\xff\xd8\xff": "a JPEG picture",
     b"\x89PNG\r\n": "a PNG picture",
     b"GIF8": "a GIF picture",
-    b"riff\x2e\x91\xcf\x11": "Sony Wave64, which is not WAV",
-    b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": "Windows Media",
-    b"\x1aE\xdf\xa3": "Matroska or WebM",
-    b"wvpk": "WavPack",
-    b"MAC ": "Monkey's Audio",
-    b"DSD ": "DSF",
-    b"FRM8": "DSDIFF",
     b"MThd": "MIDI",
-    b".snd": "Sun/NeXT audio (AU)",
-    b"#!AMR": "AMR",
-    b"ADIF": "AAC without a container",
 }
 _CHUNK_IDS = frozenset({b"RIFF", b"RIFX", b"RF64", b"BW64", b"FORM"})
 _CHUNK_HEADER_BYTES = 12  # four of ID, four of size, four of type
@@ -41,10 +31,16 @@ _MAX_UTF8_CHARACTER_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class ContentGuess:
-    """What unknown content seems to be. `is_other`: it is certainly not a format that the service takes."""
+    """What unknown content seems to be.
+
+    Attributes:
+        is_other: it is certainly not a format that the service takes.
+        is_audio: it is audio, of a format that the contract does not list.
+    """
 
     words: str
     is_other: bool = False
+    is_audio: bool = False
 
 
 UNKNOWN_CONTENT = ContentGuess("not a known audio format")
@@ -55,7 +51,13 @@ def guess_content(front: bytes) -> ContentGuess:
     for start, words in _STARTS.items():
         if front.startswith(start):
             return ContentGuess(words, is_other=True)
-    return _chunked(front) or _stray(front) or _text(front) or _stream(front) or UNKNOWN_CONTENT
+    return _chunked(front) or _text(front) or _unlisted(front) or _stray(front) or _stream(front) or UNKNOWN_CONTENT
+
+
+def _unlisted(front: bytes) -> ContentGuess | None:
+    """Name other audio; text comes before this, because it may begin with the same letters."""
+    words = unlisted_audio(front)
+    return None if words is None else ContentGuess(words, is_other=True, is_audio=True)
 
 
 def _chunked(front: bytes) -> ContentGuess | None:
@@ -98,8 +100,8 @@ def _stream(front: bytes) -> ContentGuess | None:
     """Recognise streams that start with MP3's sync bits but are not MP3."""
     match mpeg_layer(front):
         case 0:
-            return ContentGuess("AAC without a container", is_other=True)
+            return ContentGuess("AAC without a container", is_other=True, is_audio=True)
         case 1 | 2:
-            return ContentGuess("MPEG audio of layer I or II", is_other=True)
+            return ContentGuess("MPEG audio of layer I or II", is_other=True, is_audio=True)
         case _:
             return None

@@ -31,6 +31,27 @@ _CHUNKED = {
     (b"FORM", b"AIFC"): AudioFormat.AIFF,
 }
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
+
+UNLISTED_AUDIO = {
+    b"wvpk": "WavPack",
+    b"DSD ": "DSF",
+    b"FRM8": "DSDIFF",
+    b"MP+": "Musepack",
+    b"MPCK": "Musepack",
+    b"TTA1": "True Audio (TTA)",
+    b"TTA2": "True Audio (TTA)",
+    b"MAC ": "Monkey's Audio",
+    b"OFR ": "OptimFROG",
+    b"\x1aE\xdf\xa3": "Matroska or WebM",
+    b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": "Windows Media",
+    b"riff\x2e\x91\xcf\x11": "Sony Wave64, which is not WAV",
+    b".snd": "Sun/NeXT audio (AU)",
+    b"#!AMR": "AMR",
+    b"ADIF": "AAC without a container",
+    b"\x7f\xfe\x80\x01": "DTS",
+}
+"""Audio that the contract does not list, by the bytes with which it begins."""
+
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
 # The header of an MPEG audio frame holds version, layer, bitrate and sample rate, which give the frame's length. The
@@ -43,6 +64,13 @@ _KBITS = {
     True: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
     False: (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
 }
+# An AC-3 frame: its bytes at 48 kHz are four for each kbit/s, and at the other rates in proportion (ETSI TS 102 366).
+_AC3_SYNC = b"\x0b\x77"
+_AC3_HEADER_BYTES = 6
+_AC3_KBITS = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640)
+_AC3_HERTZ = (48000, 44100, 32000)
+_AC3_NEWEST, _EAC3_OLDEST, _EAC3_NEWEST = 10, 11, 16  # versions of the bit stream
+
 _NO_KBITS = (0, 15)  # free format, which few players support, and a forbidden value
 _HERTZ = {
     (version, rate): hertz
@@ -95,11 +123,19 @@ def mpeg_layer(frame: bytes) -> int | None:
     return 4 - layer
 
 
+def unlisted_audio(head: bytes) -> str | None:
+    """Name the audio that the contract does not list and that begins here, by magic bytes or frames; else None."""
+    for start, words in UNLISTED_AUDIO.items():
+        if head.startswith(start):
+            return words
+    return "AC-3" if _is_ac3(head) else None
+
+
 def _format_after_tag(rest: bytes) -> AudioFormat:
     if container := _container_of(rest):
         return container
     other_stream = _has_sync(rest) and not _frame_bytes(rest)  # MPEG layer I or II, or AAC
-    return AudioFormat.UNKNOWN if other_stream else AudioFormat.MP3
+    return AudioFormat.UNKNOWN if other_stream or unlisted_audio(rest) else AudioFormat.MP3
 
 
 def _container_of(head: bytes) -> AudioFormat | None:
@@ -128,3 +164,22 @@ def _frame_bytes(frame: bytes) -> int:
     version, kbits, rate, padding = frame[1] >> 3 & 3, frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
     mpeg_1 = version == _MPEG_1
     return (144_000 if mpeg_1 else 72_000) * _KBITS[mpeg_1][kbits - 1] // _HERTZ[version, rate] + padding
+
+
+def _is_ac3(head: bytes) -> bool:
+    """Say whether a frame of AC-3 or E-AC-3 begins here and, if the bytes reach that far, another one follows it."""
+    size = _ac3_frame_bytes(head)
+    return size > 0 and (len(head) < size + len(_AC3_SYNC) or head[size:].startswith(_AC3_SYNC))
+
+
+def _ac3_frame_bytes(frame: bytes) -> int:
+    """Give the length of the AC-3 frame that begins here, 0 without one."""
+    if len(frame) < _AC3_HEADER_BYTES or not frame.startswith(_AC3_SYNC):
+        return 0
+    version, rate, size_code = frame[5] >> 3, frame[4] >> 6, frame[4] & 0x3F
+    if _EAC3_OLDEST <= version <= _EAC3_NEWEST:
+        return 2 * ((frame[2] & 7) << 8 | frame[3]) + 2
+    if version > _AC3_NEWEST or rate >= len(_AC3_HERTZ) or size_code >= 2 * len(_AC3_KBITS):
+        return 0
+    words = _AC3_KBITS[size_code // 2] * 96_000 // _AC3_HERTZ[rate]
+    return 2 * (words + (size_code % 2 if _AC3_HERTZ[rate] == 44_100 else 0))  # noqa: PLR2004 - it alone has odd frames

@@ -6,20 +6,20 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import count
 
-from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
 from proofsweep.domain.pairing import SidecarNames, Sidecars
 from proofsweep.domain.preflight import judge_content
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.ignored import Cause, Ignored
 from proofsweep.storage.catalog.row_facts import row_with_facts
-from proofsweep.storage.files.audio import open_audio, sniff
+from proofsweep.storage.files.audio import is_audio, open_audio
 from proofsweep.storage.files.source import Folder, Source
 from proofsweep.storage.locations import one_line
 
 _PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
 _CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
-_AUDIO_EXTENSIONS = frozenset(_PCM | _CODED)
+_UNLISTED = {".wv", ".dsf", ".dff", ".mpc", ".tta", ".ofr", ".mka", ".ac3", ".eac3", ".ec3", ".dts", ".amr"}
+_AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
 
 
 class FolderScan:
@@ -90,7 +90,7 @@ class FolderScan:
             if file is None:
                 return Cause.UNREADABLE
             with file:
-                return Cause.NOT_AUDIO if sniff(file) is AudioFormat.UNKNOWN else None
+                return None if is_audio(file) else Cause.NOT_AUDIO
         except SourceError:
             return Cause.UNREADABLE
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.pairing import SidecarNames
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
@@ -16,7 +15,7 @@ from proofsweep.storage.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.storage.catalog.ignored import Ignored
 from proofsweep.storage.catalog.manifest_formats import is_manifest_name
 from proofsweep.storage.catalog.manifests import Manifests
-from proofsweep.storage.files.audio import sniff
+from proofsweep.storage.files.audio import is_audio
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.locations import is_bucket, one_line, path_of, path_within, root_and_key
 
@@ -128,12 +127,12 @@ def _must_be_manifest(path: str, files: Files) -> None:
         if file is None:
             raise CatalogError(f"{one_line(path)}: the link leads to nothing")
         with file:
-            is_audio = is_audio_name(path) or sniff(file) is not AudioFormat.UNKNOWN
+            is_one_file = is_audio_name(path) or is_audio(file)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: no catalog. {error.message}") from error
     if is_manifest_name(path):
         return
-    if is_audio:
+    if is_one_file:
         raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
     raise CatalogError(
         f"{one_line(path)}: no manifest; these end in .csv, .tsv, .jsonl, .ndjson or .parquet, or .gz of these"

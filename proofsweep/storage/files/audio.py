@@ -131,10 +131,10 @@ def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> byt
     return content
 
 
-def sniff(file: OpenFile) -> AudioFormat:
-    """Judge the format by the first bytes, or by those after a tag at the start."""
+def is_audio(file: OpenFile) -> bool:
+    """Judge by the first bytes, or by those after a tag at the start, whether the content is audio of any format."""
     front, tagged = _front(file)
-    return format_of(front, tagged=tagged)
+    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN or guess_content(front).is_audio
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proofsweep.domain.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes
+from proofsweep.domain.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes, unlisted_audio
 
 MP3_FRAME = b"\xff\xfb\x90\x00" + bytes(413)  # MPEG 1 layer III, 128 kbit/s at 44.1 kHz: 417 bytes
 MPEG_2_FRAME = b"\xff\xf3\x40\x00" + bytes(204)  # MPEG 2 layer III, 32 kbit/s at 22.05 kHz needs 104
@@ -36,6 +36,10 @@ FORMATS = {
     "mp3 with padding after its tag": (id3_tag(40) + bytes(30) + MP3_FRAME * 2, AudioFormat.MP3),
     "flac with a tag": (id3_tag(40) + b"fLaC\x00\x00\x00\x22", AudioFormat.FLAC),
     "aac with a tag": (id3_tag(40) + b"\xff\xf1\x50\x80" + bytes(60), AudioFormat.UNKNOWN),
+    "monkey's audio with a tag": (id3_tag(40) + b"MAC \x96\x0f\x00\x00" + bytes(60), AudioFormat.UNKNOWN),
+    "true audio with a tag": (id3_tag(40) + b"TTA1\x01\x00\x02\x00" + bytes(60), AudioFormat.UNKNOWN),
+    "musepack with a tag": (id3_tag(40) + b"MP+\x07" + bytes(60), AudioFormat.UNKNOWN),
+    "ac-3 with a tag": (id3_tag(40) + (b"\x0b\x77\x00\x00\x14\x40" + bytes(762)) * 2, AudioFormat.UNKNOWN),
     "nothing": (b"", AudioFormat.UNKNOWN),
     "text": (b"audio,sidecar\n", AudioFormat.UNKNOWN),
     "a RIFF without audio": (b"RIFF\x24\x00\x00\x00AVI LIST", AudioFormat.UNKNOWN),
@@ -64,6 +68,17 @@ def test_frames_of_mpeg_2_are_measured_by_their_own_table() -> None:
 
     assert format_of(frame + frame) is AudioFormat.MP3
     assert format_of(frame + b"no sync here") is AudioFormat.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("codes", "size"), [(0x14, 768), (0x54, 834), (0x55, 836), (0x94, 1152), (0x00, 128), (0x24, 2560), (0x25, 2560)]
+)
+def test_frames_of_ac3_are_measured_by_rate_and_bitrate(codes: int, size: int) -> None:
+    """The next frame must begin where this one ends; at 44.1 kHz every other size has a word more (ETSI TS 102 366)."""
+    frame = b"\x0b\x77\x00\x00" + bytes([codes, 0x40]) + bytes(size - 6)
+
+    assert unlisted_audio(frame * 2) == "AC-3"
+    assert unlisted_audio(frame + b"\0\0" + frame) is None
 
 
 @given(st.binary(max_size=5000), st.booleans())

@@ -93,6 +93,18 @@ def test_other_names_are_looked_into(tmp_path: Path) -> None:
     assert catalog.ignored[Cause.NOT_AUDIO] == 3
 
 
+def test_audio_that_the_service_does_not_take_is_a_row_too(tmp_path: Path) -> None:
+    """Whoever delivered it meant it as audio: its row says what to ask for, under any name."""
+    fill(tmp_path, "stereo master", content=b"DSD \x1c\0\0\0" + bytes(80))
+    fill(tmp_path, "take.002", content=b"wvpk\x80\1\0\0" + bytes(80))
+    fill(tmp_path, "DSD notes.txt", content=b"DSD masters come later\n")
+
+    catalog = scan(tmp_path)
+
+    assert [row.named_audio for row in catalog.rows()] == ["stereo master", "take.002"]
+    assert catalog.ignored[Cause.NOT_AUDIO] == 1
+
+
 def test_what_is_ignored_is_counted_by_cause(tmp_path: Path) -> None:
     """Nothing in the folder is left out unsaid."""
     fill(tmp_path, "a.wav", "sub/cover.jpg", ".DS_Store", "._a.wav", "sub/lost.sidecar", content=b"x")
