@@ -34,4 +34,14 @@ MaxDuration = typer.Option(
 NoDedupe = typer.Option(
     False, "--no-dedupe", help="Verify the same bytes each time the catalog lists them, not only once."
 )
+Root = typer.Option(
+    None,
+    "--root",
+    metavar="FOLDER",
+    help="Folder or bucket prefix that holds all files of the catalog; by default its own folder. Rows that lead out "
+    "of it are ineligible.",
+)
+AllowOutside = typer.Option(
+    False, "--allow-outside", help="Send files outside that folder too: for a manifest of your own, not a supplier's."
+)
 AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")

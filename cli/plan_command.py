@@ -7,7 +7,7 @@ from rich.console import Console
 
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
-from cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
+from cli.options import AllowOutside, AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Root, Until
 from cli.screen import console, counted, print_ignored, print_json, size_text
 from proofsweep.bootstrap.engines import engine_for, limits_for
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
@@ -19,7 +19,13 @@ from proofsweep.reporting.summary import unsent_pairs_note
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.files.files import Files
 from proofsweep.usecases.plan.examine_service import ServiceStatus
-from proofsweep.usecases.plan.survey import Survey, ignored_entries, refuse_only_unnamed_pairs, survey_catalog
+from proofsweep.usecases.plan.survey import (
+    Survey,
+    ignored_entries,
+    refuse_only_outside,
+    refuse_only_unnamed_pairs,
+    survey_catalog,
+)
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
 _Sample = typer.Option(
@@ -42,6 +48,8 @@ def plan(
         metavar="CATALOG", help="A manifest, a glob of manifests, a folder, or a bucket URL of one."
     ),
     *,
+    root: str | None = Root,
+    allow_outside: bool = AllowOutside,
     deep: bool = _Deep,
     sample: int | None = _Sample,
     reserve: int | None = Reserve,
@@ -57,15 +65,16 @@ def plan(
     Writes nothing and sends no file, except those of `--sample`. Asks the service once for the remaining quota.
     """
     settings = load_settings(config, results)
-    listing = catalog_for(settings, catalog)
-    survey = survey_catalog(listing, limits_for(settings), deep=Files() if deep else None)
+    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
+    survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
     refuse_only_unnamed_pairs(survey)
+    refuse_only_outside(survey, listing)
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     measured = None
     if sample and need.eligible:
         engine = engine_for(settings, read_block)
-        measured = sample_of(engine, catalog, need, count=min(sample, need.eligible), reserve=bounds.reserve)
+        measured = sample_of(engine, listing, need, count=min(sample, need.eligible), reserve=bounds.reserve)
     status, trouble = _service_status(settings)
     cost = forecast_for(settings, need, status, bounds, measured)
     if as_json:

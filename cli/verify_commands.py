@@ -13,7 +13,18 @@ from cli.bounds import print_bounds
 from cli.embedded_server import prefect_api
 from cli.forecast_lines import print_forecast
 from cli.key_block import read_block
-from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
+from cli.options import (
+    AllowOutside,
+    AsJson,
+    Config,
+    MaxCalls,
+    MaxDuration,
+    NoDedupe,
+    Reserve,
+    ResultsUrl,
+    Root,
+    Until,
+)
 from cli.run_flow import RunRequest, report, verify_run
 from cli.screen import counted
 from proofsweep.bootstrap.engines import engine_for, utc_now
@@ -41,6 +52,8 @@ def verify(
         metavar="CATALOG", help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
     ),
     *,
+    root: str | None = Root,
+    allow_outside: bool = AllowOutside,
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
@@ -63,7 +76,9 @@ def verify(
     print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
         with _shown(request.out, "reading the catalog and asking the service …"):
-            plan = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
+            plan = plan_catalog(
+                settings, catalog, read_block, reserve=bounds.reserve, root=root, allow_outside=allow_outside
+            )
         request.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
         for note in unsent_pairs_note(plan.reasons):
             request.out.print(note, style="bold yellow", soft_wrap=True)

@@ -1,11 +1,14 @@
 """Forecasts, wired: from a catalog's needs, the service's quota and what earlier legs took."""
 
+from dataclasses import replace
+
 from proofsweep.bootstrap.engines import Engine, limits_for, utc_now
-from proofsweep.bootstrap.runs import catalog_for, results_for
+from proofsweep.bootstrap.runs import results_for
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Forecast, Measurement, Need, Quota, forecast
 from proofsweep.settings import Settings
+from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 from proofsweep.usecases.plan.history import measured_legs
@@ -25,16 +28,16 @@ def forecast_for(
     return forecast(need, quota, history, utc_now(), settings.bounds.ask_seconds)
 
 
-def sample_of(engine: Engine, location: str, need: Need, *, count: int, reserve: int) -> Measurement | None:
+def sample_of(engine: Engine, catalog: Catalog, need: Need, *, count: int, reserve: int) -> Measurement | None:
     """Send so many items of a catalog, spread over it, and measure; None if the service answered for none of them.
 
     Raises:
         RunMustStop: the quota or the service does not allow it.
     """
     service = engine.usable_service(reserve + CALLS_PER_ITEM * (count - 1))
-    catalog = catalog_for(engine.settings, location)
     items = list(spread(items_of(catalog, limits_for(engine.settings)), need.eligible, count))
-    context = VerifyContext(partner=engine.partner, limits=engine.limits, sources=engine.sources, clock=utc_now)
+    sources = replace(engine.sources, files=engine.sources.files.within(catalog.root))
+    context = VerifyContext(partner=engine.partner, limits=engine.limits, sources=sources, clock=utc_now)
     measured = measure_sample(items, context, engine.workers, service.headroom)
     engine.stop.check()
     return measured

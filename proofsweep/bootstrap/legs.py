@@ -15,6 +15,7 @@ from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, load_settings
+from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
@@ -142,7 +143,7 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
         stop=stop,
         workers=engine.workers,
         dispatcher=engine.dispatcher,
-        verify=_verify_context(handle, engine, past),
+        verify=_verify_context(handle, engine, plan, past),
         remaining=RemainingItems(results, plan),
         budget=budget,
         quarantine=Quarantine(guard, past, stop, retry.breaker_seconds),
@@ -160,11 +161,12 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
     )
 
 
-def _verify_context(handle: LegHandle, engine: Engine, past: PastAnswers) -> VerifyContext:
+def _verify_context(handle: LegHandle, engine: Engine, plan: Plan, past: PastAnswers) -> VerifyContext:
+    root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     return VerifyContext(
         partner=engine.partner.with_probe(HealthProbe(engine.unattributed.append)),
         limits=engine.limits,
-        sources=replace(engine.sources, read_earlier=past.file_read_in),
+        sources=replace(engine.sources, files=engine.sources.files.within(root), read_earlier=past.file_read_in),
         clock=utc_now,
         duplicates=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if handle.dedupe else None,
     )

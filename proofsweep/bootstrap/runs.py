@@ -20,7 +20,7 @@ from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
-from proofsweep.usecases.plan.survey import Survey, refuse_only_unnamed_pairs
+from proofsweep.usecases.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
 
 
 def bounds_for(
@@ -50,7 +50,13 @@ def bounds_for(
 
 
 def plan_catalog(
-    settings: Settings, catalog: str, read_block: ReadBlock | None = None, *, reserve: int | None = None
+    settings: Settings,
+    catalog: str,
+    read_block: ReadBlock | None = None,
+    *,
+    reserve: int | None = None,
+    root: str | None = None,
+    allow_outside: bool = False,
 ) -> Plan:
     """Plan a run of a catalog: its shards and its plan are written, once it is clear that it can be begun.
 
@@ -58,16 +64,18 @@ def plan_catalog(
         CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be; nothing was written.
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
+    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
 
     def refuse_if_hopeless(survey: Survey) -> None:
         refuse_only_unnamed_pairs(survey)
+        refuse_only_outside(survey, listing)
         canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
             probe(results.store)
 
     request = PlanRequest(
-        catalog=catalog_for(settings, catalog),
+        catalog=listing,
         limits=limits_for(settings),
         environment=settings.service.environment,
         base_url=settings.service.base_url,
@@ -132,9 +140,20 @@ def results_for(settings: Settings) -> Results:
     return Results(open_store(settings.results.url))
 
 
-def catalog_for(settings: Settings, location: str) -> Catalog:
-    """Open a catalog with the settings' way of pairing."""
-    return open_catalog(location, sidecar_names=settings.catalog.sidecar_names)
+def catalog_for(settings: Settings, location: str, *, root: str | None = None, allow_outside: bool = False) -> Catalog:
+    """Open a catalog as the settings have it; a root that is given, and the leave to lead out of it, go before them.
+
+    Raises:
+        CatalogError: it cannot be read as a catalog.
+    """
+    given = settings.catalog
+    return open_catalog(
+        location,
+        sidecar_names=given.sidecar_names,
+        root=root or given.root,
+        is_confined=not allow_outside and given.outside == "deny",
+        name=given.name,
+    )
 
 
 def canaries_for(settings: Settings) -> list[Canary]:
@@ -144,13 +163,19 @@ def canaries_for(settings: Settings) -> list[Canary]:
         CatalogError, ConfigError: they cannot be used.
     """
     location = settings.canary.manifest
-    return [] if location is None else read_canaries(catalog_for(settings, location), limits_for(settings))
+    if location is None:
+        return []
+    manifest = open_catalog(location, sidecar_names=settings.catalog.sidecar_names, is_confined=False)  # one's own
+    return read_canaries(manifest, limits_for(settings))
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
     """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too."""
+    root = plan.catalog_root
     try:
-        return catalog_for(settings, plan.catalog).digest() != plan.catalog_digest
+        return (
+            catalog_for(settings, plan.catalog, root=root, allow_outside=root is None).digest() != plan.catalog_digest
+        )
     except CatalogError:
         return True
 

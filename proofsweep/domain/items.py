@@ -7,6 +7,9 @@ from enum import Enum, StrEnum
 
 from proofsweep.domain.reasons import Ineligible
 
+Names = tuple[str, str, str]
+"""What names an item: its catalog, and the audio and the sidecar as the catalog names them."""
+
 
 class Mode(StrEnum):
     """How a credential is delivered (contract, What the service does)."""
@@ -43,7 +46,8 @@ class ManifestRow:
         item_id: the manifest's own `id`, if it has one.
         tags: the manifest's further columns.
         audio_facts, sidecar_facts: None if there is no such file.
-        unreadable: why a file that exists could not be inspected.
+        former_names: the names from which earlier builds made the item's id.
+        refused: why a file could not be inspected, or must not be.
         contested_sidecar: the name of a sidecar that this and other audio of the folder claim.
     """
 
@@ -56,22 +60,33 @@ class ManifestRow:
     tags: Mapping[str, str] = field(default_factory=dict)
     audio_facts: FileFacts | Unlisted | None = None
     sidecar_facts: FileFacts | Unlisted | None = None
-    unreadable: str | None = None
+    former_names: Names | None = None
+    refused: Ineligible | None = None
     contested_sidecar: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkItem:
-    """One row of a plan. An item with `ineligible` set costs no call."""
+    """One row of a plan. An item with `ineligible` set costs no call.
+
+    Attributes:
+        former_item_id: the id that earlier builds gave the item, if it was another one.
+    """
 
     manifest_row: int
     item_id: str
+    former_item_id: str | None = None
     audio: str
     sidecar: str | None = None
     audio_bytes: int | None = None
     audio_version: str | None = None
     tags_json: str | None = None
     ineligible: Ineligible | None = None
+
+    @property
+    def known_ids(self) -> tuple[str, ...]:
+        """The ids under which runs of this and of earlier builds know the item."""
+        return (self.item_id,) if self.former_item_id is None else (self.item_id, self.former_item_id)
 
     @property
     def mode(self) -> Mode:
@@ -86,8 +101,17 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
     """
     if row.item_id:
         return printable(row.item_id)
-    parts = (catalog_name, row.named_audio, row.named_sidecar)
-    return hashlib.sha256(b"\0".join(map(raw_bytes, parts))).hexdigest()[:32]
+    return _digest_of((catalog_name, row.named_audio, row.named_sidecar))
+
+
+def former_item_id_of(row: ManifestRow, catalog_name: str) -> str | None:
+    """Give the id that earlier builds gave an item; None if it is the same."""
+    names = (catalog_name, row.named_audio, row.named_sidecar)
+    return None if row.item_id or row.former_names in {None, names} else _digest_of(row.former_names or names)
+
+
+def _digest_of(names: Names) -> str:
+    return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
 
 
 def raw_bytes(location: str) -> bytes:

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.domain.content_guess import UNKNOWN_CONTENT, ContentGuess
 from proofsweep.domain.formats import AudioFormat
-from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, WorkItem, item_id_of, printable
+from proofsweep.domain.items import (
+    FileFacts,
+    ManifestRow,
+    Mode,
+    Unlisted,
+    WorkItem,
+    former_item_id_of,
+    item_id_of,
+    printable,
+)
 from proofsweep.domain.reasons import Ineligible, Reason
 
 # Largest sidecar that is sent by default. Chosen: the contract states no size, so this only finds a wrong file in the
@@ -44,6 +53,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
     return WorkItem(
         manifest_row=row.number,
         item_id=item_id_of(row, catalog_name),
+        former_item_id=former_item_id_of(row, catalog_name),
         audio=row.audio or "",
         sidecar=row.sidecar,
         audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,
@@ -113,8 +123,8 @@ def _not_a_wav(audio_format: AudioFormat, named: str) -> Ineligible:
 def _judge_audio(row: ManifestRow) -> Ineligible | None:
     if not row.audio:
         return Ineligible(Reason.MISSING_AUDIO, "The manifest names no audio in this row.")
-    if row.unreadable:
-        return Ineligible(Reason.UNREADABLE_FILE, row.unreadable)
+    if row.refused is not None:
+        return row.refused
     if row.audio_facts is None:
         return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
     return None

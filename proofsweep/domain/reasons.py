@@ -23,6 +23,8 @@ class Reason(StrEnum):
     NOT_WAV = "not_wav"
     UNLISTED_FORMAT = "unlisted_format"
     UNREADABLE_FILE = "unreadable_file"
+    UNREADABLE_FOLDER = "unreadable_folder"
+    OUTSIDE_CATALOG = "outside_catalog"
     SOURCE_FORBIDDEN = "source_forbidden"
     SOURCE_UNAVAILABLE = "source_unavailable"
     ARCHIVED = "archived"
@@ -60,6 +62,8 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         Reason.NOT_WAV: "ask the supplier for a credentialed WAV, or for this file's sidecar",
         Reason.UNLISTED_FORMAT: "ask the supplier for WAV, or for AIFF, CAF, MP3 or M4A with a sidecar",
         Reason.UNREADABLE_FILE: "make the file readable for the user that runs proofsweep",
+        Reason.UNREADABLE_FOLDER: "make the folder readable for the user that runs proofsweep, then verify again",
+        Reason.OUTSIDE_CATALOG: "if this is meant, give --root or --allow-outside; else ask for the file itself",
         Reason.SOURCE_FORBIDDEN: "ask the bucket's owner for read access to this object, or correct its location",
         Reason.SOURCE_UNAVAILABLE: "verify again; the bucket did not give this object",
         Reason.ARCHIVED: "ask the bucket's owner to restore the object from its archive tier, then verify again",

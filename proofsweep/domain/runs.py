@@ -45,6 +45,8 @@ class Plan:
 
     Attributes:
         catalog_digest: hex sha256 of the catalog as it was planned.
+        catalog_root: URL of the folder or prefix that the files of the run must lie in; None if they may lie anywhere,
+            as in plans of earlier builds.
         eligible: items that will be sent; the listing showed that the others are ineligible.
         pairs: eligible items with a sidecar.
         audio_bytes: of the eligible items.
@@ -68,6 +70,7 @@ class Plan:
     reasons: dict[str, int] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
     proofsweep_version: str = ""
+    catalog_root: str | None = None
 
     @property
     def is_small(self) -> bool:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -157,10 +157,16 @@ class CatalogSettings(Section):
         sidecar_names: names of a sidecar in a scanned folder; a full name goes before a stem, else the first that
             exists is used.
         dedupe: whether the same bytes with the same sidecar are verified only once.
+        root: the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
+        outside: whether rows that lead out of the root are ineligible, or sent like others.
+        name: stands for the catalog in item IDs; by default the last part of the root.
     """
 
     sidecar_names: tuple[str, ...] = ("{name}.sidecar", "{stem}.sidecar")
     dedupe: bool = True
+    root: Annotated[str, Field(min_length=1)] | None = None
+    outside: Literal["deny", "allow"] = "deny"
+    name: Annotated[str, Field(min_length=1)] | None = None
 
 
 class RetrySettings(Section):

@@ -3,7 +3,7 @@
 import os
 import posixpath
 import re
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 from proofsweep.domain.items import printable
 from proofsweep.errors import CatalogError
@@ -36,6 +36,11 @@ def path_of(written: str, folder: str) -> str:
     return path if ".." in path else posixpath.normpath(path)
 
 
+def url_of(path: str) -> str:
+    """Give an absolute path or bucket URL as text that any file can hold; `path_of` reads it."""
+    return path if is_bucket(path) else f"file://{quote(os.fsencode(path))}"
+
+
 def path_within(path: str, folder: str) -> str:
     """Give a path relative to a folder, the same on every machine; absolute if it lies outside."""
     plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path
@@ -43,9 +48,23 @@ def path_within(path: str, folder: str) -> str:
     return plain.removeprefix(base)
 
 
+def is_within(location: str, folder: str) -> bool:
+    """Say whether a resolved path or bucket URL is a folder or prefix or lies in it; `..` in a key leads out."""
+    if ".." in location and ".." in location.split("/"):
+        return False
+    return location == folder or location.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
 def one_line(location: str) -> str:
     """Escape what is not printable in a location, so that a message stays on one line."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(location))
+
+
+def without_secrets(written: str) -> str:
+    """Give what may be shown and stored of a URL that is not read: no user, no query, no fragment."""
+    scheme, has_scheme, rest = written.partition("://")
+    place, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
+    return one_line(f"{scheme}{has_scheme}{place.rpartition('@')[2]}{slash}{path}")
 
 
 def is_bucket(location: str) -> bool:
@@ -95,7 +114,7 @@ def _url_below(folder: str, written: str) -> str:
 def _path_in_url(url: str, scheme: str) -> str:
     if scheme != "file":
         kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
-        raise CatalogError(f"{one_line(url)}: {scheme} URLs are not read; give paths, file:// URLs or {kinds}")
+        raise CatalogError(f"{without_secrets(url)}: {scheme} URLs are not read; give paths, file:// URLs or {kinds}")
     host, slash, path = url[len("file://") :].partition("/")
     if host not in ("", "localhost"):
         raise CatalogError(f"{one_line(url)}: names another machine, {one_line(host)}; write file:/// for this one")

@@ -14,6 +14,7 @@ COLUMNS = (
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
     Column("reason", TEXT, "why the item is ineligible; null if it will be sent"),
     Column("detail", TEXT, "the reason in one sentence for a person"),
+    Column("former_item_id", TEXT, "as in verdicts"),
 )
 
 
@@ -29,6 +30,7 @@ def planned_row(item: WorkItem) -> Row:
         "tags": item.tags_json,
         "reason": str(item.ineligible.reason) if item.ineligible else None,
         "detail": item.ineligible.detail if item.ineligible else None,
+        "former_item_id": item.former_item_id,
     }
 
 
@@ -39,6 +41,7 @@ def planned_item(row: Row) -> WorkItem:
     return WorkItem(
         manifest_row=int(str(row["manifest_row"])),
         item_id=str(row["item_id"]),
+        former_item_id=_maybe_text(row.get("former_item_id")),  # plans of earlier builds have no such column
         audio=_location(row["audio"]),
         sidecar=None if sidecar is None else _location(sidecar),
         audio_bytes=_maybe_int(row["audio_bytes"]),

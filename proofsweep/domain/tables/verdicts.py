@@ -22,7 +22,9 @@ COLUMNS = (
     Column("audio", TEXT, "location of the audio: an absolute path or a URL", nullable=False),
     Column("sidecar", TEXT, "location of the sidecar proof file"),
     Column("sidecar_source", TEXT, "given, or recovered from the service"),
-    Column("mode", TEXT, "one_file or legacy_pair; null if the row names no audio, or if its sidecar is ambiguous"),
+    Column(
+        "mode", TEXT, "one_file or legacy_pair; null if the row names no audio file, or if its sidecar is ambiguous"
+    ),
     Column("audio_format", TEXT, "recognised from the content: wav rf64 bw64 aiff caf mp3 m4a flac ogg unknown"),
     Column("audio_bytes", INT, "size of the audio in bytes"),
     Column("audio_sha256", TEXT, "hex sha256 of the bytes that were sent"),
@@ -63,6 +65,7 @@ COLUMNS = (
     Column("upload_ms", REAL, "milliseconds of the slot's form POST"),
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
+    Column("former_item_id", TEXT, "the item_id that earlier builds gave the item; null if it is the same"),
 )
 
 
@@ -97,15 +100,18 @@ def _item_cells(item: WorkItem) -> Row:
         "audio": printable(item.audio),
         "sidecar": None if item.sidecar is None else printable(item.sidecar),
         "sidecar_source": None if item.sidecar is None else "given",
-        "mode": str(item.mode) if item.audio and not _is_ambiguous(item) else None,
+        "mode": str(item.mode) if item.audio and not _has_no_mode(item) else None,
         "audio_bytes": item.audio_bytes,
         "audio_version": item.audio_version,
         "tags": item.tags_json,
+        "former_item_id": item.former_item_id,
     }
 
 
-def _is_ambiguous(item: WorkItem) -> bool:
-    return item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
+def _has_no_mode(item: WorkItem) -> bool:
+    """Say whether the row stands for a folder, or for audio whose sidecar is ambiguous."""
+    is_ambiguous = item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
+    return is_ambiguous or item.audio.endswith("/")
 
 
 def _read_cells(read: AudioRead) -> Row:

@@ -9,8 +9,10 @@ from itertools import count
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
 from proofsweep.domain.pairing import SidecarNames, Sidecars
 from proofsweep.domain.preflight import judge_content
+from proofsweep.domain.reasons import Reason
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.ignored import Cause, Ignored
+from proofsweep.storage.catalog.place import Place
 from proofsweep.storage.catalog.row_facts import row_with_facts
 from proofsweep.storage.files.audio import is_audio, open_audio
 from proofsweep.storage.files.source import Folder, Source
@@ -23,12 +25,13 @@ _AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
 
 
 class FolderScan:
-    """The audio below a folder, sorted by name: a folder's own files, then its subfolders."""
+    """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last."""
 
     kind = "folder"
 
-    def __init__(self, path: str, source: Source, sidecar_names: SidecarNames) -> None:
-        self.name = printable(posixpath.basename(path))
+    def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
+        self._place = place or Place.of(path, path)
+        self.name, self.root = self._place.name, self._place.boundary
         self.location = printable(path)
         self.ignored = Ignored()
         self._path = path
@@ -63,6 +66,9 @@ class FolderScan:
         return self._listing.hexdigest()
 
     def _rows_in(self, folder: Folder, numbers: Iterator[int]) -> Iterator[ManifestRow]:
+        if folder.refused is not None:
+            yield self._folder_row(next(numbers), folder)
+        self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
         is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
         for name in folder.files:
@@ -91,8 +97,8 @@ class FolderScan:
                 return Cause.UNREADABLE
             with file:
                 return None if is_audio(file) else Cause.NOT_AUDIO
-        except SourceError:
-            return Cause.UNREADABLE
+        except SourceError as error:
+            return Cause.OUTSIDE if error.reason == Reason.OUTSIDE_CATALOG else Cause.UNREADABLE
 
     def _needs_sidecar(self, folder: Folder, name: str) -> bool:
         """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
@@ -100,8 +106,8 @@ class FolderScan:
             with open_audio(posixpath.join(folder.location, name), self._source) as audio:
                 can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
                 return can_be_pair and not audio.has_credential()
-        except SourceError:
-            return True
+        except SourceError as error:
+            return error.reason != Reason.OUTSIDE_CATALOG
 
     def _row(self, number: int, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
         def facts_of(path: str) -> FileFacts | None:
@@ -111,7 +117,14 @@ class FolderScan:
         sidecar_name, contested = sidecars.of_audio.get(name), sidecars.contested.get(name)
         sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
         return row_with_facts(
-            facts_of, self._path, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
+            facts_of, self._place, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
+        )
+
+    def _folder_row(self, number: int, folder: Folder) -> ManifestRow:
+        """Make the one row of a folder whose files cannot be listed; a slash ends its name."""
+        path = posixpath.join(folder.location, "")
+        return ManifestRow(
+            number=number, audio=path, named_audio=posixpath.join(self._place.named(path), ""), refused=folder.refused
         )
 
 
@@ -121,9 +134,9 @@ def is_audio_name(path: str) -> bool:
 
 
 def _listed(row: ManifestRow) -> bytes:
-    """Join a row's names, sizes and times so that different listings give different bytes."""
-    sidecar = row.named_sidecar or row.contested_sidecar or ""
-    facts = (row.named_audio, sidecar, _version(row.audio_facts), _version(row.sidecar_facts))
+    """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
+    _, audio, sidecar = row.former_names or ("", row.named_audio, "")
+    facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
     return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
 

@@ -10,6 +10,8 @@ class Cause(StrEnum):
     NOT_AUDIO = "not_audio"  # hidden files are among them
     ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
     UNREADABLE = "unreadable"  # also entries that are neither file nor folder
+    OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
+    REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
 
 
 class Ignored(Counter[Cause]):

@@ -3,26 +3,26 @@
 import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.ignored import Ignored
-from proofsweep.storage.catalog.manifest_formats import records_of
+from proofsweep.storage.catalog.manifest_formats import Digest, line_words, records_of
+from proofsweep.storage.catalog.place import Place
 from proofsweep.storage.catalog.row_facts import FactsOf, row_with_facts
-from proofsweep.storage.files.buffered import buffered
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.source import Source
-from proofsweep.storage.locations import is_bucket, one_line, path_of
+from proofsweep.storage.locations import is_bucket, one_line, path_of, without_secrets
 
 if TYPE_CHECKING:
     from proofsweep.storage.catalog.object_lookup import ObjectLookup
 
 _AUDIO = ("audio", "path")
-# chosen: bytes that are hashed at once; half or twice changes only the memory.
-_PIECE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,62 +59,75 @@ class Manifests:
 
     kind = "manifest"
 
-    def __init__(self, location: str, folder: str, paths: Sequence[str], files: Files) -> None:
-        self.name = printable(posixpath.basename(location))
+    def __init__(
+        self, location: str, folder: str, paths: Sequence[str], files: Files, place: Place | None = None
+    ) -> None:
+        """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
+        self._place = place or Place.of(location, folder)
+        self.name, self.root = self._place.name, self._place.boundary
         self.location = printable(location)
         self.ignored = Ignored()
-        self._folder = folder
         self._paths = paths
         self._files = files
+        self._manifest_files = files.within(None)
+        self._digest: str | None = None
 
     def rows(self) -> Iterator[ManifestRow]:
         """Read the manifests from the start, with the facts of each file; objects are listed once, not requested.
 
         Raises:
-            CatalogError: a manifest cannot be read further; or, at the end, there was no row.
+            CatalogError: a manifest cannot be read further, or changed meanwhile; or, at the end, there was no row.
         """
+        digest, self._digest = hashlib.sha256(), None
         numbers = count()
         facts_of = self._facts_of()
-        for audio, sidecar, columns, cells in self._records():
+        for named in self._named_files(digest):
             yield row_with_facts(
                 facts_of,
-                self._folder,
+                self._place,
                 number=next(numbers),
-                audio=audio,
-                sidecar=sidecar,
-                item_id=_cell(cells, columns.item_id),
-                tags={name: cells[index] for name, index in columns.tags.items() if cells[index]},
+                audio=named.audio,
+                sidecar=named.sidecar,
+                item_id=_cell(named.cells, named.columns.item_id),
+                tags={name: named.cells[index] for name, index in named.columns.tags.items() if named.cells[index]},
+                refused=named.refused,
+                where=line_words(named.path, named.line),
             )
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")
+        self._digest = digest.hexdigest()
 
     def digest(self) -> str:
-        """Give the hex SHA-256 of the manifests' bytes."""
-        digest = hashlib.sha256()
-        for path in self._paths:
-            try:
-                file = self._files.open(path)
-                if file is None:
-                    raise CatalogError(f"{one_line(path)}: no longer exists")
-                with buffered(file) as content:
-                    while piece := content.read(_PIECE_BYTES):
-                        digest.update(piece)
-            except SourceError as error:
-                raise CatalogError(f"{one_line(path)}: cannot be read. {error.message}") from error
-        return digest.hexdigest()
+        """Give the hex SHA-256 of the manifests' bytes as last read to the end; read them if that was not done."""
+        if self._digest is None:
+            digest = hashlib.sha256()
+            for path in self._paths:
+                next(records_of(path, self._manifest_files, digest), None)
+            self._digest = digest.hexdigest()
+        return self._digest
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
         for path in self._paths:
-            next(_table(path, self._files), None)
+            next(_table(path, self._manifest_files), None)
 
-    def _records(self) -> Iterator[tuple[str | None, str | None, Columns, Sequence[str]]]:
+    def _named_files(self, digest: Digest | None = None) -> Iterator["_NamedFiles"]:
         """Give the locations of each row's files, and the row's cells."""
         for path in self._paths:
             folder = posixpath.dirname(path)
-            for columns, cells in _table(path, self._files):
-                audio, sidecar = _cell(cells, columns.audio), _cell(cells, columns.sidecar)
-                yield audio and path_of(audio, folder), sidecar and path_of(sidecar, folder), columns, cells
+            for line, columns, cells in _table(path, self._manifest_files, digest):
+                audio, bad_audio = _located(_cell(cells, columns.audio), folder)
+                sidecar, bad_sidecar = _located(_cell(cells, columns.sidecar), folder)
+                yield _NamedFiles(
+                    audio=audio,
+                    sidecar=sidecar,
+                    wrong=bad_audio or bad_sidecar,
+                    reason=Reason.MISSING_AUDIO if bad_audio else Reason.MISSING_SIDECAR,
+                    columns=columns,
+                    cells=cells,
+                    path=path,
+                    line=line,
+                )
 
     def _facts_of(self) -> FactsOf:
         """Ask for the facts of local files one by one; the first object causes the listing of all objects."""
@@ -124,6 +137,7 @@ class Manifests:
             nonlocal objects
             if not is_bucket(location):
                 return self._files.facts(location)
+            self._files.refuse_outside(location)
             if objects is None:
                 objects = self._list_objects()
             return objects.facts(location)
@@ -133,24 +147,69 @@ class Manifests:
     def _list_objects(self) -> "ObjectLookup":
         from proofsweep.storage.catalog.object_lookup import ObjectLookup  # noqa: PLC0415 - only for buckets
 
-        locations = (each for record in self._records() for each in record[:2] if each and is_bucket(each))
         try:
-            return ObjectLookup(locations, self._files.buckets)
+            return ObjectLookup(self._objects(), self._files.buckets)
         except SourceError as error:
             raise CatalogError(f"{one_line(self.location)}: its objects cannot be listed. {error.message}") from error
 
+    def _objects(self) -> Iterator[str]:
+        """Give the bucket URLs that the rows name, except those outside the root, of which nothing is asked."""
+        for named in self._named_files():
+            for location in (named.audio, named.sidecar):
+                if location and not named.wrong and is_bucket(location):
+                    with suppress(SourceError):
+                        self._files.refuse_outside(location)
+                        yield location
 
-def _table(path: str, source: Source) -> Iterator[tuple[Columns, Sequence[str]]]:
-    """Give each record with its columns, which may differ between JSON lines."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NamedFiles:
+    """The files that one record names.
+
+    Attributes:
+        wrong: why a location cannot be read, if that is so; then the location is what may be shown of it.
+        reason: the reason of a row with a wrong location.
+        path, line: the manifest, and the record's place in it.
+    """
+
+    audio: str | None
+    sidecar: str | None
+    wrong: str | None
+    reason: Reason
+    columns: Columns
+    cells: Sequence[str]
+    path: str
+    line: int
+
+    @property
+    def refused(self) -> Ineligible | None:
+        """Say why this row cannot be sent, by its own text alone."""
+        if self.wrong is None:
+            return None
+        return Ineligible(self.reason, f"{line_words(self.path, self.line)}: {self.wrong}")
+
+
+def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
+    """Give the location that a cell names; if it names none, what may be shown of it and what is wrong."""
+    if cell is None:
+        return None, None
+    try:
+        return path_of(cell, folder), None
+    except CatalogError as error:
+        return without_secrets(cell), error.message
+
+
+def _table(path: str, source: Source, digest: Digest | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
+    """Give each record with its line and columns, which may differ between JSON lines."""
     known: dict[tuple[str, ...], Columns] = {}
-    for header, cells in records_of(path, source):
+    for line, header, cells in records_of(path, source, digest):
         columns = known.get(header)
         if columns is None:
             columns = known[header] = Columns.of(header)
             if len(known) == 1 and columns.audio is None:
                 found = one_line(", ".join(header))
                 raise CatalogError(f"{one_line(path)}: no column is named audio or path; the columns are: {found}")
-        yield columns, cells
+        yield line, columns, cells
 
 
 def _cell(cells: Sequence[str], index: int | None) -> str | None:

@@ -7,9 +7,10 @@ from contextlib import suppress
 from proofsweep.domain.items import FileFacts, Unlisted
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
+from proofsweep.storage.buckets.failures import FailureKind, failure_of
 from proofsweep.storage.catalog.prefixes import Prefixes
 from proofsweep.storage.files.bucket_files import BucketFiles
-from proofsweep.storage.locations import root_and_key
+from proofsweep.storage.locations import one_line, root_and_key
 
 # chosen: listings of one bucket; rows in more folders are looked up in the folders above. Half lists fewer, larger
 # prefixes with more keys that nobody wants; twice takes more requests.
@@ -40,6 +41,7 @@ class ObjectLookup:
             SourceError: a bucket can neither be listed nor read.
         """
         self._files = files
+        self._missing_buckets: set[str] = set()
         self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
         self._table.execute(_TABLE)
         for root, prefixes in self._note(locations).items():
@@ -47,8 +49,14 @@ class ObjectLookup:
                 self._list(root, prefix)
 
     def facts(self, location: str) -> FileFacts | Unlisted | None:
-        """Give an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing."""
+        """Give an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing.
+
+        Raises:
+            SourceError: `missing_audio` if there is no such bucket.
+        """
         root, key = root_and_key(location)
+        if root in self._missing_buckets:
+            raise SourceError(f"There is no bucket {one_line(root)}.", reason=Reason.MISSING_AUDIO)
         try:
             found = self._table.execute(
                 "SELECT size, version, is_listed FROM object WHERE root = ? AND key = ?", (root, key)
@@ -77,7 +85,10 @@ class ObjectLookup:
         try:
             end = self._take(root, self._files.listed(f"{root}/{prefix}", _before(first)), last, most_keys)
         except SourceError as error:
-            self._raise_unless_readable(error, f"{root}/{first}")
+            if isinstance(error.__cause__, Exception) and failure_of(error.__cause__).kind is FailureKind.NO_BUCKET:
+                self._missing_buckets.add(root)
+            else:
+                self._raise_unless_readable(error, f"{root}/{first}")
             return
         self._table.execute(_COVER, (root, start, end or start + _LAST))
 

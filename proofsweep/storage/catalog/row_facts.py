@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import SourceError
-from proofsweep.storage.locations import path_within
+from proofsweep.storage.catalog.place import Place
 
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
 """Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
@@ -15,7 +16,7 @@ _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 def row_with_facts(
     facts_of: FactsOf,
-    folder: str,
+    place: Place,
     *,
     number: int,
     audio: str | None,
@@ -23,29 +24,40 @@ def row_with_facts(
     item_id: str | None = None,
     tags: Mapping[str, str] = _NO_TAGS,
     contested_sidecar: str | None = None,
+    refused: Ineligible | None = None,
+    where: str = "",
 ) -> ManifestRow:
-    """Make a row with the facts of its files, whose names are relative to the catalog's folder."""
-    audio_facts, audio_error = _facts(facts_of, audio, "audio")
-    sidecar_facts, sidecar_error = _facts(facts_of, sidecar, "sidecar")
+    """Make a row with the facts of its files, named as the catalog's place has it; `where` goes before what is wrong.
+
+    Of a row that is `refused` already, nothing is asked.
+    """
+    audio_facts, audio_refused = _facts(facts_of, None if refused else audio, where, Reason.MISSING_AUDIO)
+    sidecar_facts, sidecar_refused = _facts(facts_of, None if refused else sidecar, where, Reason.MISSING_SIDECAR)
     return ManifestRow(
         number=number,
         audio=audio,
         sidecar=sidecar,
-        named_audio="" if audio is None else path_within(audio, folder),
-        named_sidecar="" if sidecar is None else path_within(sidecar, folder),
+        named_audio=place.named(audio),
+        named_sidecar=place.named(sidecar),
+        former_names=place.formerly_named(audio, sidecar),
         item_id=item_id,
         tags=tags,
         audio_facts=audio_facts,
         sidecar_facts=sidecar_facts,
-        unreadable=audio_error or sidecar_error,
+        refused=refused or audio_refused or sidecar_refused,
         contested_sidecar=contested_sidecar,
     )
 
 
-def _facts(facts_of: FactsOf, location: str | None, role: str) -> tuple[FileFacts | Unlisted | None, str | None]:
+def _facts(
+    facts_of: FactsOf, location: str | None, where: str, missing: Reason
+) -> tuple[FileFacts | Unlisted | None, Ineligible | None]:
     if location is None:
         return None, None
     try:
         return facts_of(location), None
     except SourceError as error:
-        return None, f"Of the {role}: {error.message}"
+        role = "audio" if missing is Reason.MISSING_AUDIO else "sidecar"
+        words = f"{where}, {role}" if where else f"Of the {role}"
+        reason = missing if error.reason == Reason.MISSING_AUDIO else Reason(error.reason)
+        return None, Ineligible(reason, f"{words}: {error.message}")

@@ -1,21 +1,26 @@
-"""Read files of this machine; odd names, links in a circle and devices are handled."""
+"""Read files of this machine; odd names, links that lead away and devices are handled."""
 
 import errno
 import os
 import posixpath
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
+from proofsweep.storage.files.containment import open_inside, path_inside
+from proofsweep.storage.files.local_folders import LocalFolders
 from proofsweep.storage.files.source import Folder, OpenFile
+from proofsweep.storage.locations import is_within
 
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-
-_Identity = tuple[int, int]
+# chosen: folders whose path without links is remembered; at half, rows that jump between folders are resolved more
+# often, and twice only takes more memory.
+_FOLDERS_KEPT = 1_024
 
 
 class LocalFile(OpenFile):
@@ -41,12 +46,20 @@ class LocalFile(OpenFile):
 
 
 class LocalFiles:
-    """A source of plain paths."""
+    """A source of plain paths.
+
+    With a `root`, a folder without links in its own path, it gives only what lies in it: anything else raises
+    SourceError with the reason `outside_catalog`.
+    """
+
+    def __init__(self, root: str | None = None) -> None:
+        self._root = root
+        self._real_folder = lru_cache(_FOLDERS_KEPT)(os.path.realpath)
 
     def facts(self, location: str) -> FileFacts | None:
         """Give size and version of the file that a path or link leads to."""
         try:
-            return _facts_of(os.stat(location))  # noqa: PTH116 -- called a million times, and a Path costs more than the call
+            return _facts_of(self._stat(location))
         except (OSError, ValueError) as error:
             _raise_unless_missing(error)
             return None
@@ -54,7 +67,10 @@ class LocalFiles:
     def open(self, location: str) -> LocalFile | None:
         """Open a regular file; raise SourceError for anything else."""
         try:
-            descriptor = os.open(location, _OPENING)
+            if self._root is None:
+                descriptor = os.open(location, _OPENING)
+            else:
+                descriptor = open_inside(location, self._root, _OPENING)
         except (OSError, ValueError) as error:
             _raise_unless_missing(error)
             return None
@@ -67,59 +83,19 @@ class LocalFiles:
         return file
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a folder and those below it; follow links unless they lead back to a folder above."""
-        waiting: list[tuple[str, frozenset[_Identity]]] = [(location, frozenset())]
-        while waiting:
-            path, above = waiting.pop()
-            try:
-                here = above | {_identity_of(path, above)}
-                folder, below = _look_into(path)
-            except OSError:
-                yield Folder(location=path, files=[], unreadable=["."])
-                continue
-            yield folder
-            waiting += [(posixpath.join(path, name), here) for name in reversed(below)]
+        """Give a folder and those below it; links to other folders come last, and each folder once."""
+        return LocalFolders(self._root).walk(location)
 
-
-def _identity_of(path: str, above: frozenset[_Identity]) -> _Identity:
-    status = os.stat(path)  # noqa: PTH116 -- as above
-    identity = (status.st_dev, status.st_ino)
-    if identity in above:
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-    return identity
-
-
-def _look_into(path: str) -> tuple[Folder, list[str]]:
-    files: list[str] = []
-    folders: list[str] = []
-    hidden: list[str] = []
-    others: list[str] = []
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                hidden.append(entry.name)
-            elif _is_folder(entry):
-                folders.append(entry.name)
-            else:
-                (files if _is_file(entry) else others).append(entry.name)
-    for names in (files, folders, hidden, others):
-        names.sort(key=os.fsencode)
-    return Folder(location=path, files=files, hidden=hidden, unreadable=others), folders
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Count a link that leads nowhere as a file, since somebody expects a file there."""
-    try:
-        return entry.is_file() or (entry.is_symlink() and not posixpath.exists(entry.path))
-    except OSError:
-        return entry.is_symlink()
+    def _stat(self, location: str) -> os.stat_result:
+        """Look at what a path leads to. Folders on the way are resolved once, since a million files lie in few."""
+        if self._root is None:
+            return os.stat(location)  # noqa: PTH116 -- called a million times, and a Path costs more than the call
+        folder, name = posixpath.split(location)
+        path = posixpath.join(self._real_folder(folder), name)
+        status = os.lstat(path) if name not in {"", ".", ".."} and is_within(path, self._root) else None
+        if status is None or stat.S_ISLNK(status.st_mode):
+            return os.stat(path_inside(location, self._root))  # noqa: PTH116 -- as above
+        return status
 
 
 def _facts_of(status: os.stat_result) -> FileFacts:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Ineligible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,9 +16,10 @@ class Folder:
         location: of the folder itself.
         files: names of its files; links that lead nowhere are among them.
         hidden: names of files and folders that begin with a dot; the walk skips such folders.
-        unreadable: names of entries that are neither file nor folder; `.` if the folder itself cannot be read or
-            leads back to one above it.
+        unreadable: names of entries that are neither file nor folder.
         known: facts of files by name, if the listing gave them.
+        refused: why the folder was not walked, and its files are not known.
+        is_repeated: a link leads to a folder that is walked elsewhere; its files are given there.
     """
 
     location: str
@@ -25,6 +27,8 @@ class Folder:
     hidden: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     known: Mapping[str, FileFacts] = field(default_factory=dict)
+    refused: Ineligible | None = None
+    is_repeated: bool = False
 
 
 class OpenFile(Protocol):
@@ -65,5 +69,5 @@ class Source(Protocol):
         ...
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a folder and all below it, each before its own subfolders; all names sorted by their raw bytes."""
+        """Give a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes."""
         ...

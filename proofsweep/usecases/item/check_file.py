@@ -8,6 +8,7 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.domain.outcomes import Deferred, Finished
 from proofsweep.domain.preflight import SizeLimits, work_item_of
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import SourceError
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.locations import path_of
@@ -32,7 +33,7 @@ def check_file(
 def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
     here = str(Path.cwd())
     audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
-    facts, unreadable = _facts(files, audio_path)
+    facts, refused = _facts(files, audio_path)
     row = ManifestRow(
         number=0,
         audio=audio_path,
@@ -41,13 +42,13 @@ def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> 
         named_sidecar="" if sidecar_path is None else posixpath.basename(sidecar_path),
         audio_facts=facts,
         sidecar_facts=None if sidecar_path is None else _facts(files, sidecar_path)[0],
-        unreadable=unreadable,
+        refused=refused,
     )
     return work_item_of(row, posixpath.basename(audio_path), limits)
 
 
-def _facts(files: Files, location: str) -> tuple[FileFacts | None, str | None]:
+def _facts(files: Files, location: str) -> tuple[FileFacts | None, Ineligible | None]:
     try:
         return files.facts(location), None
     except SourceError as error:
-        return None, error.message
+        return None, Ineligible(Reason(error.reason), error.message)

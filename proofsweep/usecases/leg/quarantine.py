@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.anomalies import AnomalyGuard, explain
+from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Finished
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError, RunMustStop
@@ -40,7 +41,7 @@ class Quarantine:
         answers could not be asked before the leg ended.
         """
         try:
-            found = self.guard.anomaly_in(done.outcome, lambda: self._was_accepted(done.item.item_id))
+            found = self.guard.anomaly_in(done.outcome, lambda: self._was_accepted(done.item))
         except RunMustStop:
             return []
         with self._lock:
@@ -55,14 +56,14 @@ class Quarantine:
         with self._lock:
             return self.guard.release()
 
-    def _was_accepted(self, item_id: str) -> bool:
+    def _was_accepted(self, item: WorkItem) -> bool:
         """Ask the past answers; wait for a results store that fails. RunMustStop if the leg ends meanwhile."""
         with self._reading:
             while True:
                 if self._unreadable_since is not None:
                     self.stop.rest(_READ_AGAIN_SECONDS)
                 try:
-                    was_accepted = self.past.was_accepted(item_id)
+                    was_accepted = any(map(self.past.was_accepted, item.known_ids))
                 except ResultsError as error:
                     self._complain(error)
                 else:

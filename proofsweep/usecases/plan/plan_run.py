@@ -15,6 +15,7 @@ from proofsweep.domain.runs import Plan, new_run_id, shard_items_for
 from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.catalog.open_catalog import Catalog
+from proofsweep.storage.locations import url_of
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.plan.survey import Survey, format_by_name, ignored_entries, items_of
 
@@ -77,6 +78,7 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         reasons=dict(survey.reasons),
         ignored=ignored_entries(request.catalog),
         proofsweep_version=__version__,
+        catalog_root=None if request.catalog.root is None else url_of(request.catalog.root),
     )
 
 

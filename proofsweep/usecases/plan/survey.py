@@ -1,5 +1,6 @@
 """Count what a catalog holds, and how it fits the slot; nothing is sent or written."""
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -7,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from proofsweep.domain.items import Mode, WorkItem, printable
 from proofsweep.domain.preflight import SizeLimits, judge_content, work_item_of
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.errors import ConfigError, SourceError
+from proofsweep.errors import CatalogError, ConfigError, SourceError
 from proofsweep.storage.catalog.ignored import Cause
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.files.audio import open_audio
 from proofsweep.storage.files.files import Files
+from proofsweep.storage.locations import one_line
 
 # Chosen: files that a person looks at to see what is meant; half may show one pair only, twice fills the screen.
 _NAMED_FILES = 6
@@ -78,6 +80,17 @@ def refuse_only_unnamed_pairs(survey: Survey) -> None:
         )
 
 
+def refuse_only_outside(survey: Survey, catalog: Catalog) -> None:
+    """Raise CatalogError if every row leads outside the catalog's root."""
+    if survey.items and survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items:
+        root = one_line(posixpath.join(catalog.root or "", ""))
+        raise CatalogError(
+            f"{catalog.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "
+            "meant, give --root with the folder that holds the files (--root / for all of this machine), or "
+            "--allow-outside"
+        )
+
+
 def items_of(catalog: Catalog, limits: SizeLimits) -> Iterator[WorkItem]:
     """Turn a catalog's rows into work items, each judged by its listing."""
     return (work_item_of(row, catalog.name, limits) for row in catalog.rows())
@@ -86,6 +99,8 @@ def items_of(catalog: Catalog, limits: SizeLimits) -> Iterator[WorkItem]:
 def format_by_name(item: WorkItem) -> str:
     """Guess the format from the name's ending; nothing is opened."""
     name = item.audio.rpartition("/")[2]
+    if item.audio.endswith("/"):
+        return "folder"
     return printable(name.rpartition(".")[2].lower()) if "." in name else "no ending"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.runs import catalog_for, results_for
 from proofsweep.domain import layout
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Measurement, Need
@@ -71,7 +71,9 @@ def test_a_sample_is_sent_from_all_over_the_catalog(settings: Settings, catalog:
     """Two of three files; their rows are nowhere, and the quota fell by what they cost."""
     service.script[Call.USAGE] = [Scripted(document={}, remaining=904)]
 
-    measured = sample_of(engine_for(settings), catalog, Need(eligible=3, audio_bytes=0), count=2, reserve=0)
+    measured = sample_of(
+        engine_for(settings), catalog_for(settings, catalog), Need(eligible=3, audio_bytes=0), count=2, reserve=0
+    )
 
     assert measured is not None
     assert (measured.rows, measured.calls, measured.quota_spent) == (2, 6, 4)
@@ -88,10 +90,10 @@ def test_a_sample_needs_calls_for_all_its_items(
     engine, need = engine_for(settings), Need(eligible=3, audio_bytes=0)
 
     if is_sent:
-        sample_of(engine, catalog, need, count=2, reserve=reserve)
+        sample_of(engine, catalog_for(settings, catalog), need, count=2, reserve=reserve)
     else:
         with pytest.raises(RunMustStop):
-            sample_of(engine, catalog, need, count=2, reserve=reserve)
+            sample_of(engine, catalog_for(settings, catalog), need, count=2, reserve=reserve)
 
     assert service.calls.count(Call.VERIFY) == (2 if is_sent else 0)
 
@@ -103,6 +105,8 @@ def test_a_sample_of_a_refused_key_ends_with_the_reason(
     service.usual[Call.UPLOADS] = Scripted(status=403)
 
     with pytest.raises(RunMustStop) as stopped:
-        sample_of(engine_for(settings), catalog, Need(eligible=3, audio_bytes=0), count=2, reserve=0)
+        sample_of(
+            engine_for(settings), catalog_for(settings, catalog), Need(eligible=3, audio_bytes=0), count=2, reserve=0
+        )
 
     assert stopped.value.ended_by == "key_refused"

@@ -11,7 +11,7 @@ from proofsweep.domain.content_guess import ContentGuess
 from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode
 from proofsweep.domain.preflight import SizeLimits, judge_content, judge_listing, work_item_of
-from proofsweep.domain.reasons import REMEDIES, Reason
+from proofsweep.domain.reasons import REMEDIES, Ineligible, Reason
 
 LIMITS = SizeLimits(pair=1000, sidecar=100)
 
@@ -21,7 +21,7 @@ def a_row(
     *,
     sidecar_bytes: int | None = None,
     paired: bool = False,
-    unreadable: str | None = None,
+    refused: Ineligible | None = None,
 ) -> ManifestRow:
     """Make a row whose files have these sizes; None if there is no such file."""
     return ManifestRow(
@@ -30,7 +30,7 @@ def a_row(
         sidecar="/a.sidecar" if paired else None,
         audio_facts=None if audio_bytes is None else FileFacts(audio_bytes, "v"),
         sidecar_facts=None if sidecar_bytes is None else FileFacts(sidecar_bytes, "v"),
-        unreadable=unreadable,
+        refused=refused,
     )
 
 
@@ -43,7 +43,7 @@ def a_row(
         (a_row(1000, paired=True, sidecar_bytes=100), None),
         (ManifestRow(number=0, audio=None), Reason.MISSING_AUDIO),
         (a_row(None), Reason.MISSING_AUDIO),
-        (a_row(None, unreadable="Permission denied."), Reason.UNREADABLE_FILE),
+        (a_row(None, refused=Ineligible(Reason.OUTSIDE_CATALOG, "No.")), Reason.OUTSIDE_CATALOG),
         (a_row(0), Reason.EMPTY),
         (a_row(SLOT_BYTES + 1), Reason.TOO_LARGE),
         (a_row(1001, paired=True, sidecar_bytes=10), Reason.TOO_LARGE),

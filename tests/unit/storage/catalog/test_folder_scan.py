@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.pairing import SidecarNames
-from proofsweep.domain.reasons import Reason
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.catalog.folder_scan import FolderScan
 from proofsweep.storage.catalog.ignored import Cause
@@ -117,7 +117,8 @@ def test_what_is_ignored_is_counted_by_cause(tmp_path: Path) -> None:
     ignored = catalog.ignored
 
     assert rows == ["a.wav"]
-    assert (ignored[Cause.NOT_AUDIO], ignored[Cause.ORPHAN_SIDECARS], ignored[Cause.UNREADABLE]) == (3, 1, 3)
+    assert (ignored[Cause.NOT_AUDIO], ignored[Cause.ORPHAN_SIDECARS], ignored[Cause.UNREADABLE]) == (3, 1, 2)
+    assert ignored[Cause.REPEATED_FOLDERS] == 1
 
 
 def test_a_sidecar_is_never_a_row(tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_a_file_that_is_kept_from_us_stays_a_row_and_says_why(tmp_path: Path) ->
     (row,) = FolderScan(str(tmp_path), ForbiddenFiles(), SidecarNames([])).rows()
 
     assert row.audio_facts is None
-    assert row.unreadable == "Of the audio: No permission for a.wav."
+    assert row.refused == Ineligible(Reason.UNREADABLE_FILE, "Of the audio: No permission for a.wav.")
 
 
 def paired(folder: Path) -> dict[str, tuple[str, str | None]]:

@@ -1,9 +1,12 @@
 """Manifests are read in the formats and dialects that people have."""
 
+import bz2
 import csv
 import gzip
+import hashlib
 import io
 import json
+import lzma
 import os
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofsweep.errors import CatalogError
-from proofsweep.storage.catalog.manifest_formats import is_manifest_name, records_of
+from proofsweep.storage.catalog.manifest_formats import is_manifest_name, line_words, records_of
 
 
 def written(folder: Path, name: str, content: bytes | str) -> str:
@@ -26,7 +29,7 @@ def written(folder: Path, name: str, content: bytes | str) -> str:
 
 def cells_of(path: str) -> list[list[str]]:
     """Read a manifest to its end, without the column names."""
-    return [list(cells) for _, cells in records_of(path)]
+    return [list(cells) for _, _, cells in records_of(path)]
 
 
 def parquet(columns: dict[str, list[object]]) -> bytes:
@@ -130,6 +133,11 @@ def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, n
         ("m.jsonl", b"[" * 100_000, "cannot be read as a manifest"),
         ("m.csv.gz", gzip.compress(b"audio\na.wav\n", mtime=0)[:-9], "cannot be read as a manifest"),
         ("m.csv.gz", b"\x1f\x8bno gzip", "cannot be read as a manifest"),
+        ("m.csv", b"PK\x03\x04\x14\0\6\0" + bytes(90), "an Excel workbook .xlsx. or a ZIP archive: export it as CSV"),
+        ("m.csv", lzma.compress(b"audio\na.wav\n"), "packed with xz: unpack it"),
+        ("m.csv.gz", gzip.compress(lzma.compress(b"audio\na.wav\n"), mtime=0), "packed with xz: unpack it"),
+        ("m.jsonl", bz2.compress(b"{}"), "packed with bzip2"),
+        ("m.csv", parquet({"audio": ["a.wav"]}), r"let its name end in \.parquet"),
         ("m.parquet", b"no parquet", "cannot be read as a manifest"),
         ("m.parquet", parquet({"audio": ["a.wav"]})[:-20], "cannot be read as a manifest"),
     ],
@@ -151,7 +159,7 @@ def test_records_before_a_break_are_given(tmp_path: Path) -> None:
 
     first = next(records)
 
-    assert first == (("audio",), ["a.wav"])
+    assert first == (1, ("audio",), ["a.wav"])
     with pytest.raises(CatalogError):
         next(records)
 
@@ -174,3 +182,64 @@ def test_what_a_writer_quotes_is_read_back(tmp_path_factory: pytest.TempPathFact
     expected = [[name, "1"] for name in names]
     assert cells_of(written(folder, "m.csv", table.getvalue())) == expected
     assert cells_of(written(folder, "m.jsonl", lines)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("m.csv", b'audio,id\n\na.wav,1\n"b\n.wav",2\nc.wav,3\n', [3, 5, 6]),
+        ("m.jsonl", b'\n{"audio": "a.wav"}\n\n{}\n', [2, 4]),
+        ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), [1, 2]),
+    ],
+)
+def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, lines: list[int]) -> None:
+    """A person finds it in the file."""
+    path = written(tmp_path, name, content)
+
+    assert [line for line, _, _ in records_of(path)] == lines
+    assert line_words(path, 3) == ("m.parquet, row 3" if name == "m.parquet" else f"{name}, line 3")
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl", "m.parquet"])
+def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> None:
+    """Somebody puts another file in its place meanwhile: the records and the digest are those of the first one."""
+    contents = {
+        "m.csv": b"audio\na.wav\n",
+        "m.jsonl": b'{"audio": "a.wav"}',
+        "m.parquet": parquet({"audio": ["a.wav"]}),
+    }
+    content = contents[name.removesuffix(".gz")]
+    content = gzip.compress(content) if name.endswith(".gz") else content
+    path, digest = written(tmp_path, name, content), hashlib.sha256()
+    records = records_of(path, digest=digest)
+    first = next(records)
+    written(tmp_path, "other", content + b"x")
+
+    (tmp_path / "other").rename(path)
+
+    assert [list(cells) for _, _, cells in [first, *records]] == [["a.wav"]]
+    assert digest.hexdigest() == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "more"),
+    [
+        ("m.csv", b"audio\na.wav\nb.wav\n", b"c.wav\n"),
+        ("m.csv", b"audio\na.wav\nb.wav\n", b'"torn'),
+        ("m.jsonl", b"{}\n{}\n", b'{"audi'),
+        ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), b"more"),
+    ],
+)
+def test_a_manifest_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, name: str, content: bytes, more: bytes
+) -> None:
+    """A half-written list is no catalog, also if its last line is torn."""
+    path = written(tmp_path, name, content)
+    records = records_of(path)
+    next(records)
+
+    with Path(path).open("ab") as file:
+        file.write(more)
+
+    with pytest.raises(CatalogError, match="It changed while it was read: let its delivery finish"):
+        list(records)

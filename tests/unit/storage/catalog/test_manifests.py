@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError
 from proofsweep.storage.catalog.manifests import Columns, Manifests
 from proofsweep.storage.files.files import Files
@@ -86,7 +87,7 @@ def test_a_location_where_nothing_can_be_is_simply_missing(tmp_path: Path, cell:
     (row,) = rows_of(tmp_path, f'{{"audio": "{cell}"}}', name="m.jsonl")
 
     assert row.audio is not None
-    assert (row.audio_facts, row.unreadable) == (None, None)
+    assert (row.audio_facts, row.refused) == (None, None)
 
 
 def test_what_is_no_file_says_so(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_what_is_no_file_says_so(tmp_path: Path) -> None:
 
     (row,) = rows_of(tmp_path, "audio\nfolder\n")
 
-    assert row.unreadable == "Of the audio: This is no regular file."
+    assert row.refused == Ineligible(Reason.UNREADABLE_FILE, "0-m.csv, line 2, audio: This is no regular file.")
 
 
 def test_several_manifests_are_one_catalog(tmp_path: Path) -> None:
@@ -133,3 +134,43 @@ def test_a_manifest_is_read_as_often_as_wanted(tmp_path: Path) -> None:
     next(catalog.rows())
 
     assert list(catalog.rows()) == list(catalog.rows())
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown", "words"),
+    [
+        ("https://host/a.wav?token=hunter2", "https://host/a.wav", "https URLs are not read"),
+        ("s3:///a.wav", "s3:///a.wav", "names no bucket"),
+        ("s3://me:hunter2@bucket/a.wav", "s3://bucket/a.wav", "holds a user name or password"),
+        ("az://c/a.wav?sv=2&sig=hunter2", "az://c/a.wav", "the URL holds a signature"),
+        ("file://host/a.wav", "file://host/a.wav", "names another machine"),
+    ],
+)
+def test_a_location_that_cannot_be_read_is_the_fault_of_its_row(
+    tmp_path: Path, cell: str, shown: str, words: str
+) -> None:
+    """The other rows go on; the row says where it stands, and shows no secret."""
+    (tmp_path / "a.wav").touch()
+
+    good, audio, sidecar = rows_of(tmp_path, f"audio,sidecar\na.wav,\n{cell},\na.wav,{cell}\n")
+
+    assert good.refused is None
+    assert audio.refused is not None
+    assert sidecar.refused is not None
+    assert (audio.refused.reason, sidecar.refused.reason) == (Reason.MISSING_AUDIO, Reason.MISSING_SIDECAR)
+    assert audio.refused.detail.startswith("0-m.csv, line 3: ")
+    assert sidecar.refused.detail.startswith("0-m.csv, line 4: ")
+    assert words in audio.refused.detail
+    assert (audio.audio, audio.named_audio, sidecar.sidecar) == (shown, shown, shown)
+    assert "hunter2" not in repr((audio, sidecar))
+
+
+def test_the_digest_is_that_of_the_last_pass(tmp_path: Path) -> None:
+    """A plan remembers the list that it was made of, not what lies there when it is written."""
+    content = "audio\na.wav\n"
+    catalog = manifest(tmp_path, content)
+    list(catalog.rows())
+
+    (tmp_path / "0-m.csv").write_text("audio\nb.wav\n")
+
+    assert catalog.digest() == hashlib.sha256(content.encode()).hexdigest()

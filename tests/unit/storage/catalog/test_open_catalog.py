@@ -30,8 +30,8 @@ def drop(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("place", "kind_and_name", "rows"),
     [
-        ("a.csv", ("manifest", "a.csv"), ["a.wav"]),
-        ("*.csv", ("manifest", "*.csv"), ["a.wav", "b.wav"]),
+        ("a.csv", ("manifest", "drop 1"), ["a.wav"]),
+        ("*.csv", ("manifest", "drop 1"), ["a.wav", "b.wav"]),
         (".", ("folder", "drop 1"), ["a.wav", "b.wav"]),
         ("./", ("folder", "drop 1"), ["a.wav", "b.wav"]),
     ],

@@ -1,4 +1,4 @@
-"""Folders are read whatever stands in them."""
+"""Files of this machine are read whatever stands at their names."""
 
 import os
 from pathlib import Path
@@ -8,12 +8,6 @@ import pytest
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
 from proofsweep.storage.files.local_files import LocalFiles
-from proofsweep.storage.files.source import Folder
-
-
-def walked(root: Path) -> list[Folder]:
-    """Walk a folder to the end."""
-    return list(LocalFiles().walk(str(root)))
 
 
 def test_facts_change_when_a_file_does(tmp_path: Path) -> None:
@@ -59,56 +53,62 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path, kind
         assert refused.value.reason == Reason.UNREADABLE_FILE
 
 
-def test_a_folders_own_files_come_first_and_names_sort_by_their_bytes(tmp_path: Path) -> None:
-    """The order is the same on every machine, whatever the file system gives."""
-    for name in ("b/2", "b/1", "a/deep/1", "z", "Z", "é", "a/1"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-
-    found = [(os.path.relpath(folder.location, tmp_path), folder.files) for folder in walked(tmp_path)]
-
-    assert found == [(".", ["Z", "z", "é"]), ("a", ["1"]), ("a/deep", ["1"]), ("b", ["1", "2"])]
-
-
-def test_linked_folders_are_walked_and_circles_are_left(tmp_path: Path) -> None:
-    """A link to another folder counts; one that leads back to a folder above is noted and not followed."""
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "1").touch()
+def test_a_walk_keeps_within_the_root(tmp_path: Path) -> None:
+    """As every other use of the files does."""
     (tmp_path / "drop").mkdir()
-    (tmp_path / "drop" / "again").symlink_to(tmp_path / "drop")
-    (tmp_path / "drop" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "drop" / "out").symlink_to(tmp_path)
 
-    root, again, linked = walked(tmp_path / "drop")
+    own, out = LocalFiles(str(tmp_path / "drop")).walk(str(tmp_path / "drop"))
 
-    assert root.files == []
-    assert (again.files, again.unreadable) == ([], ["."])
-    assert linked.files == ["1"]
-
-
-def test_links_that_lead_nowhere_are_files_and_devices_are_unreadable(tmp_path: Path) -> None:
-    """Somebody meant a file to be where a dangling link points; a FIFO is never one."""
-    (tmp_path / "dangling.wav").symlink_to("gone.wav")
-    (tmp_path / "self.wav").symlink_to("self.wav")
-    (tmp_path / "null.wav").symlink_to(os.devnull)
-    os.mkfifo(tmp_path / "fifo.wav")
-
-    (folder,) = walked(tmp_path)
-
-    assert folder.files == ["dangling.wav", "self.wav"]
-    assert folder.unreadable == ["fifo.wav", "null.wav"]
+    assert (own.refused, own.files) == (None, [])
+    assert out.refused is not None
+    assert out.refused.reason is Reason.OUTSIDE_CATALOG
 
 
-def test_hidden_folders_are_named_and_not_walked(tmp_path: Path) -> None:
-    """What begins with a dot belongs to a program, not to the delivery."""
-    (tmp_path / ".trash").mkdir()
-    (tmp_path / ".trash" / "a.wav").touch()
-    (tmp_path / "._a.wav").touch()
+@pytest.mark.parametrize("name", ["a.wav", "sub/a.wav", "link to sub/a.wav", "link.wav", "sub/../a.wav"])
+def test_what_lies_in_the_root_is_read_as_ever(tmp_path: Path, name: str) -> None:
+    """Links within it are followed."""
+    (tmp_path / "sub").mkdir()
+    for each in ("a.wav", "sub/a.wav"):
+        (tmp_path / each).write_bytes(b"abc")
+    (tmp_path / "link to sub").symlink_to("sub")
+    (tmp_path / "link.wav").symlink_to("sub/a.wav")
+    location, inside = f"{tmp_path}/{name}", LocalFiles(os.path.realpath(tmp_path))
 
-    (folder,) = walked(tmp_path)
+    file = inside.open(location)
 
-    assert (folder.files, folder.hidden) == ([], ["._a.wav", ".trash"])
+    assert file is not None
+    with file:
+        assert file.read_at(0, 10) == b"abc"
+        assert inside.facts(location) == LocalFiles().facts(location) == file.facts()
 
 
-def test_a_folder_that_vanished_is_noted(tmp_path: Path) -> None:
-    """The walk goes on past what it cannot read."""
-    assert walked(tmp_path / "gone") == [Folder(location=str(tmp_path / "gone"), files=[], unreadable=["."])]
+@pytest.mark.parametrize("name", ["nothing", "file/below", "n\0l", "\ud800", "x" * 300, "circle", "dangling"])
+def test_where_nothing_can_be_there_is_nothing_in_a_root_either(tmp_path: Path, name: str) -> None:
+    """A row is missing, not broken."""
+    (tmp_path / "file").touch()
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "dangling").symlink_to("gone.wav")
+    location, inside = f"{tmp_path}/{name}", LocalFiles(os.path.realpath(tmp_path))
+
+    assert inside.facts(location) is None
+    assert inside.open(location) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/hosts", "../secret", "gone/../../secret", "link", "folder/secret", "/gone/a.wav"]
+)
+def test_what_lies_outside_the_root_is_neither_looked_at_nor_opened(tmp_path: Path, name: str) -> None:
+    """Not by an absolute path, not by `..`, not by a link; whether something is there is not told either."""
+    root = tmp_path / "drop"
+    root.mkdir()
+    (tmp_path / "secret").write_bytes(b"key")
+    (root / "link").symlink_to("../secret")
+    (root / "folder").symlink_to("..")
+    inside = LocalFiles(os.path.realpath(root))
+
+    for look in (inside.facts, inside.open):
+        with pytest.raises(SourceError) as refused:
+            look(name if name.startswith("/") else f"{root}/{name}")
+        assert refused.value.reason == Reason.OUTSIDE_CATALOG
+        assert "secret" not in refused.value.message

@@ -98,6 +98,7 @@ def test_what_gave_no_item_is_counted_by_its_cause(catalog: Catalog) -> None:
         ("/m/a.b.Mp3", "mp3"),
         ("/m/a.\udcff", "\\xff"),
         ("", "no ending"),
+        ("/m/disc 2.wav/", "folder"),
     ],
 )
 def test_a_format_is_guessed_by_the_names_ending(audio: str, named: str) -> None:
