@@ -10,6 +10,8 @@ from proofsweep.errors import CatalogError
 
 BUCKET_SCHEMES = frozenset({"s3", "gs", "az", "abfs", "abfss"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# The letters that some cloud allows in a bucket's name, with Azure's account and the tenant of some S3 servers.
+_BUCKET_NAME = re.compile(r"[A-Za-z0-9._:@$-]+")
 _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
     re.IGNORECASE,
@@ -94,8 +96,10 @@ def refuse_credentials(url: str) -> None:
 
 
 def _bucket_url(scheme: str, rest: str) -> str:
-    if not rest.partition("/")[0]:
-        raise CatalogError(f"{scheme}://{one_line(rest)}: names no bucket")
+    name = rest.partition("/")[0]
+    if not _BUCKET_NAME.fullmatch(name):
+        what = "no bucket can have such a name" if name else "names no bucket"
+        raise CatalogError(f"{scheme}://{one_line(rest)}: {what}")
     return f"{scheme}://{rest}"
 
 

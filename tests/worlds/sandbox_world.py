@@ -61,6 +61,7 @@ def open_account(
     key_file = folder / "key"
     key_file.write_text(key.api_key)
     settings = {"SERVICE__BASE_URL": running.base_url, "SERVICE__API_KEY_FILE": str(key_file)}
+    settings["CATALOG__ROOT"] = "/"  # the samples that all tests share lie beside the manifest of one
     export_settings(monkeypatch, settings)
     monkeypatch.setenv("PREFECT_API_URL", prefect_url)
     return SandboxWorld(folder, key.tenant, key_file, running.operator)

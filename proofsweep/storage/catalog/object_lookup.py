@@ -9,7 +9,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
 from proofsweep.storage.buckets.failures import FailureKind, failure_of
 from proofsweep.storage.catalog.prefixes import Prefixes
-from proofsweep.storage.files.bucket_files import BucketFiles
+from proofsweep.storage.files.bucket_files import BucketFiles, refuse_bad_key
 from proofsweep.storage.locations import one_line, root_and_key
 
 # chosen: listings of one bucket; rows in more folders are looked up in the folders above. Half lists fewer, larger
@@ -52,9 +52,10 @@ class ObjectLookup:
         """Give an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing.
 
         Raises:
-            SourceError: `missing_audio` if there is no such bucket.
+            SourceError: `missing_audio` if there is no such bucket, `unreadable_file` if no such key can be requested.
         """
         root, key = root_and_key(location)
+        refuse_bad_key(key)
         if root in self._missing_buckets:
             raise SourceError(f"There is no bucket {one_line(root)}.", reason=Reason.MISSING_AUDIO)
         try:

@@ -1,5 +1,6 @@
 """Read files in buckets: in two requests at most, all of the version that was opened."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 PIECE_BYTES = 1024 * 1024
 # S3 lists at most so many keys in one answer; half doubles the requests.
 _PAGE_KEYS = 1_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_UNLISTABLE = (
+    "An object below it has a key with an empty part, a dot part or a control character, and so nothing there can be "
+    "listed: rename that object, or verify a manifest of the others."
+)
 _REASONS = {
     FailureKind.ARCHIVED: Reason.ARCHIVED,
     FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
@@ -143,6 +149,8 @@ class BucketFiles:
             for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
                 yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
         except FAILURES as error:
+            if failure_of(error).kind is FailureKind.BAD_KEY:
+                raise SourceError(_UNLISTABLE, reason=Reason.UNREADABLE_FILE) from error
             raise source_error(error) from error
 
     def reopen(self, location: str) -> None:
@@ -187,8 +195,14 @@ def _changed_if_missing(error: Exception) -> SourceError:
     return source_error(error)
 
 
-def _is_name(key: str) -> bool:
-    """Say whether a key can name a file: obstore drops a slash at either end, and would find another object."""
-    if key.startswith("/"):
+def refuse_bad_key(key: str) -> None:
+    """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
+    parts = key.removesuffix("/").split("/")
+    if key and (not {"", ".", ".."}.isdisjoint(parts) or _CONTROL.search(key)):
         raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
+
+
+def _is_name(key: str) -> bool:
+    """Say whether a key can name a file: obstore drops a slash at its end too."""
+    refuse_bad_key(key)
     return bool(key) and not key.endswith("/")

@@ -99,6 +99,50 @@ def test_a_held_leg_works_through_its_run(
     assert service.calls.count(Call.VERIFY) == 3
 
 
+@pytest.mark.parametrize("what", ["audio", "sidecar", "folder"])
+def test_what_leads_outside_when_it_is_opened_is_not_sent(
+    change: Change, config: str, tmp_path: Path, service: ScriptedService, what: str
+) -> None:
+    """It was inside when the run was planned; then the supplier put a link in its place."""
+    settings = change(SERVICE__SIDECAR_FIELD="sidecar")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "drop" / "sub").mkdir(parents=True)
+    for folder, content in (("secret", b"secret"), ("drop/sub", b"public")):
+        (tmp_path / folder / "a.wav").write_bytes(WAV + content)
+        (tmp_path / folder / "a.wav.sidecar").write_bytes(content)
+    plan = plan_catalog(settings, str(tmp_path / "drop"))
+    inside = tmp_path / "drop" / "sub"
+    victim = {"audio": inside / "a.wav", "sidecar": inside / "a.wav.sidecar", "folder": inside}[what]
+    victim.rename(tmp_path / "away")
+    victim.symlink_to(tmp_path / "secret" / ("" if what == "folder" else victim.name))
+
+    with held(plan.run_id, config) as (_, leg):
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    results = results_for(settings)
+    (row,) = results.table("verdicts", results.parts_of("verdicts", plan), ["reason", "calls"]).to_pylist()
+    assert row == {"reason": "outside_catalog", "calls": 0}
+    assert not any(b"secret" in content for content in service.uploads)
+
+
+def test_a_run_of_an_earlier_build_is_resumed_as_it_was_planned(
+    settings: Settings, config: str, tmp_path: Path
+) -> None:
+    """Its plan names no root, and its files may lie anywhere."""
+    (tmp_path / "a.wav").write_bytes(WAV)
+    manifest = tmp_path / "lists" / "m.csv"
+    manifest.parent.mkdir()
+    manifest.write_text("audio\n../a.wav\n")
+    plan = plan_catalog(settings, str(manifest), allow_outside=True)
+
+    with held(plan.run_id, config) as (_, leg):
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    results = results_for(settings)
+    assert plan.catalog_root is None
+    assert results.table("verdicts", results.parts_of("verdicts", plan), ["accepted"])["accepted"].to_pylist() == [True]
+
+
 @pytest.mark.parametrize("error", [None, ZeroDivisionError, RunMustStop("Enough.", ended_by="cancelled")])
 def test_a_leg_that_is_over_is_forgotten(
     settings: Settings, config: str, run_id: str, *, error: type[Exception] | Exception | None
@@ -174,7 +218,7 @@ def test_the_settings_canaries_go_first(
     settings: Settings, config: str, run_id: str, change: Change, tmp_path: Path
 ) -> None:
     """One that comes out otherwise ends the leg before any row."""
-    (tmp_path / "canary.wav").write_bytes(WAV)
+    (tmp_path / "canary.wav").write_bytes(WAV)  # outside the root of the run, and not its business
     (tmp_path / "canaries.csv").write_text("audio,expect\ncanary.wav,rejected\n")
     change(CANARY__MANIFEST=tmp_path / "canaries.csv")
 

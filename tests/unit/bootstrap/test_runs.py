@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.bootstrap.engines import limits_for
 from proofsweep.bootstrap.runs import (
     bounds_for,
     canaries_for,
@@ -20,6 +21,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.settings import Settings
 from proofsweep.storage.results.legs import Legs
+from proofsweep.usecases.plan.survey import items_of
 
 from ..usecases.left_behind import let_holder_die, rows_of, write_journal
 from ..usecases.scripted_service import ScriptedService
@@ -174,6 +176,72 @@ def test_a_catalog_has_changed_when_its_listing_has(settings: Settings, catalog:
     assert changes == [False, True, True]
     with pytest.raises(CatalogError):
         catalog_for(settings, catalog)
+
+
+def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
+    """By default it is the catalog's folder; leave to lead out of it is given, or is in the settings."""
+    settings = change(CATALOG__ROOT=tmp_path)
+
+    roots = [
+        catalog_for(settings, catalog, root=root, allow_outside=allowed).root
+        for root, allowed in ((None, False), ("/", False), (None, True))
+    ]
+
+    assert roots == [str(tmp_path.resolve()), "/", None]
+    assert catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, root="/").root is None
+    with pytest.raises(CatalogError, match="the catalog's root is no folder"):
+        catalog_for(settings, catalog, root=str(tmp_path / "gone"))
+
+
+def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
+    """The option of that command is not given again."""
+    (tmp_path / "a.wav").write_bytes(WAV)
+    (Path(catalog) / "link.wav").symlink_to(tmp_path / "a.wav")
+
+    plans = [
+        plan_catalog(settings, catalog),
+        plan_catalog(settings, catalog, root=str(tmp_path)),
+        plan_catalog(settings, catalog, allow_outside=True),
+    ]
+
+    assert [plan.eligible for plan in plans] == [3, 4, 4]
+    assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
+    assert [catalog_has_changed(settings, plan) for plan in plans] == [False, False, False]
+
+
+def test_the_name_of_a_catalog_is_that_of_the_settings(settings: Settings, change: Change, catalog: str) -> None:
+    """Else the last part of its root."""
+    assert catalog_for(settings, catalog).name == "music"
+    assert catalog_for(change(CATALOG__NAME="label"), catalog).name == "label"
+
+
+def test_items_have_one_id_however_the_catalog_is_spelled(
+    settings: Settings, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to the folder, a way round, and manifests of it in any spelling: the same three files."""
+    (tmp_path / "link").symlink_to(catalog)
+    (Path(catalog) / "m.csv").write_text(f"audio\n0.wav\n./1.wav\n{tmp_path}/link/2.wav\n")
+    monkeypatch.chdir(catalog)
+    places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
+
+    ids = {
+        place: [item.item_id for item in items_of(catalog_for(settings, place), limits_for(settings))]
+        for place in places
+    }
+
+    assert len(set(map(tuple, ids.values()))) == 1, ids
+
+
+def test_canaries_may_lie_anywhere(change: Change, tmp_path: Path) -> None:
+    """Their manifest is the operator's own."""
+    (tmp_path / "elsewhere").mkdir()
+    manifest = tmp_path / "elsewhere" / "canaries.csv"
+    (tmp_path / "canary.wav").write_bytes(WAV)
+    manifest.write_text("audio,expect\n../canary.wav,accepted\n")
+
+    (canary,) = canaries_for(change(CANARY__MANIFEST=manifest))
+
+    assert canary.item.ineligible is None
 
 
 def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, catalog: str) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.errors import CatalogError
-from proofsweep.storage.locations import one_line, path_of, path_within
+from proofsweep.storage.locations import is_within, one_line, path_of, path_within, url_of, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,54 @@ def test_a_path_is_named_as_seen_from_the_root() -> None:
 def test_a_location_in_a_message_stays_a_line() -> None:
     """Line breaks, and bytes that are no text, are shown by their codes."""
     assert one_line("a\nb\udce9ü.wav") == r"a\nb\xe9ü.wav"
+
+
+@pytest.mark.parametrize("name", ["Bad Bucket", "b\tc", "bücket", "a*b"])
+def test_a_name_that_no_bucket_can_have_is_refused(name: str) -> None:
+    """The library for buckets would end the process."""
+    with pytest.raises(CatalogError, match="no bucket can have such a name"):
+        path_of(f"s3://{name}/a.wav", "/drop")
+
+
+@pytest.mark.parametrize(
+    ("location", "folder", "expected"),
+    [
+        ("/drop/a.wav", "/drop", True),
+        ("/drop", "/drop", True),
+        ("/drop2/a.wav", "/drop", False),
+        ("/a.wav", "/", True),
+        ("s3://b/drop/a.wav", "s3://b/drop", True),
+        ("s3://b/drop2/a.wav", "s3://b/drop", False),
+        ("s3://b2/a.wav", "s3://b", False),
+        ("s3://b/drop/../a.wav", "s3://b/drop", False),
+        ("s3://b/drop/a..b.wav", "s3://b/drop", True),
+        ("s3://b/a.wav", "/", False),
+        ("/drop/a.wav", "s3://b", False),
+    ],
+)
+def test_what_lies_within_a_folder_is_told_part_by_part(location: str, folder: str, *, expected: bool) -> None:
+    """A name that only begins alike is another folder; some stores resolve a dot part of a key."""
+    assert is_within(location, folder) is expected
+
+
+@pytest.mark.parametrize("path", ["/drop/a b", "/caf\udce9%", "/", "s3://bucket/100%25 #1"])
+def test_a_path_comes_back_from_its_url(path: str) -> None:
+    """Also one that is not UTF-8, which JSON cannot hold."""
+    url = url_of(path)
+
+    assert path_of(url, "/") == path
+    assert url.encode().decode() == url
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("https://me:word@host/a.wav?x=1#y", "https://host/a.wav"),
+        ("https://host?token=1", "https://host"),
+        ("ftp://h/n\nl.wav", "ftp://h/n\\nl.wav"),
+        ("s3:///a.wav", "s3:///a.wav"),
+    ],
+)
+def test_of_a_url_that_is_not_read_no_secret_is_shown(written: str, shown: str) -> None:
+    """A user, a query and a fragment may be secrets."""
+    assert without_secrets(written) == shown

@@ -1,6 +1,7 @@
 """A folder becomes rows: its audio, each with the sidecar beside it."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from unicodedata import normalize
 
@@ -13,6 +14,7 @@ from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.catalog.folder_scan import FolderScan
 from proofsweep.storage.catalog.ignored import Cause
 from proofsweep.storage.files.local_files import LocalFiles
+from proofsweep.storage.files.source import Folder
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 CREDENTIALED = b"RIFF\x36\0\0\0WAVEfmt \x03\0\0\0abc\0data\x04\0\0\0\0\0\0\0C2PA\x08\0\0\0manifest"
@@ -119,6 +121,62 @@ def test_what_is_ignored_is_counted_by_cause(tmp_path: Path) -> None:
     assert rows == ["a.wav"]
     assert (ignored[Cause.NOT_AUDIO], ignored[Cause.ORPHAN_SIDECARS], ignored[Cause.UNREADABLE]) == (3, 1, 2)
     assert ignored[Cause.REPEATED_FOLDERS] == 1
+
+
+def confined(folder: Path) -> FolderScan:
+    """Take a folder as a catalog that may not lead out of it."""
+    return FolderScan(str(folder), LocalFiles(os.path.realpath(folder)), SidecarNames(["{name}.sidecar"]))
+
+
+def test_links_out_of_the_catalog_are_rows_or_counted(tmp_path: Path) -> None:
+    """Audio, sidecars and folders are ineligible; what lies behind other names is not read, and is counted."""
+    fill(tmp_path, "else/key", "else/a.wav", "else/proof")
+    fill(tmp_path, "drop/b.wav")
+    for name, target in {"a.wav": "a.wav", "b.wav.sidecar": "proof", "disc": ".", "notes": "key"}.items():
+        (tmp_path / "drop" / name).symlink_to(tmp_path / "else" / target)
+
+    catalog = confined(tmp_path / "drop")
+    rows = {row.named_audio: row.refused for row in catalog.rows()}
+
+    assert {name: refused and refused.reason for name, refused in rows.items()} == dict.fromkeys(
+        ["a.wav", "b.wav", "disc/"], Reason.OUTSIDE_CATALOG
+    )
+    assert catalog.ignored == {Cause.OUTSIDE: 1} | {cause: 0 for cause in Cause if cause is not Cause.OUTSIDE}
+
+
+def test_a_file_outside_claims_no_sidecar_of_others(tmp_path: Path) -> None:
+    """It is not looked into, and it cannot be sent."""
+    fill(tmp_path, "else.wav")
+    fill(tmp_path, "drop/song.mp3", content=FRAME * 3)
+    fill(tmp_path, "drop/song.sidecar", content=b"proof")
+    (tmp_path / "drop" / "song.wav").symlink_to("../else.wav")
+    files = LocalFiles(os.path.realpath(tmp_path / "drop"))
+
+    rows = FolderScan(str(tmp_path / "drop"), files, SidecarNames(["{stem}.sidecar"])).rows()
+
+    assert {row.named_audio: row.named_sidecar for row in rows} == {"song.mp3": "song.sidecar", "song.wav": ""}
+
+
+def test_a_folder_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:
+    """Whoever reads the results sees that files may be missing, and where."""
+    fill(tmp_path, "a.wav")
+
+    class ClosedFolder(LocalFiles):
+        """Files of which one folder is closed."""
+
+        def walk(self, location: str) -> Iterator[Folder]:
+            """Give it after the others."""
+            yield from super().walk(location)
+            closed = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: Permission denied.")
+            yield Folder(location=f"{location}/disc 2", files=[], refused=closed)
+
+    catalog = FolderScan(str(tmp_path), ClosedFolder(), SidecarNames([]))
+    _, row = catalog.rows()
+
+    assert (row.number, row.audio, row.named_audio) == (1, f"{tmp_path}/disc 2/", "disc 2/")
+    assert row.refused is not None
+    assert row.refused.reason is Reason.UNREADABLE_FOLDER
+    assert catalog.digest() != scan(tmp_path).digest()
 
 
 def test_a_sidecar_is_never_a_row(tmp_path: Path) -> None:

@@ -118,3 +118,38 @@ def test_a_bucket_that_can_neither_be_listed_nor_read_is_an_error(files: Counted
 
     with pytest.raises(SourceError):
         ObjectLookup(["s3://b/drop/00/0000 %.wav"], files)
+
+
+def test_a_bucket_that_is_not_there_is_the_fault_of_its_rows() -> None:
+    """The rows of other buckets go on."""
+
+    class OneBucket(CountedFiles):
+        """Of two buckets, one is not there."""
+
+        def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
+            """Fail as S3 does."""
+            if location.startswith("s3://gone"):
+                cause = FileNotFoundError("status code: 404 <Code>NoSuchBucket</Code>")
+                raise SourceError("There is no such bucket.", reason=Reason.SOURCE_UNAVAILABLE) from cause
+            return super().listed(location, after)
+
+    store = MemoryStore()
+    obstore.put(store, "a.wav", b"abc")
+
+    wanted = ObjectLookup(["s3://b/a.wav", "s3://gone/a.wav"], OneBucket(store))
+
+    assert isinstance(wanted.facts("s3://b/a.wav"), FileFacts)
+    with pytest.raises(SourceError, match="There is no bucket s3://gone") as missing:
+        wanted.facts("s3://gone/a.wav")
+    assert missing.value.reason == Reason.MISSING_AUDIO
+
+
+@pytest.mark.parametrize("key", ["drop//a.wav", "/a.wav", "drop/../a.wav", "drop/./a.wav", "line\nbreak.wav"])
+def test_a_key_that_cannot_be_requested_is_the_fault_of_its_row(files: CountedFiles, key: str) -> None:
+    """It is known before the run."""
+    wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", f"s3://b/{key}"], files)
+
+    assert isinstance(wanted.facts("s3://b/drop/00/0000 %.wav"), FileFacts)
+    with pytest.raises(SourceError) as refused:
+        wanted.facts(f"s3://b/{key}")
+    assert refused.value.reason == Reason.UNREADABLE_FILE

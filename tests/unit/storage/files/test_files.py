@@ -1,5 +1,6 @@
 """A location says by itself whether its file is on this machine or in a bucket."""
 
+import os
 import threading
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Reason
+from proofsweep.errors import SourceError
 from proofsweep.storage.files import bucket_files
 from proofsweep.storage.files.bucket_files import BucketFiles
 from proofsweep.storage.files.files import Files
@@ -71,3 +74,24 @@ def test_all_threads_share_the_opened_buckets(files: Files) -> None:
 
     assert len(found) == 16
     assert len(set(map(id, found))) == 1
+
+
+@pytest.mark.parametrize("root", ["local", "s3://bucket/drop"])
+def test_a_root_keeps_out_the_other_kind_of_place(files: Files, local: str, root: str) -> None:
+    """A manifest on this machine names no bucket, and one in a bucket names no file of this machine."""
+    inside = files.within(os.path.realpath(local) if root == "local" else root)
+    here, there = f"{local}/a.wav", "s3://bucket/drop/a.wav"
+    mine, other = (here, there) if root == "local" else (there, here)
+
+    assert read(inside, mine)
+    for look in (inside.facts, inside.open, lambda each: list(inside.walk(each))):
+        with pytest.raises(SourceError) as refused:
+            look(other)
+        assert refused.value.reason == Reason.OUTSIDE_CATALOG
+    assert read(inside.within(None), other)
+
+
+def test_a_prefix_is_a_root(files: Files) -> None:
+    """The rest of its bucket is outside."""
+    with pytest.raises(SourceError):
+        files.within("s3://bucket/drop").facts("s3://bucket/drop2/a.wav")

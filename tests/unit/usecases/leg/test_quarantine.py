@@ -99,6 +99,17 @@ def test_an_answer_that_contradicts_nothing_passes_at_once(quarantine: Quarantin
     assert pass_on(quarantine, outcome, "new") == [{"item_id": "new"}]
 
 
+def test_an_acceptance_under_the_id_of_an_earlier_build_counts(quarantine: Quarantine, stop: StopSwitch) -> None:
+    """The first run after an update has the history of the runs before it."""
+    for number in range(2):
+        item = WorkItem(manifest_row=0, item_id=f"new-{number}", former_item_id=f"old-{number}", audio="/a.wav")
+        done = Finished(item=item, outcome=REJECTED, started_at=NOW, finished_at=NOW)
+        assert quarantine.admit(done, {}) == []
+
+    assert stop.reason is not None
+    assert "accepted before are now unregistered" in stop.reason.message
+
+
 def test_failures_wait_until_the_service_answers(quarantine: Quarantine, stop: StopSwitch) -> None:
     """An answer for another file shows that they were the files' own; then they are written down with it."""
     waiting = [pass_on(quarantine, FAILED, item_id) for item_id in ("a", "b")]

@@ -15,6 +15,7 @@ from proofsweep.usecases.plan.survey import (
     format_by_name,
     ignored_entries,
     items_of,
+    refuse_only_outside,
     refuse_only_unnamed_pairs,
     survey_catalog,
 )
@@ -136,3 +137,20 @@ def test_audio_with_an_ambiguous_sidecar_is_counted_and_the_first_are_named(tmp_
     assert survey.ambiguous == [
         str(tmp_path / f"{number}.{ending}") for number in range(3) for ending in ("mp3", "wav")
     ]
+
+
+def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Path) -> None:
+    """The line says what to give; a single row outside is only counted."""
+    (tmp_path / "drop").mkdir()
+    (tmp_path / "a.wav").write_bytes(WAV)
+    manifest = tmp_path / "drop" / "m.csv"
+    manifest.write_text(f"audio\n{tmp_path}/a.wav\n../a.wav\n")
+    catalog = open_catalog(str(manifest), sidecar_names=[])
+    mixed = survey_catalog(catalog, LIMITS)
+    mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), "wav", 100)
+
+    with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*--root.*--allow-outside"):
+        refuse_only_outside(survey_catalog(catalog, LIMITS), catalog)
+    refuse_only_outside(mixed, catalog)
+
+    assert mixed.reasons == {"outside_catalog": 2}
