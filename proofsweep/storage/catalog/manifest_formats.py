@@ -75,7 +75,7 @@ def is_manifest_name(path: str) -> bool:
 
 def line_words(path: str, line: int) -> str:
     """Name a record's manifest and place for a person."""
-    return f"{posixpath.basename(path)}, {'row' if _suffix_of(path) == '.parquet' else 'line'} {line}"
+    return f"{one_line(posixpath.basename(path))}, {'row' if _suffix_of(path) == '.parquet' else 'line'} {line}"
 
 
 def records_of(path: str, source: Source = _LOCAL, digest: Digest | None = None) -> Iterator[Record]:

@@ -6,7 +6,7 @@ import posixpath
 
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
-from proofsweep.storage.locations import is_within
+from proofsweep.storage.locations import is_within, one_line
 
 # O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -54,8 +54,8 @@ def open_inside(location: str, root: str, flags: int) -> int:
 
 def outside_catalog(root: str) -> SourceError:
     """Say that something lies outside the catalog's root, and not where it leads."""
+    shown = one_line(posixpath.join(root, ""))
     return SourceError(
-        f"This leads outside the catalog's root {posixpath.join(root, '')}: if it is meant, give --root or "
-        "--allow-outside.",
+        f"This leads outside the catalog's root {shown}: if it is meant, give --root or --allow-outside.",
         reason=Reason.OUTSIDE_CATALOG,
     )

@@ -197,6 +197,7 @@ def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, l
     path = written(tmp_path, name, content)
 
     assert [line for line, _, _ in records_of(path)] == lines
+    assert line_words("/d/caf\udce9\n.csv", 3).isprintable()
     assert line_words(path, 3) == ("m.parquet, row 3" if name == "m.parquet" else f"{name}, line 3")
 
 

@@ -100,6 +100,14 @@ def test_a_way_that_changes_within_the_root_fails_for_now(root: str, monkeypatch
     assert refused.value.reason == Reason.SOURCE_CHANGED
 
 
+def test_a_root_of_any_name_is_shown_in_one_line() -> None:
+    """The message is stored in a table, which holds UTF-8 alone."""
+    message = outside_catalog("/caf\udce9\n").message
+
+    assert message.isprintable()
+    assert message.encode().decode() == message
+
+
 def test_the_message_names_the_root_and_the_way_out() -> None:
     """It does not say where the link leads."""
     assert outside_catalog("/drop").message == (
