@@ -79,6 +79,10 @@ class AnomalyGuard:
         """Give how many rows in a row are too many for one kind of anomaly."""
         return self.failures if anomaly.is_failure else self.verdicts
 
+    def held(self) -> list[Row]:
+        """Give the quarantined rows; they stay there."""
+        return list(self._quarantined)
+
     def release(self) -> list[Row]:
         """Give the quarantined rows and end their quarantine."""
         rows, self._quarantined = self._quarantined, []

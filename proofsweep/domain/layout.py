@@ -52,6 +52,11 @@ def shard_and_leg_of(part_name: str) -> tuple[int, int]:
     return int(shard), int(leg)
 
 
+def leg_of(part_name: str) -> int:
+    """Read the leg from the name of a part of any table."""
+    return int(part_name.rpartition("-")[2].removesuffix(".parquet"))
+
+
 def legs_folder(run_id: str) -> str:
     """Where the claims and receipts of a run's legs lie."""
     return f"{run_folder(run_id)}/legs"
@@ -62,9 +67,24 @@ def leg_folder(run_id: str, leg: int) -> str:
     return f"{legs_folder(run_id)}/{leg:03}"
 
 
+def claim_name(run_id: str, leg: int) -> str:
+    """Which process works on a leg; a leg exists if it exists."""
+    return f"{leg_folder(run_id, leg)}/claim.json"
+
+
+def receipt_name(run_id: str, leg: int) -> str:
+    """How a leg ended, and its parts."""
+    return f"{leg_folder(run_id, leg)}/receipt.json"
+
+
+def journals_folder(run_id: str) -> str:
+    """Where the journals of a run's legs lie."""
+    return f"{run_folder(run_id)}/journal"
+
+
 def journal_folder(run_id: str, leg: int) -> str:
     """Where a leg writes finished work that is not in a part yet."""
-    return f"{run_folder(run_id)}/journal/{leg:03}"
+    return f"{journals_folder(run_id)}/{leg:03}"
 
 
 def key_name(fingerprint: str) -> str:

@@ -94,10 +94,13 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Which process runs a leg. On the same host, this is enough to check whether the process still exists.
+    """Which process runs a leg. In the same PID namespace, this is enough to check whether the process still exists.
 
     Attributes:
+        pid_namespace: the kernel's name for where `pid` is valid: each container has its own, and containers may share
+            a host name. None from older versions, and empty where the system has none.
         process_started: the kernel's start time of the process, because process IDs are reused.
+        token: random, so that no two claims are equal; empty from older versions.
         uptime_seconds: monotonic time of the boot when the leg was claimed; None from older versions.
         facts: cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
     """
@@ -108,6 +111,8 @@ class Claim:
     process_started: str
     claimed_at: str
     uptime_seconds: float | None = None
+    pid_namespace: str | None = None
+    token: str = ""
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
 
 
@@ -124,9 +129,14 @@ def shard_items_for(items: int) -> int:
 def slices_of(plan: Plan) -> Iterator[Slice]:
     """Cut a run into Prefect tasks: a small run into single items, any other into whole shards."""
     for shard in range(plan.shards):
-        rows = min(plan.shard_items, plan.items - shard * plan.shard_items)
+        rows = rows_of_shard(plan, shard)
         step = 1 if plan.is_small else rows
         yield from (Slice(shard, first, first + step) for first in range(0, rows, step))
+
+
+def rows_of_shard(plan: Plan, shard: int) -> int:
+    """Give the number of rows in a shard; the last one may be shorter."""
+    return min(plan.shard_items, plan.items - shard * plan.shard_items)
 
 
 def shard_of(plan: Plan, manifest_row: int) -> int:
@@ -140,6 +150,12 @@ class ClockReading:
 
     at: datetime
     uptime_seconds: float | None
+
+
+def is_due(last: ClockReading, now: ClockReading) -> bool:
+    """Say whether a leg's next heartbeat is due by either clock: the monotonic one may stand while a machine sleeps."""
+    by_wall_clock = abs(now.at - last.at) >= timedelta(seconds=HEARTBEAT_SECONDS)
+    return by_wall_clock or (now.uptime_seconds or 0.0) - (last.uptime_seconds or 0.0) >= HEARTBEAT_SECONDS
 
 
 def is_fresh(last: ClockReading, now: ClockReading, *, same_boot: bool) -> bool:

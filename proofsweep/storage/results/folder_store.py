@@ -84,14 +84,22 @@ def _make_folder(folder: Path) -> None:
 
 def _was_created(path: Path, content: bytes) -> bool:
     """Write a draft, sync it, then link it: a name exists only with its whole content. False if it is taken."""
-    try:
-        with _draft_beside(path) as draft:
-            _write_durably(draft, content)
+    with _draft_beside(path) as draft:
+        _write_durably(draft, content)
+        try:
             path.hardlink_to(draft)
-    except FileExistsError:
-        return False
+        except OSError as error:
+            if not _is_linked(draft):
+                if isinstance(error, FileExistsError):
+                    return False
+                raise
     _make_durable(path.parent)
     return True
+
+
+def _is_linked(draft: Path) -> bool:
+    """Say whether a link that reported an error was made: NFS repeats a request whose answer was lost."""
+    return draft.stat().st_nlink > 1
 
 
 @contextmanager

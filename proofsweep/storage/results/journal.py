@@ -5,7 +5,7 @@ A run of a night has tens of thousands of seconds, so the segments of each minut
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -42,6 +42,9 @@ class Journal:
     _segments: int = 0
     _unconfirmed: dict[str, "_Segment"] = field(default_factory=dict)
     _small: dict[str, list["_Segment"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
+    _held: list[Row] = field(default_factory=list)
+    _held_written: list[Row] = field(default_factory=list)
+    _held_names: list[str] = field(default_factory=list)
 
     def add(self, verdict: Row | None, exchanges: Sequence[Row]) -> None:
         """Add a finished row and its exchanges; the next flush makes them durable."""
@@ -49,6 +52,11 @@ class Journal:
             self._waiting["exchanges"] += exchanges
             if verdict is not None:
                 self._waiting["verdicts"].append(verdict)
+
+    def hold(self, held: Callable[[], list[Row]]) -> None:
+        """Note which rows are in quarantine now; the next flush writes them as held, so that no kill costs them."""
+        with self._lock:
+            self._held = held()
 
     def flush(self) -> None:
         """Write what waits, exchanges first: the audit trail of each row in the journal is there too.
@@ -59,9 +67,25 @@ class Journal:
         with self._flushing:
             with self._lock:
                 counts = {table: len(rows) for table, rows in self._waiting.items()}
+                held = self._held  # a row that leaves quarantine is added before it is held no more
             self._segments += 1
             for table in ("exchanges", "verdicts"):
                 self._write(table, counts[table])
+            self._write_held(held)
+
+    def _write_held(self, held: list[Row]) -> None:
+        """Replace what is written as held; the last segment counts, and none if no row is held."""
+        if held == self._held_written:
+            return
+        outdated = list(self._held_names)
+        if held:
+            name = self._name("held", f"{self._segments:06}")
+            self._held_names.append(name)
+            self.results.store.create(name, _arrow_of(pa.Table.from_pylist(held, schema=SCHEMAS["verdicts"])))
+        for name in outdated:
+            self.results.store.delete(name)
+            self._held_names.remove(name)
+        self._held_written = held
 
     def _write(self, table: str, count: int) -> None:
         """Write `count` of the rows that wait; first, unchanged, the segment whose last write got no answer."""
@@ -111,40 +135,57 @@ class _Segment:
     rows: pa.Table
 
 
-def read_journal(results: Results, run_id: str, leg: int, table: str) -> Iterator[pa.Table]:
-    """Read a leg's segments of one table, of all processes, oldest first."""
-    names = [name for name in _segments(results, run_id, leg) if f"/{table}-" in name]
-    for name in _unmerged(names):
-        content = results.store.read(name)
-        if content is not None:
-            yield pa.ipc.open_stream(content).read_all()
+class Segments:
+    """What a leg's journal holds when this is made; its process may add to it afterwards."""
 
+    def __init__(self, results: Results, run_id: str, leg: int) -> None:
+        self._store = results.store
+        self._names = self._store.names(layout.journal_folder(run_id, leg))
 
-def delete_journal(results: Results, run_id: str, leg: int) -> None:
-    """Delete a leg's segments, after their rows were read back from parts."""
-    for name in _segments(results, run_id, leg):
-        results.store.delete(name)
+    def __bool__(self) -> bool:
+        """Say whether there is any."""
+        return bool(self._names)
 
+    def names(self, table: str) -> list[str]:
+        """Name the segments of one table, of all processes, each one's oldest first."""
+        return list(_unmerged([name for name in self._names if f"/{table}-" in name]))
 
-def _segments(results: Results, run_id: str, leg: int) -> list[str]:
-    return results.store.names(layout.journal_folder(run_id, leg))
+    def held(self) -> list[str]:
+        """Name the last segment of rows in quarantine of each process."""
+        return list({name.rpartition("-")[0]: name for name in self.names("held")}.values())
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table | None:
+        """Read a segment; None if it is gone, since its process is alive and has merged it."""
+        content = self._store.read(name)
+        if content is None:
+            return None
+        rows = pa.ipc.open_stream(content).read_all()
+        return rows if columns is None else rows.select(list(columns))
+
+    def tables(self, table: str) -> Iterator[pa.Table]:
+        """Read the segments of one table one by one."""
+        return (rows for name in self.names(table) if (rows := self.table(name)) is not None)
+
+    def delete(self) -> None:
+        """Delete these segments, after their rows were read back from parts; not those that came later."""
+        for name in self._names:
+            self._store.delete(name)
 
 
 def _unmerged(names: Sequence[str]) -> Iterator[str]:
     """Leave out the segments that are part of a merged one of the same writer."""
-    merged = [_range_of(name) for name in names if "_" in name.rsplit("-", 1)[1]]
-    for name in names:
-        mine = writer, first, last = _range_of(name)
-        longer = (each for each in merged if each != mine and each[0] == writer)
-        if not any(low <= first and last <= high for _, low, high in longer):
+    merged_to: dict[str, int] = {}
+    for (writer, _, shorter_last), name in sorted((_longest_first(name), name) for name in names):
+        if -shorter_last > merged_to.get(writer, 0):
+            merged_to[writer] = -shorter_last
             yield name
 
 
-def _range_of(name: str) -> tuple[str, int, int]:
-    """Read the writer and the first and last number of a segment from its name."""
+def _longest_first(name: str) -> tuple[str, int, int]:
+    """Give a segment's writer, its first number, and its last number as a negative one, to sort by."""
     writer, numbers = name.removesuffix(".arrow").rsplit("-", 1)
     first, _, last = numbers.partition("_")
-    return writer, int(first), int(last or first)
+    return writer, int(first), -int(last or first)
 
 
 def _arrow_of(rows: pa.Table) -> bytes:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import secrets
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +14,9 @@ from pathlib import Path
 from proofsweep.domain import layout
 from proofsweep.domain.runs import STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.domain.tables.columns import Row
-from proofsweep.errors import NameTaken
+from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.plans_and_parts import Results, json_bytes, sha256_hex
+from proofsweep.storage.results.receipts import has_claim, last_leg, receipt_of
 
 _CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 
@@ -36,28 +39,47 @@ class Legs:
 
     def numbers(self) -> list[int]:
         """List the legs that were claimed."""
-        return [int(name) for name in self.results.store.folders(layout.legs_folder(self.run_id)) if name.isdecimal()]
+        return list(range(1, self.last() + 1))
+
+    def last(self) -> int:
+        """Give the number of the last leg that was claimed; 0 without one."""
+        return last_leg(self.results.store, self.run_id)
 
     def claim(self, leg: int, facts: Row | None = None) -> None:
         """Claim a leg for this process; another process that takes the leg over needs the `facts`.
 
         Raises:
             NameTaken: another process was first, or last where the store let both through.
+            ResultsError: it cannot be known; the leg is released if the store permits it.
         """
-        claim = _own_claim(self._now(), facts or {})
-        self.results.store.create(self._name(leg, "claim.json"), json_bytes(asdict(claim)))
-        if self.holder(leg) != claim:
+        claim = _own_claim(self.now(), facts or {})
+        self.results.store.create(layout.claim_name(self.run_id, leg), json_bytes(asdict(claim)))
+        try:
+            holder = self.holder(leg)
+        except ResultsError:
+            self.release(leg)
+            raise
+        if holder != claim:
             raise NameTaken(f"Leg {leg} was claimed by another process at the same moment.")
+
+    def release(self, leg: int) -> None:
+        """Take back this process's claim of a leg that could not begin, so that the leg does not exist."""
+        with suppress(ResultsError):  # then the claim is stale soon, or at once when this process ends
+            self.results.store.delete(layout.claim_name(self.run_id, leg))
+
+    def is_superseded(self, leg: int) -> bool:
+        """Say whether another process has taken over from a leg: it has claimed the next one, or ended this one."""
+        return has_claim(self.results.store, self.run_id, leg + 1) or self.receipt(leg) is not None
 
     def beat(self, leg: int) -> None:
         """Write the heartbeat: this process is alive now."""
-        now = self._now()
+        now = self.now()
         heartbeat = {"at": now.at.isoformat(), "uptime_seconds": now.uptime_seconds}
         self.results.store.replace(self._name(leg, "heartbeat.json"), json_bytes(heartbeat))
 
     def holder(self, leg: int) -> Claim | None:
         """Read who claimed a leg; None if the claim cannot be read."""
-        content = self.results.store.read(self._name(leg, "claim.json"))
+        content = self.results.store.read(layout.claim_name(self.run_id, leg))
         if content is None:
             return None
         try:
@@ -70,7 +92,13 @@ class Legs:
         holder = self.holder(leg)
         if holder is None or _is_gone(holder):
             return False
-        return is_fresh(self._last_sign(leg, holder), self._now(), same_boot=_is_of_this_boot(holder))
+        return is_fresh(self._last_sign(leg, holder), self.now(), same_boot=_is_of_this_boot(holder))
+
+    def is_active(self, leg: int) -> bool:
+        """Say whether a process works on a leg; one that ends meanwhile is not active any more."""
+        if self.receipt(leg) is not None:
+            return False
+        return (self.is_alive(leg) or self.is_heard(leg)) and self.receipt(leg) is None
 
     def is_heard(self, leg: int) -> bool:
         """Wait up to 30 s for a new heartbeat of a leg that seems dead, if two hosts' clocks had to be compared."""
@@ -80,31 +108,32 @@ class Legs:
         before = self._heartbeat(leg)
         for _ in range(STALE_SECONDS):
             self.rest(1.0)
-            if self._heartbeat(leg) != before or self.receipt(leg) is not None:
+            if self.receipt(leg) is not None:
+                return False
+            if self._heartbeat(leg) != before:
                 return True
         return False
 
     def active_claim(self) -> Claim | None:
         """Give the last leg's claim while that leg is alive; None when no process works on the run."""
-        last = max(self.numbers(), default=0)
+        last = self.last()
         return self.holder(last) if last and self.receipt(last) is None and self.is_alive(last) else None
 
     def receipt(self, leg: int) -> dict[str, object] | None:
         """Read how a leg ended; None while it runs."""
-        content = self.results.store.read(self._name(leg, "receipt.json"))
-        document = None if content is None else json.loads(content)
-        return document if isinstance(document, dict) else None
+        return receipt_of(self.results.store, self.run_id, leg)
 
     def write_receipt(self, leg: int, receipt: dict[str, object]) -> None:
         """End a leg: its last object but the row in `runs`."""
-        self.results.store.create(self._name(leg, "receipt.json"), json_bytes(receipt))
+        self.results.store.create(layout.receipt_name(self.run_id, leg), json_bytes(receipt))
 
     def receipt_digest(self, leg: int) -> str | None:
         """Give the hex sha256 of a receipt in the store."""
-        content = self.results.store.read(self._name(leg, "receipt.json"))
+        content = self.results.store.read(layout.receipt_name(self.run_id, leg))
         return None if content is None else sha256_hex(content)
 
-    def _now(self) -> ClockReading:
+    def now(self) -> ClockReading:
+        """Read both clocks."""
         return ClockReading(self.clock(), self.uptime())
 
     def _heartbeat(self, leg: int) -> bytes | None:
@@ -133,16 +162,19 @@ def _own_claim(now: ClockReading, facts: Row) -> Claim:
         host=socket.gethostname(),
         boot=_boot_id(),
         pid=pid,
+        pid_namespace=_pid_namespace(),
         process_started=_process_started(pid),
         claimed_at=now.at.isoformat(),
         uptime_seconds=now.uptime_seconds,
+        token=secrets.token_hex(8),
         facts=facts,
     )
 
 
 def _is_gone(claim: Claim) -> bool:
-    """Say whether the claim's process ran on this host and no longer exists."""
-    if claim.host != socket.gethostname() or claim.boot != _boot_id():
+    """Say whether the claim's process no longer exists; that is known only where its process ID has a meaning here."""
+    here = (socket.gethostname(), _boot_id(), _pid_namespace())
+    if (claim.host, claim.boot, claim.pid_namespace) != here:
         return False
     try:
         os.kill(claim.pid, 0)
@@ -150,7 +182,7 @@ def _is_gone(claim: Claim) -> bool:
         return True
     except PermissionError:
         return False
-    return _process_started(claim.pid) != claim.process_started
+    return bool(claim.process_started) and _process_started(claim.pid) != claim.process_started
 
 
 def _is_of_this_boot(claim: Claim) -> bool:
@@ -158,8 +190,16 @@ def _is_of_this_boot(claim: Claim) -> bool:
 
 
 def _boot_id() -> str:
-    """Identify this boot of this host; several containers may share a host name."""
+    """Identify this boot of this machine."""
     return _text_of("/proc/sys/kernel/random/boot_id")
+
+
+def _pid_namespace() -> str:
+    """Identify the PID namespace of this process; empty where the system has none."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _process_started(pid: int) -> str:

@@ -3,30 +3,22 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.domain import layout
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Plan, rows_of_shard
 from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
+from proofsweep.storage.results.receipts import Part, ended_parts
 from proofsweep.storage.results.store import Store
 
 SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A part of a table as read back: its name, rows and hex sha256."""
-
-    name: str
-    rows: int
-    sha256: str
 
 
 class Results:
@@ -72,19 +64,31 @@ class Results:
         return [run_id for run_id in named if self.store.read(layout.plan_name(run_id)) is not None]
 
     def parts_of(self, table: str, plan: Plan) -> list[str]:
-        """List the names of one run's parts of a table."""
-        folder = layout.table_folder(table, plan.run_date)
-        return [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
+        """List the names of one run's parts of a table, sorted.
 
-    def finished_rows(self, plan: Plan, shard: int) -> set[int]:
-        """Give the manifest rows of a shard that are in a part of any leg."""
-        mine = f"/{plan.run_id}-{shard:05}-"
-        names = [name for name in self.parts_of("verdicts", plan) if mine in name]
-        return {
-            row
-            for row in self.table("verdicts", names, ["manifest_row"])["manifest_row"].to_pylist()
-            if row is not None
-        }
+        A leg that has ended has the verdicts that its receipt names, whatever the listing shows. Exchanges may come
+        later: those of a leg that was taken over and came back.
+        """
+        return self._parts_of(table, plan, {} if table == "runs" else ended_parts(self.store, plan.run_id))
+
+    def verdicts_by_shard(self, plan: Plan) -> dict[int, list[Part]]:
+        """Give the verdicts parts of all legs of a run, by shard."""
+        ended = ended_parts(self.store, plan.run_id)
+        known = {part.name: part for parts in ended.values() for part in parts}
+        shards: dict[int, list[Part]] = {}
+        for name in self._parts_of("verdicts", plan, ended):
+            shards.setdefault(layout.shard_and_leg_of(name)[0], []).append(known.get(name) or self.part(name))
+        return shards
+
+    def is_finished(self, plan: Plan, shard: int, parts: Sequence[Part]) -> bool:
+        """Say whether a shard's parts hold all its rows; a single part that does need not be read."""
+        rows = rows_of_shard(plan, shard)
+        return any(part.rows >= rows for part in parts) or len(self.rows_in(parts)) >= rows
+
+    def rows_in(self, parts: Iterable[Part]) -> set[int]:
+        """Give the manifest rows that verdicts parts hold."""
+        read = self.tables([part.name for part in parts if part.rows], ["manifest_row"])
+        return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
         """Write one part with its table's whole schema, and read it back.
@@ -106,13 +110,23 @@ class Results:
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""
         schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
-        read = [_table_of(self._required(name), columns) for name in names]
-        return pa.concat_tables([schema.empty_table(), *read])
+        return pa.concat_tables([schema.empty_table(), *self.tables(names, columns)])
+
+    def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """Read parts one by one: those of a long run do not fit in memory together."""
+        return (_table_of(self._required(name), columns) for name in names)
 
     def all_parts(self, table: str) -> Iterator[str]:
         """List the names of all parts of a table, oldest first."""
         for folder in self.store.folders(table):
             yield from self.store.names(f"{table}/{folder}")
+
+    def _parts_of(self, table: str, plan: Plan, ended: Mapping[int, Sequence[Part]]) -> list[str]:
+        folder = layout.table_folder(table, plan.run_date)
+        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
+        named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
+        is_late = table == "exchanges"
+        return sorted({*named, *(name for name in listed if is_late or layout.leg_of(name) not in ended)})
 
     def _required(self, name: str) -> bytes:
         content = self.store.read(name)

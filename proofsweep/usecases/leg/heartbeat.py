@@ -2,10 +2,11 @@
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.runs import HEARTBEAT_SECONDS
+from proofsweep.domain.runs import ClockReading, is_due
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.storage.results.journal import FLUSH_SECONDS, Journal
 from proofsweep.storage.results.legs import Legs
@@ -32,12 +33,12 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     patience_seconds: float
-    _beaten_at: float = field(init=False)
+    _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
 
     def __post_init__(self) -> None:
-        self._beaten_at = self.legs.uptime()  # the claim is a sign of life
+        self._beaten_at = self.legs.now()  # the claim is a sign of life
 
     @property
     def store_is_well(self) -> bool:
@@ -62,6 +63,13 @@ class Heartbeat:
             else:
                 over.wait(FLUSH_SECONDS)
 
+    def keep_beating(self, over: threading.Event) -> None:
+        """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
+        while not over.wait(FLUSH_SECONDS):
+            with suppress(ResultsError):  # settling finds out by itself
+                if is_due(self._beaten_at, self.legs.now()):
+                    self._beat()
+
     def write(self) -> None:
         """Give a sign of life when it is due, and flush.
 
@@ -70,7 +78,7 @@ class Heartbeat:
         """
         self._writing_since = time.monotonic()
         try:
-            if self.legs.uptime() - self._beaten_at >= HEARTBEAT_SECONDS:
+            if is_due(self._beaten_at, self.legs.now()):
                 self._beat()
             self.trail.write_unattributed()
             self.journal.flush()
@@ -92,8 +100,8 @@ class Heartbeat:
 
     def _beat(self) -> None:
         self.legs.beat(self.leg)
-        self._beaten_at = self.legs.uptime()
-        if self.legs.receipt(self.leg) is not None:
+        self._beaten_at = self.legs.now()
+        if self.legs.is_superseded(self.leg):
             self.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
 
 

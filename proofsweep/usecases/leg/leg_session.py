@@ -16,7 +16,7 @@ from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.canaries import Canary, send_canaries
 from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.open import open_leg
+from proofsweep.usecases.leg.open import open_leg, settle_legs_before
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
@@ -50,8 +50,8 @@ class LegRequest:
 def leg_session(request: LegRequest) -> Iterator[LegContext]:
     """Hold the next leg of a run for the work inside.
 
-    (1) examine the service and bind the key to it, (2) claim the leg, (3) keep it alive beside the work and send the
-    canaries, (4) settle it, however the work ended.
+    (1) examine the service and bind the key to it, (2) claim the leg, (3) keep it alive, (4) settle the legs that died
+    before it, and send the canaries, (5) settle it, however the work ended.
 
     Raises:
         ConfigError, ResultsError: it cannot be begun; nothing was claimed.
@@ -62,17 +62,18 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     service = request.service()  # (1)
     bind_key(results.store, request.key_fingerprint(), request.base_url)
     facts = _leg_facts(request, service)
-    leg = request.context_of(open_leg(results, plan, request.clock, facts))  # (2)
+    leg = _claimed_leg(request, facts)  # (2)
     started_at, cpu_then = request.clock(), time.process_time()
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
     try:
         leg.budget.take_snapshot(service.headroom, service.quota_reset)
         leg.trail.write_unattributed()
         with (
-            beside("heartbeat", leg.heartbeat.keep, lambda error: _stop_broken(leg, "heartbeat", error)),
+            beside("heartbeat", leg.heartbeat.keep, lambda error: _stop_broken(leg, "heartbeat", error)),  # (3)
             beside("quota", leg.budget.keep_probing, lambda error: _stop_broken(leg, "quota", error)),
         ):
-            send_canaries(leg, request.canaries)  # (3)
+            settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
+            send_canaries(leg, request.canaries)
             yield leg
     except BaseException:
         leg.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
@@ -80,8 +81,18 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     finally:
         facts |= {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.dispatcher.status().rate}
-        _settle(leg, facts, request.clock, time.process_time() - cpu_then)  # (4)
+        _settle(leg, facts, request.clock, time.process_time() - cpu_then)  # (5)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
+
+
+def _claimed_leg(request: LegRequest, facts: Row) -> LegContext:
+    """Claim the next leg and make its context; release the claim if that fails."""
+    number = open_leg(request.results, request.plan, request.clock, facts)
+    try:
+        return request.context_of(number)
+    except BaseException:
+        Legs(request.results, request.plan.run_id, request.clock).release(number)
+        raise
 
 
 def _stop_broken(leg: LegContext, thread: str, error: BaseException) -> None:
@@ -103,8 +114,10 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     leg.trail.write_unattributed()
     for row in leg.quarantine.release():
         leg.journal.add(row, [])
+    leg.journal.hold(leg.quarantine.held)
     leg.journal.flush()
-    row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))
+    with beside("heartbeat", leg.heartbeat.keep_beating):  # the parts of a long run take minutes
+        row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
 
 

@@ -1,18 +1,22 @@
-"""Begin a leg: make sure that no other is alive, settle one that died, and claim the next number."""
+"""Begin a leg: make sure that no other is alive, claim the next number, and settle the legs that died before it."""
 
+from contextlib import suppress
+
+from proofsweep.domain import layout
 from proofsweep.domain.runs import Claim, EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.logs import Event, log
-from proofsweep.storage.results.journal import delete_journal
+from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import Clock
+from proofsweep.usecases.leg.publish import publish_exchanges
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
 
 
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
-    """Claim the next leg of a run for this process; give its number.
+    """Claim the next leg of a run for this process; give its number. It must settle the legs before it first.
 
     Args:
         results: where the run is.
@@ -23,8 +27,8 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     Raises:
         RunIsActive: another leg is alive; the message names its holder.
     """
-    leg = settle_last_leg(results, plan, clock) + 1  # no later one: a rival may have claimed this number meanwhile
     legs = Legs(results, plan.run_id, clock)
+    leg = _last_inactive(legs, plan) + 1  # no later one: a rival may have claimed this number meanwhile
     try:
         legs.claim(leg, facts)
     except NameTaken as taken:
@@ -32,26 +36,42 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     return leg
 
 
-def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> int:
-    """See that the last leg is over, and give its number, 0 without one; publish a dead one's journal as its own parts.
+def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
+    """See that the last leg of a run is over, and settle the legs that died.
 
     Raises:
         RunIsActive: it is alive.
     """
+    last = _last_inactive(Legs(results, plan.run_id, clock), plan)
+    settle_legs_before(results, plan, clock, last + 1)
+
+
+def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
+    """See that each leg before one has its receipt, its row in `runs`, and no journal.
+
+    (1) publish a dead leg's journal as its own parts, (2) publish the exchanges that a leg wrote down after its
+    receipt: its process was taken for dead, and came back; (3) write the row that the last process did not come to.
+    """
     legs = Legs(results, plan.run_id, clock)
-    last = max(legs.numbers(), default=0)
-    if last == 0:
-        return 0
-    if legs.receipt(last) is not None:  # its process may have ended before it came to the last two steps
-        write_runs_row(results, plan, legs, last)
-        delete_journal(results, plan.run_id, last)
-        return last
-    if legs.is_alive(last) or legs.is_heard(last):
+    for dead in (number for number in range(1, leg) if legs.receipt(number) is None):
+        holder = legs.holder(dead)
+        facts = {} if holder is None else holder.facts
+        with suppress(RunIsActive):  # another process settled it, or its own did
+            settle_leg(results, plan, LegEnd(leg=dead, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
+        log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=dead)
+    for number in map(int, results.store.folders(layout.journals_folder(plan.run_id))):
+        segments = Segments(results, plan.run_id, number)
+        if number < leg and segments:
+            publish_exchanges(results, plan, number, segments)  # (2)
+            segments.delete()
+    if leg > 1:
+        write_runs_row(results, plan, legs, leg - 1)  # (3)
+
+
+def _last_inactive(legs: Legs, plan: Plan) -> int:
+    last = legs.last()
+    if last and legs.is_active(last):
         raise _active(plan, last, legs.holder(last))
-    holder = legs.holder(last)
-    facts = {} if holder is None else holder.facts
-    settle_leg(results, plan, LegEnd(leg=last, ended_by=EndedBy.KILLED, facts=facts), legs)
-    log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=last)
     return last
 
 

@@ -51,6 +51,11 @@ class Quarantine:
             self.stop.pull(RunMustStop(explain(anomaly, self.guard.threshold(anomaly)), ended_by="breaker"))
         return passed
 
+    def held(self) -> list[Row]:
+        """Give the rows that are in quarantine now."""
+        with self._lock:
+            return self.guard.held()
+
     def release(self) -> list[Row]:
         """Give the rows that are in quarantine when the leg ends: they were too few to be an anomaly."""
         with self._lock:

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan, Slice, slices_of
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.receipts import Part
 
 
 class RemainingItems:
@@ -17,10 +19,16 @@ class RemainingItems:
         self._shards: dict[int, Sequence[WorkItem]] = {}
         self._lock = threading.Lock()
 
+    @cached_property
+    def _parts(self) -> dict[int, list[Part]]:
+        """The parts of the legs before this one; they have all ended, so nothing is added."""
+        return self._results.verdicts_by_shard(self._plan)
+
     def slices(self) -> list[Slice]:
         """Cut what remains into Prefect tasks."""
-        finished = {shard: self._results.finished_rows(self._plan, shard) for shard in range(self._plan.shards)}
-        return [piece for piece in slices_of(self._plan) if not finished[piece.shard].issuperset(self._rows(piece))]
+        unfinished = {shard for shard in range(self._plan.shards) if not self._is_finished(shard)}
+        pieces = [piece for piece in slices_of(self._plan) if piece.shard in unfinished]
+        return [piece for piece in pieces if self.items(piece)] if self._plan.shards == 1 else pieces
 
     def items(self, piece: Slice) -> list[WorkItem]:
         """Give the items of a slice that remain. A run of one shard reads it once, for all its slices."""
@@ -32,11 +40,14 @@ class RemainingItems:
         wanted = self._rows(piece)
         return [item for item in items if item.manifest_row in wanted]
 
+    def _is_finished(self, shard: int) -> bool:
+        return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
+
     def _rows(self, piece: Slice) -> range:
         first = piece.shard * self._plan.shard_items
         return range(first + piece.first, first + piece.last)
 
     def _items_of_shard(self, shard: int) -> list[WorkItem]:
-        finished = self._results.finished_rows(self._plan, shard)
+        finished = self._results.rows_in(self._parts.get(shard, []))
         items = self._results.shard_items(self._plan.run_id, shard)
         return [item for item in items if item.manifest_row not in finished]

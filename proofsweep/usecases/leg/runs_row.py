@@ -1,6 +1,9 @@
-"""Count what a leg did, from the parts in the store alone."""
+"""Count what a leg did, from its parts in the store alone, one after the other: a run may have millions of rows."""
 
-import pyarrow as pa
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
 import pyarrow.compute as pc
 
 from proofsweep import __version__
@@ -11,17 +14,32 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import runs
 from proofsweep.domain.tables.columns import Row, empty_row
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.receipts import Part
 
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
-_WORK = ["manifest_row", "call"]
 _ANSWERED = (pc.field("status") >= 200) & (pc.field("status") < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
+_KEYED = [str(call) for call in Call if call.is_keyed]
+_SENT = pc.field("call").isin(_KEYED) & pc.field("bytes_sent").is_valid()
 
-_CHARGED = pc.field("call").isin([str(call) for call in Call if call.is_keyed]) & pc.field("bytes_sent").is_valid()
+
+@dataclass(frozen=True, slots=True)
+class LegCounts:
+    """What a leg did.
+
+    Attributes:
+        row: for `runs`, without how the leg ended and what remains; what only its process knows is null.
+        duplicates: rows that another row's answer served; no call was made for them.
+    """
+
+    row: Row
+    duplicates: int
 
 
-def runs_row(results: Results, plan: Plan, leg: int) -> Row:
-    """Make a leg's row, without how it ended; what only its process knows (service, key, quota) is null."""
+def count_leg(
+    results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]
+) -> LegCounts:
+    """Count the rows and exchanges of a leg's parts."""
     row: Row = empty_row(runs.COLUMNS)
     row |= {
         "run_id": plan.run_id,
@@ -35,55 +53,58 @@ def runs_row(results: Results, plan: Plan, leg: int) -> Row:
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }
-    row |= _outcomes_of(results, plan, leg) | _exchanges_of(results, plan, leg)
-    row["calls_again"] = _calls_again(results, plan, leg)
-    return row
+    outcomes, duplicates = _outcomes_of(results, [part.name for part in verdicts])
+    names = [part.name for part in exchanges]
+    row |= outcomes | _exchanges_of(results, names)
+    row["calls_again"] = _calls_again(results, plan, leg, names)
+    return LegCounts(row, duplicates)
 
 
-def duplicates_count(results: Results, plan: Plan, leg: int) -> int:
-    """Count the rows of a leg that another row's answer served; no call was made for them."""
-    table = _of_leg(results, plan, leg, "verdicts", ["answered_by_row"])
-    return table.num_rows - table["answered_by_row"].null_count
+def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int]:
+    """Count rows by outcome, and those that another row's answer served."""
+    outcomes: Counter[str] = Counter(dict.fromkeys(_OUTCOMES, 0))
+    duplicates = 0
+    for table in results.tables(names, ["outcome", "answered_by_row"]):
+        outcomes.update(map(str, table["outcome"].to_pylist()))
+        duplicates += table.num_rows - table["answered_by_row"].null_count
+    return dict(outcomes), duplicates
 
 
-def _outcomes_of(results: Results, plan: Plan, leg: int) -> Row:
-    table = _of_leg(results, plan, leg, "verdicts", ["outcome"])
-    found = table.group_by("outcome").aggregate([("outcome", "count")]).to_pylist()
-    counts: Row = dict.fromkeys(_OUTCOMES, 0) | {group["outcome"]: group["outcome_count"] for group in found}
-    finished = results.table("verdicts", results.parts_of("verdicts", plan), ["manifest_row"]).num_rows
-    return counts | {"remaining": plan.items - finished}
-
-
-def _exchanges_of(results: Results, plan: Plan, leg: int) -> Row:
+def _exchanges_of(results: Results, names: Iterable[str]) -> Row:
     """Add up the audit trail; an exchange without `bytes_sent` was never sent, so it was no call."""
-    table = _of_leg(results, plan, leg, "exchanges", ["call", "status", "bytes_sent", "started_at", "sunset"])
-    grouped = table.group_by(["call", "status"])
-    groups = grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist()
-    sunsets = table["sunset"].drop_null()
-    return {
-        "bytes_sent": sum(group["bytes_sent_sum"] or 0 for group in groups),
-        "calls": sum(group["bytes_sent_count"] for group in groups if Call(group["call"]).is_keyed),
-        "throttled": sum(group["call_count"] for group in groups if group["status"] == _THROTTLED),
-        "started_at": pc.min(table["started_at"]).as_py(),
-        "finished_at": pc.max(table["started_at"]).as_py(),
-        "sunset": sunsets[-1].as_py() if len(sunsets) else None,
-    }
+    counts = dict.fromkeys(("bytes_sent", "calls", "throttled"), 0)
+    began, sunset = [], None
+    for table in results.tables(names, ["call", "status", "bytes_sent", "started_at", "sunset"]):
+        grouped = table.group_by(["call", "status"])
+        for group in grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist():
+            counts["bytes_sent"] += group["bytes_sent_sum"] or 0
+            counts["calls"] += group["bytes_sent_count"] if Call(group["call"]).is_keyed else 0
+            counts["throttled"] += group["call_count"] if group["status"] == _THROTTLED else 0
+        began += [each for each in (pc.min(table["started_at"]).as_py(), pc.max(table["started_at"]).as_py()) if each]
+        sunsets = table["sunset"].drop_null()
+        sunset = sunsets[-1].as_py() if len(sunsets) else sunset
+    times = {"started_at": min(began, default=None), "finished_at": max(began, default=None)}
+    return {**counts, **times, "sunset": sunset}
 
 
-def _calls_again(results: Results, plan: Plan, leg: int) -> int:
+def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> int:
     """Count the calls of a leg that repeat a call which an earlier leg was answered for the same row.
 
-    Such a row had no outcome: its leg was killed or stopped between its calls, or an anomaly kept the row back. The
-    parts of earlier legs are read one by one, since there may be many.
+    Such a row had no outcome: its leg was killed or stopped between its calls, or an anomaly kept the row back. One
+    byte for each row and kind of call is kept in memory.
     """
-    own = _of_leg(results, plan, leg, "exchanges", [*_WORK, "bytes_sent"]).filter(_CHARGED).select(_WORK)
-    mine = _ANSWERED & pc.field("manifest_row").isin(own["manifest_row"].unique().drop_null())
-    columns = [*_WORK, "status", "failure"]
-    names = [name for name in results.parts_of("exchanges", plan) if layout.shard_and_leg_of(name)[1] < leg]
-    had = (results.table("exchanges", [name], columns).filter(mine).select(_WORK) for name in names)
-    return own.join(pa.concat_tables([own.slice(0, 0), *had]), _WORK, join_type="left semi").num_rows
+    earlier = [name for name in results.parts_of("exchanges", plan) if layout.leg_of(name) < leg]
+    if not earlier:
+        return 0
+    answered = {call: bytearray(plan.items) for call in _KEYED}
+    for call, row in _work_in(results, earlier, _ANSWERED):
+        answered[call][row] = 1
+    return sum(int(answered[call][row]) for call, row in _work_in(results, own, _SENT))
 
 
-def _of_leg(results: Results, plan: Plan, leg: int, table: str, columns: list[str]) -> pa.Table:
-    names = [name for name in results.parts_of(table, plan) if layout.shard_and_leg_of(name)[1] == leg]
-    return results.table(table, names, columns)
+def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -> Iterator[tuple[str, int]]:
+    """Give the call and the row of each keyed exchange that belongs to a row, under a condition."""
+    condition = condition & pc.field("call").isin(_KEYED) & pc.field("manifest_row").is_valid()
+    for table in results.tables(names, ["manifest_row", "call", "status", "failure", "bytes_sent"]):
+        work = table.filter(condition).to_pydict()
+        yield from zip(work["call"], work["manifest_row"], strict=True)

@@ -55,6 +55,7 @@ def work_item(leg: LegContext, item: WorkItem) -> Row | None:
     admitted = leg.quarantine.admit(done, row)
     for each in admitted:
         leg.journal.add(each, [])
+    leg.journal.hold(leg.quarantine.held)
     return row if row in admitted else None
 
 

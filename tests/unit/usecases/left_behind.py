@@ -12,7 +12,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.exchanges import exchange_row
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.journal import Journal, read_journal
+from proofsweep.storage.results.journal import Journal, Segments
 from proofsweep.storage.results.plans_and_parts import Results
 
 from .scripted_service import NOW
@@ -89,5 +89,5 @@ def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int |
 def journal_rows(results: Results, plan: Plan, leg: int, table: str = "verdicts") -> list[int | None]:
     """List the manifest rows that a leg's journal holds."""
     return [
-        number for part in read_journal(results, plan.run_id, leg, table) for number in part["manifest_row"].to_pylist()
+        number for part in Segments(results, plan.run_id, leg).tables(table) for number in part["manifest_row"].to_pylist()
     ]

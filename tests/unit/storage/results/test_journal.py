@@ -13,7 +13,7 @@ from proofsweep.domain.tables import schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.journal import MERGED_SEGMENTS, Journal, delete_journal, read_journal
+from proofsweep.storage.results.journal import MERGED_SEGMENTS, Journal, Segments
 from proofsweep.storage.results.plans_and_parts import Results
 
 
@@ -68,7 +68,7 @@ def exchange(request_id: str) -> Row:
 
 def rows_of(results: Results, table: str) -> list[Row]:
     """Read all of a leg's journal of one table."""
-    return [row for segment in read_journal(results, "r", 1, table) for row in segment.to_pylist()]
+    return [row for segment in Segments(results, "r", 1).tables(table) for row in segment.to_pylist()]
 
 
 def test_what_was_flushed_is_there_in_order(results: Results) -> None:
@@ -80,7 +80,7 @@ def test_what_was_flushed_is_there_in_order(results: Results) -> None:
 
     assert rows_of(results, "verdicts") == [verdict(0), verdict(1), verdict(2)]
     assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a0", "b0", "a1", "b1", "a2", "b2"]
-    assert all(segment.schema.equals(schemas.VERDICTS) for segment in read_journal(results, "r", 1, "verdicts"))
+    assert all(segment.schema.equals(schemas.VERDICTS) for segment in Segments(results, "r", 1).tables("verdicts"))
 
 
 def test_nothing_waiting_makes_no_segment(results: Results) -> None:
@@ -90,8 +90,8 @@ def test_nothing_waiting_makes_no_segment(results: Results) -> None:
     for _ in range(5):
         journal.flush()
 
-    assert len(list(read_journal(results, "r", 1, "exchanges"))) == 1
-    assert list(read_journal(results, "r", 1, "verdicts")) == []
+    assert len(list(Segments(results, "r", 1).tables("exchanges"))) == 1
+    assert list(Segments(results, "r", 1).tables("verdicts")) == []
 
 
 def test_two_processes_write_side_by_side(results: Results) -> None:
@@ -174,7 +174,7 @@ def test_a_minute_of_segments_becomes_one(results: Results) -> None:
 
     rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
     assert rows == list(range(2 * MERGED_SEGMENTS + 1))
-    assert len(list(read_journal(results, "r", 1, "verdicts"))) == 3
+    assert len(list(Segments(results, "r", 1).tables("verdicts"))) == 3
     assert len(results.store.names(layout.journal_folder("r", 1))) == 6
 
 
@@ -188,7 +188,7 @@ def test_many_rows_are_merged_sooner(results: Results, monkeypatch: pytest.Monke
         journal.flush()
 
     assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == list(range(14))
-    assert [segment.num_rows for segment in read_journal(results, "r", 1, "verdicts")] == [4, 4, 4, 2]
+    assert [segment.num_rows for segment in Segments(results, "r", 1).tables("verdicts")] == [4, 4, 4, 2]
 
 
 def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +241,7 @@ def test_a_journal_goes_when_its_rows_are_in_parts(results: Results) -> None:
         journal.add(verdict(leg), [exchange("a")])
         journal.flush()
 
-    delete_journal(results, "r", 1)
+    Segments(results, "r", 1).delete()
 
     assert rows_of(results, "verdicts") == []
-    assert pa.concat_tables(read_journal(results, "r", 2, "verdicts")).num_rows == 1
+    assert pa.concat_tables(Segments(results, "r", 2).tables("verdicts")).num_rows == 1

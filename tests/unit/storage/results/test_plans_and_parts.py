@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.receipts import Part
 
 PLAN = Plan(
     run_id="20261120T120000Z_ab12",
@@ -145,7 +146,73 @@ def test_what_is_finished_is_what_is_in_parts_of_any_leg(results: Results) -> No
     results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
     results.create_part(layout.verdicts_name(other.run_id, other.run_date, 0, 1), "verdicts", [row_of(7)])
 
-    assert results.finished_rows(PLAN, 0) == {0, 1, 5}
-    assert results.finished_rows(other, 0) == {7}
+    assert results.rows_in(results.verdicts_by_shard(PLAN)[0]) == {0, 1, 5}
+    assert results.rows_in(results.verdicts_by_shard(other)[0]) == {7}
     assert len(results.parts_of("verdicts", PLAN)) == 3
     assert len(list(results.all_parts("verdicts"))) == 4
+
+
+def end_leg(results: Results, leg: int, parts: list[Part] | None) -> None:
+    """Write a leg's claim and receipt, which names parts; None for a receipt that names none at all."""
+    results.store.create(layout.claim_name(PLAN.run_id, leg), b"{}")
+    named = {} if parts is None else {"parts": [asdict(part) for part in parts]}
+    results.store.create(layout.receipt_name(PLAN.run_id, leg), json.dumps(named).encode())
+
+
+class LaggingStore(FolderStore):
+    """A store whose listings show nothing yet."""
+
+    def names(self, folder: str) -> list[str]:
+        """Lag behind."""
+        del folder
+        return []
+
+    def folders(self, folder: str) -> list[str]:
+        """Lag behind."""
+        del folder
+        return []
+
+
+def test_the_parts_of_a_leg_that_has_ended_are_those_of_its_receipt(results: Results) -> None:
+    """Whatever a listing shows: one that lags behind must not have rows verified again, and no stray object counts."""
+    named = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+    results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
+    live = results.create_part(part_name(0, 2), "verdicts", [row_of(1)])
+    end_leg(results, 1, [named])
+
+    with_lag = Results(LaggingStore(Path(results.store.url)))
+
+    assert results.parts_of("verdicts", PLAN) == [named.name, live.name]
+    assert results.verdicts_by_shard(PLAN) == {0: [named, live]}
+    assert with_lag.parts_of("verdicts", PLAN) == [named.name]
+
+
+def test_a_receipt_that_names_no_parts_leaves_the_listing(results: Results) -> None:
+    """As for a leg without one."""
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+    end_leg(results, 1, None)
+
+    assert results.parts_of("verdicts", PLAN) == [part.name]
+
+
+def test_exchanges_that_came_after_the_receipt_are_parts(results: Results) -> None:
+    """The process of the leg was taken for dead, and came back with them."""
+    name = layout.exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1)
+    results.create_part(name, "exchanges", [])
+    end_leg(results, 1, [])
+
+    assert results.parts_of("exchanges", PLAN) == [name]
+
+
+@pytest.mark.parametrize(("parts", "is_finished"), [([[0, 1, 2]], True), ([[0, 1], [1]], False), ([[0], [1, 2]], True)])
+def test_a_shard_is_finished_when_its_parts_hold_all_its_rows(
+    results: Results, parts: list[list[int]], *, is_finished: bool
+) -> None:
+    """A row that an older version published twice counts once."""
+    plan = replace(PLAN, items=3, shards=1)
+    found = [
+        results.create_part(part_name(0, leg), "verdicts", [row_of(row) for row in rows])
+        for leg, rows in enumerate(parts, 1)
+    ]
+
+    assert results.is_finished(plan, 0, found) is is_finished

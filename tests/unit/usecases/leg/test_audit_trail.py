@@ -2,7 +2,7 @@
 
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
-from proofsweep.storage.results.journal import read_journal
+from proofsweep.storage.results.journal import Segments
 from proofsweep.usecases.leg.leg_context import LegContext
 
 from ..conftest import LegBuilder
@@ -49,6 +49,6 @@ def test_exchanges_of_no_row_are_written_once(new_leg: LegBuilder) -> None:
     leg.journal.flush()
 
     assert new_leg.unattributed == []
-    (segment,) = read_journal(leg.results, leg.plan.run_id, 1, "exchanges")
+    (segment,) = Segments(leg.results, leg.plan.run_id, 1).tables("exchanges")
     assert segment["call"].to_pylist() == ["health", "usage"]
     assert segment["manifest_row"].to_pylist() == [None, None]

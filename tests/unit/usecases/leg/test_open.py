@@ -10,10 +10,11 @@ from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.leg.open import open_leg, settle_last_leg
+from proofsweep.usecases.leg.open import open_leg, settle_last_leg, settle_legs_before
 
-from ..conftest import LegBuilder
+from ..conftest import RUN, LegBuilder
 from ..left_behind import journal_rows, let_holder_die, rows_of, write_journal
 from ..scripted_service import NOW
 
@@ -39,6 +40,13 @@ def plan(new_leg: LegBuilder) -> Plan:
 def open_next(results: Results, plan: Plan) -> int:
     """Open the next leg as this process."""
     return open_leg(results, plan, lambda: NOW, dict(FACTS))
+
+
+def begin_next(results: Results, plan: Plan) -> int:
+    """Open the next leg, and settle those before it."""
+    leg = open_next(results, plan)
+    settle_legs_before(results, plan, lambda: NOW, leg)
+    return leg
 
 
 def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
@@ -76,7 +84,7 @@ def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan
     write_journal(results, plan, 1, [2, 0])
     let_holder_die(results, plan, 1)
 
-    leg = open_next(results, plan)
+    leg = begin_next(results, plan)
 
     receipt = new_leg.legs(plan).receipt(1)
     (row,) = runs_rows(results, plan)
@@ -91,11 +99,11 @@ def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan
 def test_the_rows_of_dead_legs_are_published_once(results: Results, plan: Plan) -> None:
     """However many legs die one after the other, each row stands in one part."""
     for leg, numbers in enumerate(([0, 1], [2], []), start=1):
-        open_next(results, plan)
+        begin_next(results, plan)
         write_journal(results, plan, leg, numbers)
         let_holder_die(results, plan, leg)
 
-    open_next(results, plan)
+    begin_next(results, plan)
 
     assert rows_of(results, plan) == [0, 1, 2]
     assert [row["ended_by"] for row in runs_rows(results, plan)] == ["killed"] * 3
@@ -137,14 +145,71 @@ class LateRivalStore(FolderStore):
     def folders(self, folder: str) -> list[str]:
         """List the legs; then the other process is first."""
         found = super().folders(folder)
-        if not found:
-            super().create(f"{folder}/001/claim.json", b"{}")
+        if not found and folder.endswith("legs"):
+            Legs(Results(FolderStore(Path(self.url))), RUN).claim(1)
         return found
 
 
 def test_a_leg_that_a_rival_claims_at_the_last_moment_keeps_this_one_out(plan: Plan, tmp_path: Path) -> None:
-    """The number to claim follows from the leg that was checked; with a later one, two legs would do the same rows."""
+    """The listing does not show it, and may lag behind; the claim is read by its name."""
     results = Results(LateRivalStore(tmp_path))
 
     with pytest.raises(RunIsActive):
         open_next(results, plan)
+
+    assert Legs(results, RUN).last() == 1
+
+
+def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_path: Path) -> None:
+    """A process that claims a leg makes its folder first: the next one must not take that leg for a dead one."""
+    folder = tmp_path / "results" / layout.leg_folder(plan.run_id, 1)
+    folder.mkdir(parents=True)
+
+    settle_last_leg(results, plan, lambda: NOW)
+    leg = open_next(results, plan)
+
+    assert leg == 1
+    assert results.parts_of("verdicts", plan) == []
+
+
+def test_a_leg_that_ends_meanwhile_is_not_taken_for_killed(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Its process is gone, but its receipt is there: the next leg begins, and the receipt stays as it is."""
+    open_next(results, plan)
+    let_holder_die(results, plan, 1)
+    new_leg.legs(plan).write_receipt(1, {"ended_by": "quota", "parts": []})
+
+    leg = open_next(results, plan)
+    settle_legs_before(results, plan, lambda: NOW, leg)
+
+    assert leg == 2
+    assert new_leg.legs(plan).receipt(1) == {"ended_by": "quota", "parts": []}
+
+
+def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """A process may be killed between its claim and the settling of the leg before it."""
+    for leg, numbers in enumerate(([0, 1], [1, 2]), start=1):
+        open_next(results, plan)
+        write_journal(results, plan, leg, numbers)
+        let_holder_die(results, plan, leg)
+
+    settle_last_leg(results, plan, lambda: NOW)
+
+    receipts = [new_leg.legs(plan).receipt(leg) or {} for leg in (1, 2)]
+    assert rows_of(results, plan) == [0, 1, 2]
+    assert [receipt["ended_by"] for receipt in receipts] == ["killed"] * 2
+    assert receipts[1]["previous_receipt_sha256"] == new_leg.legs(plan).receipt_digest(1)
+
+
+def test_exchanges_that_were_written_down_after_the_receipt_are_published(results: Results, plan: Plan) -> None:
+    """The process of a leg that was taken over came back, and was killed before it could do so itself."""
+    open_next(results, plan)
+    write_journal(results, plan, 1, [0])
+    let_holder_die(results, plan, 1)
+    settle_last_leg(results, plan, lambda: NOW)
+    write_journal(results, plan, 1, [0, 1])
+
+    settle_last_leg(results, plan, lambda: NOW)
+
+    assert rows_of(results, plan) == [0]
+    assert rows_of(results, plan, "exchanges") == [0, 1]
+    assert journal_rows(results, plan, 1, "exchanges") == []

@@ -9,7 +9,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
-from proofsweep.usecases.leg.runs_row import duplicates_count, runs_row
+from proofsweep.usecases.leg.runs_row import LegCounts, count_leg
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PLAN = Plan(
@@ -20,7 +20,7 @@ PLAN = Plan(
     catalog="catalog.csv",
     catalog_kind="manifest",
     catalog_digest="d",
-    items=4,
+    items=10,
     eligible=4,
     pairs=0,
     audio_bytes=4,
@@ -46,6 +46,15 @@ def publish(results: Results, leg: int, *told: Told) -> None:
         results.create_part(layout.exchanges_name(PLAN.run_id, PLAN.run_date, seq, leg), "exchanges", [exchange])
 
 
+def count(results: Results, leg: int) -> LegCounts:
+    """Count a leg by all its parts."""
+    verdicts, exchanges = (
+        [results.part(name) for name in results.parts_of(table, PLAN) if layout.leg_of(name) == leg]
+        for table in ("verdicts", "exchanges")
+    )
+    return count_leg(results, PLAN, leg, verdicts, exchanges)
+
+
 @pytest.mark.parametrize(
     ("had", "again"),
     [
@@ -64,7 +73,7 @@ def test_calls_are_made_again_for_what_an_earlier_leg_had_been_answered(
     publish(results, 2, (0, "uploads", 500), (0, "uploads", 200), (0, "slot", 204), (0, "verify", 200))
     publish(results, 3, (1, "uploads", 200), (None, "usage", 200))
 
-    legs = [runs_row(results, PLAN, leg) for leg in (1, 2, 3)]
+    legs = [count(results, leg).row for leg in (1, 2, 3)]
 
     assert legs[0]["calls_again"] == 0
     assert sum(int(str(leg["calls_again"])) for leg in legs) == again
@@ -76,7 +85,7 @@ def test_an_answer_that_two_legs_had_is_paid_for_again_by_each(results: Results)
     for leg in (1, 2, 3):
         publish(results, leg, (0, "uploads", 200))
 
-    assert [runs_row(results, PLAN, leg)["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]
+    assert [count(results, leg).row["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]
 
 
 def test_rows_that_another_row_answered_for_are_counted(results: Results) -> None:
@@ -90,4 +99,4 @@ def test_rows_that_another_row_answered_for_are_counted(results: Results) -> Non
         ]
         results.create_part(layout.verdicts_name(PLAN.run_id, PLAN.run_date, 0, leg), "verdicts", rows)
 
-    assert [duplicates_count(results, PLAN, leg) for leg in (1, 2)] == [2, 0]
+    assert [count(results, leg).duplicates for leg in (1, 2)] == [2, 0]
