@@ -9,6 +9,7 @@ _ALL = {
     "cpu_per_file": "--kibibytes 4 --at-once 2 --files 240 --few 1 --plain",
     "memory": "--rows 300",
     "planning": "--rows 2000",
+    "settling": "--rows 1200",
     "first_byte": "--runs 1 --rows 300",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",

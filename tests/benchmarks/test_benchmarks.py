@@ -13,6 +13,7 @@ SAYS = {
     "cpu_per_file": "| 4 KiB | 2 |",
     "memory": "| 300 |",
     "planning": "| 2,000 |",
+    "settling": "| 1,200 | show the run |",
     "first_byte": "Prefect's home warm",
     "bucket_copy": "times a copy",
     "lanes": "R2 B2",

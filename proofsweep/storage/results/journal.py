@@ -81,7 +81,7 @@ class Journal:
         if held:
             name = self._name("held", f"{self._segments:06}")
             self._held_names.append(name)
-            self.results.store.create(name, _arrow_of(pa.Table.from_pylist(held, schema=SCHEMAS["verdicts"])))
+            self.results.store.create(name, arrow_of(pa.Table.from_pylist(held, schema=SCHEMAS["verdicts"])))
         for name in outdated:
             self.results.store.delete(name)
             self._held_names.remove(name)
@@ -101,7 +101,7 @@ class Journal:
     def _put(self, table: str, small: "_Segment") -> None:
         self._unconfirmed[table] = small
         with suppress(NameTaken):  # it was written before, and the answer was lost
-            self.results.store.create(self._name(table, f"{small.number:06}"), _arrow_of(small.rows))
+            self.results.store.create(self._name(table, f"{small.number:06}"), arrow_of(small.rows))
         del self._unconfirmed[table]
         with self._lock:
             del self._waiting[table][: small.rows.num_rows]
@@ -118,7 +118,7 @@ class Journal:
         smalls = self._small[table]
         merged = pa.concat_tables([small.rows for small in smalls])
         numbers = f"{smalls[0].number:06}_{smalls[-1].number:06}"
-        self.results.store.create(self._name(table, numbers), _arrow_of(merged))
+        self.results.store.create(self._name(table, numbers), arrow_of(merged))
         self._small[table] = []
         for small in smalls:
             self.results.store.delete(self._name(table, f"{small.number:06}"))
@@ -188,7 +188,8 @@ def _longest_first(name: str) -> tuple[str, int, int]:
     return writer, int(first), -int(last or first)
 
 
-def _arrow_of(rows: pa.Table) -> bytes:
+def arrow_of(rows: pa.Table) -> bytes:
+    """Encode rows as one segment."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, rows.schema, options=options) as writer:

@@ -64,9 +64,9 @@ def write_part(results: Results, plan: Plan, leg: int, shard: int, numbers: Sequ
     results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, shard, leg), "verdicts", rows)
 
 
-def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int]) -> None:
+def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int], writer: str = "w") -> None:
     """Write rows down as a leg does, each with one exchange, and publish nothing."""
-    journal = Journal(results, plan.run_id, leg, writer="w")
+    journal = Journal(results, plan.run_id, leg, writer)
     for number in numbers:
         trail = exchange_row(exchange(), run_id=plan.run_id, leg=leg, manifest_row=number)
         journal.add(verdict(plan, leg, number), [trail])
@@ -88,6 +88,5 @@ def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int |
 
 def journal_rows(results: Results, plan: Plan, leg: int, table: str = "verdicts") -> list[int | None]:
     """List the manifest rows that a leg's journal holds."""
-    return [
-        number for part in Segments(results, plan.run_id, leg).tables(table) for number in part["manifest_row"].to_pylist()
-    ]
+    segments = Segments(results, plan.run_id, leg)
+    return [number for part in segments.tables(table) for number in part["manifest_row"].to_pylist()]

@@ -151,3 +151,34 @@ def test_a_place_that_is_a_file_is_said_to_be_unwritable(tmp_path: Path, name: s
 
     with pytest.raises(ResultsError, match="results cannot be written"):
         getattr(FolderStore(tmp_path / "results"), write)(name, b"")
+
+
+@pytest.mark.parametrize("error", [errno.EEXIST, errno.EIO])
+def test_a_link_that_was_made_although_it_reports_an_error_is_ours(
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """NFS repeats a request whose answer was lost, and finds the name taken by the first one."""
+    link = Path.hardlink_to
+
+    def link_and_forget(path: Path, draft: Path) -> None:
+        link(path, draft)
+        raise OSError(error, "the answer was lost")
+
+    monkeypatch.setattr(Path, "hardlink_to", link_and_forget)
+    store.create(NAME, b"content")
+
+    assert store.read(NAME) == b"content"
+
+
+def test_a_link_that_was_not_made_is_an_error_of_the_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing stands under the name."""
+
+    def refuse(_path: Path, _draft: Path) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+
+    with pytest.raises(ResultsError):
+        store.create(NAME, b"content")
+
+    assert store.read(NAME) is None

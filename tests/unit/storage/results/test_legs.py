@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.runs import STALE_SECONDS
-from proofsweep.errors import NameTaken
+from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
@@ -98,6 +98,65 @@ def test_a_leg_that_two_claimed_is_the_others(tmp_path: Path, clock: Clock) -> N
         legs.claim(1)
 
 
+class UnreadableStore(FolderStore):
+    """A store that fails when a claim is read back."""
+
+    def read(self, name: str) -> bytes | None:
+        """Fail, if it is there."""
+        content = super().read(name)
+        if content is not None and name.endswith("claim.json"):
+            raise ResultsError("The store broke off.")
+        return content
+
+
+def test_a_claim_that_cannot_be_read_back_is_released(tmp_path: Path, clock: Clock) -> None:
+    """Otherwise nobody could work on the run for half a minute, though nobody does."""
+    with pytest.raises(ResultsError):
+        legs_of(UnreadableStore(tmp_path), clock).claim(1)
+
+    assert legs_of(FolderStore(tmp_path), clock).last() == 0
+
+
+def test_a_released_leg_can_be_claimed_again(legs: Legs) -> None:
+    """It did nothing."""
+    legs.claim(1)
+    legs.release(1)
+    before = legs.numbers()
+
+    legs.claim(1)
+
+    assert (before, legs.numbers()) == ([], [1])
+
+
+def test_two_claims_of_one_process_are_not_equal(legs: Legs) -> None:
+    """In two containers the process number, its start and the time may be the same."""
+    legs.claim(1)
+    legs.claim(2)
+
+    assert legs.holder(1) != legs.holder(2)
+
+
+def test_a_leg_is_superseded_by_the_next_claim_or_by_its_receipt(legs: Legs) -> None:
+    """Its process stops when it sees that, since another one does the same rows."""
+    for leg in (1, 2, 3):
+        legs.claim(leg)
+    legs.write_receipt(3, {"ended_by": "killed"})
+
+    assert [legs.is_superseded(leg) for leg in (2, 3)] == [True, True]
+    legs.claim(4)
+    assert not legs.is_superseded(4)
+
+
+def test_a_leg_that_ends_while_it_is_listened_to_is_not_active(legs: Legs, clock: Clock) -> None:
+    """The next one may begin."""
+    claim_of(legs, host="another-host", boot="another-boot")
+    clock.jump(3_600)
+    clock.meanwhile = lambda: legs.write_receipt(1, {"ended_by": "quota"}) if clock.uptime_seconds == 105 else None
+
+    assert not legs.is_active(1)
+    assert clock.uptime_seconds == 105
+
+
 def test_a_claimed_leg_of_a_living_process_is_alive(legs: Legs) -> None:
     """Even before its first heartbeat."""
     legs.claim(1)
@@ -164,9 +223,13 @@ def test_a_number_that_another_process_bears_now_is_not_the_holder(legs: Legs) -
     assert not legs.is_alive(1)
 
 
-@pytest.mark.parametrize("elsewhere", [{"host": "another-host"}, {"boot": "another-boot"}])
+ELSEWHERE = ({"host": "another-host"}, {"boot": "another-boot"}, {"pid_namespace": "pid:[1]"}, {"pid_namespace": None})
+"""What a claim says of a process whose number means nothing here; an older version names no namespace."""
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_a_leg_elsewhere_is_judged_by_its_heartbeat_alone(legs: Legs, clock: Clock, elsewhere: dict[str, str]) -> None:
-    """Its process number means nothing here."""
+    """Two containers on one machine may share a host name, and each has a process 1."""
     claim_of(legs, pid=2**22 + 1, **elsewhere)
     alive = legs.is_alive(1)
     clock.move(31)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,20 @@ from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
 from proofsweep.usecases.leg.heartbeat import Heartbeat
 
+from ....worlds.waiting import wait_for
+
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@dataclass
+class WallClock:
+    """A clock that a test sets."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.now
 
 
 @dataclass
@@ -68,17 +81,7 @@ class Leg:
     heartbeat: Heartbeat
     legs: Legs
     store: CountingStore
-
-
-class CountingStore(FolderStore):
-    """A store that counts the heartbeats written to it."""
-
-    heartbeats = 0
-
-    def replace(self, name: str, content: bytes) -> None:
-        """Count it."""
-        super().replace(name, content)
-        self.heartbeats += name == "_runs/r/legs/001/heartbeat.json"
+    clock: WallClock
 
 
 @pytest.fixture
@@ -87,7 +90,8 @@ def leg(tmp_path: Path) -> Leg:
     store = CountingStore(tmp_path)
     results = Results(store)
     journal = SlowJournal(results, "r", 1, "w")
-    legs = Legs(results, "r", lambda: NOW, lambda: journal.now)
+    clock = WallClock()
+    legs = Legs(results, "r", clock, lambda: journal.now)
     legs.claim(1)
     budget, stop = OpenWindow(), StopSwitch()
     heartbeat = Heartbeat(
@@ -99,7 +103,7 @@ def leg(tmp_path: Path) -> Leg:
         stop=stop,
         patience_seconds=20.0,
     )
-    return Leg(journal, stop, heartbeat, legs, store)
+    return Leg(journal, stop, heartbeat, legs, store, clock)
 
 
 def ended() -> threading.Event:
@@ -131,9 +135,37 @@ def test_a_store_that_cannot_be_flushed_still_gets_a_heartbeat(leg: Leg) -> None
     assert leg.store.heartbeats == 1
 
 
-def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg) -> None:
-    """It says why."""
-    leg.legs.write_receipt(1, {"ended_by": "killed"})
+def test_a_heartbeat_is_due_after_a_machine_has_slept(leg: Leg) -> None:
+    """Its monotonic clock may stand meanwhile: another machine may have taken the leg over."""
+    leg.clock.now += timedelta(seconds=40)
+
+    leg.heartbeat.write()
+
+    assert leg.store.heartbeats == 1
+
+
+def test_a_leg_that_is_settled_stays_alive(leg: Leg) -> None:
+    """The parts of a long run take minutes; a store that fails is found by the settlement itself."""
+    over = threading.Event()
+    leg.journal.error = ResultsError("The journal is complete.")
+    keeper = threading.Thread(target=leg.heartbeat.keep_beating, args=(over,))
+    leg.journal.now += 10.0
+    keeper.start()
+    wait_for(lambda: leg.store.heartbeats == 1)
+    over.set()
+    keeper.join(10.0)
+
+    assert not keeper.is_alive()
+    assert leg.stop.reason is None
+
+
+@pytest.mark.parametrize("how", ["claim", "receipt"])
+def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg, how: str) -> None:
+    """It says why: the next leg was claimed, or an older version has written the receipt first."""
+    if how == "claim":
+        leg.legs.claim(2)
+    else:
+        leg.legs.write_receipt(1, {"ended_by": "killed"})
     leg.journal.now += 10.0
 
     leg.heartbeat.write()

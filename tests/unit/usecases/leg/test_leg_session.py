@@ -22,11 +22,12 @@ from proofsweep.usecases.leg.canaries import Canary
 from proofsweep.usecases.leg.heartbeat import Heartbeat
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.leg_session import LegRequest, leg_session
+from proofsweep.usecases.leg.open import open_leg, settle_legs_before
 from proofsweep.usecases.leg.work import verify_slice
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
 from ..conftest import LegBuilder
-from ..left_behind import exchange, rows_of
+from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 URL = "https://partner.example/v1"
@@ -182,6 +183,55 @@ def test_a_leg_keeps_every_other_out_until_its_end(request_for: LegRequest, serv
     run(request_for, try_another)
     with leg_session(request_for) as second:
         assert (second.leg, second.remaining.slices()) == (2, [])
+
+
+def test_a_leg_whose_context_cannot_be_made_is_released(request_for: LegRequest, new_leg: LegBuilder) -> None:
+    """Nobody works on it, so nobody is kept out."""
+
+    def fail(_number: int) -> LegContext:
+        raise ConfigError("The key is gone.")
+
+    with pytest.raises(ConfigError):
+        run(replace(request_for, context_of=fail))
+
+    assert new_leg.legs(request_for.plan).numbers() == []
+
+
+def test_a_leg_that_died_is_settled_before_the_work(request_for: LegRequest, service: ScriptedService) -> None:
+    """Its rows are published and not verified again."""
+    results, plan = request_for.results, request_for.plan
+    open_leg(results, plan, lambda: NOW, {})
+    write_journal(results, plan, 1, [0, 2], "dead")
+    let_holder_die(results, plan, 1)
+
+    run(request_for)
+
+    assert rows_of(results, plan) == [0, 2, 1]
+    assert service.calls.count(Call.VERIFY) == 1
+
+
+def test_a_leg_that_comes_back_loses_no_request_id_and_doubles_no_row(
+    request_for: LegRequest, new_leg: LegBuilder
+) -> None:
+    """It was taken for dead: another leg has published its journal, and works. Then its process goes on."""
+    results, plan = request_for.results, request_for.plan
+
+    def sleep_for_long(leg: LegContext) -> None:
+        verify_slice(leg, leg.remaining.slices()[0])
+        leg.journal.flush()
+        let_holder_die(results, plan, 1)
+        settle_legs_before(results, plan, lambda: NOW, open_leg(results, plan, lambda: NOW, {}))
+
+    with pytest.raises(RunIsActive, match=r"Leg 1 .* was taken over"):
+        run(request_for, sleep_for_long)
+
+    trail = results.table("exchanges", results.parts_of("exchanges", plan), ["request_id"])["request_id"].to_pylist()
+    by_row = [row for row in rows_of(results, plan, "exchanges") if row is not None]
+    assert rows_of(results, plan) == [0]
+    assert sorted(by_row) == sorted([0, 1, 2] * 3)
+    assert len(trail) == len(by_row) + 1
+    assert journal_rows(results, plan, 1, "exchanges") == []
+    assert (new_leg.legs(plan).receipt(1) or {})["ended_by"] == "killed"
 
 
 def test_a_key_that_takes_over_is_bound_too(request_for: LegRequest) -> None:

@@ -148,6 +148,16 @@ def test_rows_too_few_for_an_anomaly_are_released_at_the_end(quarantine: Quarant
     assert [quarantine.release(), quarantine.release()] == [[{"item_id": "a"}], []]
 
 
+def test_rows_are_held_until_they_are_released_or_dropped(quarantine: Quarantine) -> None:
+    """The journal writes them as held meanwhile."""
+    held = []
+    for outcome, item_id in ((FAILED, "a"), (REJECTED, "b"), (FAILED, "c"), (FAILED, "d"), (FAILED, "e")):
+        pass_on(quarantine, outcome, item_id)
+        held.append([row["item_id"] for row in quarantine.held()])
+
+    assert held == [["a"], [], ["c"], ["c", "d"], []]
+
+
 def test_a_store_that_fails_while_past_answers_are_read_is_waited_for() -> None:
     """The row is written when the store is well again, and the leg goes on."""
     stop, past = Impatient(), Unreadable(failures=3)

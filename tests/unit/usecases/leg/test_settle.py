@@ -115,6 +115,24 @@ def test_a_leg_that_comes_back_is_told_that_it_was_taken_over(
     assert rows_of(results, plan) == []
 
 
+def test_a_take_over_whose_names_are_taken_leaves_a_run_that_can_be_resumed(
+    results: Results, plan: Plan, new_leg: LegBuilder, tmp_path: Path
+) -> None:
+    """One process published the journal and was killed; the leg came back and wrote more; the next one goes on."""
+    write_journal(results, plan, 1, [0])
+    let_holder_die(results, plan, 1)
+    with pytest.raises(ResultsError):
+        settle_last_leg(Results(BreakingStore(tmp_path / "results", 3)), plan, lambda: NOW)
+    write_journal(results, plan, 1, [1, 2], "more")
+
+    settle_last_leg(results, plan, lambda: NOW)
+
+    receipt = new_leg.legs(plan).receipt(1) or {}
+    assert rows_of(results, plan) == [0]
+    assert sorted(map(str, rows_of(results, plan, "exchanges"))) == ["0", "1", "2"]
+    assert (receipt["ended_by"], receipt["counts"]["remaining"]) == ("killed", 4)  # type: ignore[index]
+
+
 def test_a_leg_is_settled_once(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """The second receipt is refused, and the first one stays."""
     settle_leg(results, plan, COMPLETE, new_leg.legs(plan))

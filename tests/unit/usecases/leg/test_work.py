@@ -15,6 +15,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Slice
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
+from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.work import verify_slice, work_item
@@ -266,3 +267,19 @@ def test_a_system_without_threads_ends_the_leg(leg: LegContext, monkeypatch: pyt
 
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "error"
+
+
+def test_a_row_in_quarantine_is_journaled_as_held(leg: LegContext, service: ScriptedService) -> None:
+    """It cost two calls; a kill does not cost them again. An answer for another file ends the quarantine."""
+    usual, service.usual[Call.VERIFY] = service.usual[Call.VERIFY], NO_ANSWER
+    work_item(leg, item_of(leg, 0))
+    leg.journal.flush()
+    held = Segments(leg.results, leg.plan.run_id, 1).held()
+
+    service.usual[Call.VERIFY] = usual
+    work_item(leg, item_of(leg, 1))
+    leg.journal.flush()
+
+    assert len(held) == 1
+    assert Segments(leg.results, leg.plan.run_id, 1).held() == []
+    assert journal_rows(leg.results, leg.plan, 1) == [0, 1]

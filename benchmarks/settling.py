@@ -1,0 +1,177 @@
+"""Measure what it takes to settle a leg that was killed, to begin the next one, to end that one, and to show the run.
+
+Run from the checkout: `python -m benchmarks.settling [--rows 20000 200000]`. 10,000,000 rows take 8 GB of disk and most
+of an hour. Half of the shards are published, and the rows of the others are in the journal alone. Each row has three
+exchanges. Each step is a process of its own.
+"""
+
+import argparse
+import shutil
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.children import run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from proofsweep.domain.runs import Plan
+    from proofsweep.storage.results.plans_and_parts import Results
+
+RUN = "20261120T120000Z_000settle"
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+STEPS = ("settle the killed leg", "begin the next", "end the next", "show the run")
+_SEGMENT_ROWS = 5_000
+
+
+def main() -> None:
+    """Measure and print; with `--make` or `--step`, do one thing, to be measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 200_000])
+    parser.add_argument("--make", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
+    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.make is not None:
+        _make(chosen.store, chosen.make)
+    elif chosen.step is not None:
+        _take(chosen.step, chosen.store)
+    else:
+        _measure(chosen.rows)
+
+
+def _measure(sizes: list[int]) -> None:
+    print("| rows | step | seconds | µs each | peak MB | to the shortest |\n|---|---|---|---|---|---|")
+    shortest: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for rows in sizes:
+            store = Path(place) / str(rows)
+            run(["benchmarks.settling", "--make", str(rows), "--store", str(store)], {})
+            for step in STEPS:
+                began = time.monotonic()
+                used = run(["benchmarks.settling", "--step", step, "--store", str(store)], {})
+                seconds = time.monotonic() - began
+                first = shortest.setdefault(step, used.peak_mebibytes)
+                figures = f"{seconds:.1f} | {1e6 * seconds / rows:.0f} | {used.peak_mebibytes:.0f}"
+                print(f"| {rows:,} | {step} | {figures} | {used.peak_mebibytes / first:.2f} |", flush=True)
+            shutil.rmtree(store)
+
+
+def _take(step: str, store: Path) -> None:
+    from proofsweep.domain.runs import EndedBy  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.reporting.describe_run import describe_run  # noqa: PLC0415
+    from proofsweep.storage.results.legs import Legs  # noqa: PLC0415
+    from proofsweep.usecases.leg.open import open_leg, settle_last_leg  # noqa: PLC0415
+    from proofsweep.usecases.leg.remaining import RemainingItems  # noqa: PLC0415
+    from proofsweep.usecases.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
+
+    results = _results(store)
+    plan = results.plan(RUN)
+    match step:
+        case "settle the killed leg":
+            settle_last_leg(results, plan, lambda: NOON)
+        case "begin the next":
+            open_leg(results, plan, lambda: NOON, {})
+            _expect(not RemainingItems(results, plan).slices())
+        case "end the next":
+            settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.COMPLETE), Legs(results, RUN))
+        case _:
+            _expect(describe_run(results, RUN).finished == plan.items)
+
+
+def _expect(holds: object) -> None:
+    if not holds:
+        raise SystemExit("the rows of the run are not all published")
+
+
+def _make(store: Path, rows: int) -> None:
+    from proofsweep.domain import layout  # noqa: PLC0415
+    from proofsweep.domain.runs import Plan, shard_items_for  # noqa: PLC0415
+
+    results, shard_items = _results(store), shard_items_for(rows)
+    plan = Plan(
+        run_id=RUN,
+        created_at=NOON.isoformat(),
+        environment="null",
+        base_url="http://127.0.0.1/v1",
+        catalog="null",
+        catalog_kind="manifest",
+        catalog_digest="0",
+        items=rows,
+        eligible=rows,
+        pairs=0,
+        audio_bytes=0,
+        shard_items=shard_items,
+        shards=-(-rows // shard_items),
+    )
+    results.write_plan(plan)
+    results.store.create(layout.claim_name(RUN, 1), b"{}")
+    for shard in range(0, plan.shards, 2):
+        first = shard * shard_items
+        part = _verdicts(first, min(first + shard_items, rows))
+        results.create_part(layout.verdicts_name(RUN, plan.run_date, shard, 1), "verdicts", part)
+    for segment, first in enumerate(range(0, rows, _SEGMENT_ROWS), 1):
+        _write_segments(results, plan, segment, first)
+
+
+def _write_segments(results: "Results", plan: "Plan", segment: int, first: int) -> None:
+    from proofsweep.domain import layout  # noqa: PLC0415
+    from proofsweep.storage.results.journal import arrow_of  # noqa: PLC0415
+
+    folder, last = layout.journal_folder(RUN, 1), min(first + _SEGMENT_ROWS, plan.items)
+    results.store.create(f"{folder}/verdicts-w-{segment:06}.arrow", arrow_of(_verdicts(first, last)))
+    for number, call in enumerate(("uploads", "slot", "verify")):
+        trail = _exchanges(first, last, call)
+        results.store.create(f"{folder}/exchanges-w-{3 * segment + number:06}.arrow", arrow_of(trail))
+
+
+def _verdicts(first: int, last: int) -> "pa.Table":
+    """Make rows as wide as usual ones: a path, digests and request IDs that differ in each row."""
+    numbers = range(first, last)
+    columns: dict[str, list[object]] = {
+        "manifest_row": list(numbers),
+        "item_id": [f"item-{number:012}" for number in numbers],
+        "audio": [f"/srv/catalog/label-{number % 97}/release-{number // 12}/{number:012}.wav" for number in numbers],
+        "audio_sha256": [f"{number * 2_654_435_761:064x}" for number in numbers],
+        "answer_sha256": [f"{number * 40_503:064x}" for number in numbers],
+        "verify_request_id": [f"req-{number:032x}" for number in numbers],
+        "tags": [f'{{"isrc":"QZNUL{number:07}"}}' for number in numbers],
+    }
+    alike = {"run_id": RUN, "leg": 1, "environment": "null", "outcome": "accepted", "accepted": True}
+    alike |= {"action": "accept", "verdict": "valid", "verify_attempts": 1, "calls": 2}
+    return _table("verdicts", columns, alike, last - first)
+
+
+def _exchanges(first: int, last: int, call: str) -> "pa.Table":
+    numbers = range(first, last)
+    columns: dict[str, list[object]] = {
+        "manifest_row": list(numbers),
+        "started_at": [NOON + timedelta(milliseconds=number) for number in numbers],
+        "request_id": [f"req-{call}-{number:032x}" for number in numbers],
+    }
+    alike = {"run_id": RUN, "leg": 1, "call": call, "attempt": 1, "elapsed_ms": 9.5, "status": 200, "bytes_sent": 4096}
+    return _table("exchanges", columns, alike, last - first)
+
+
+def _table(name: str, columns: dict[str, list[object]], alike: dict[str, object], rows: int) -> "pa.Table":
+    import pyarrow as pa  # noqa: PLC0415
+
+    from proofsweep.storage.results.plans_and_parts import SCHEMAS  # noqa: PLC0415
+
+    schema = SCHEMAS[name]
+    cells = {field.name: columns.get(field.name, [alike.get(field.name)] * rows) for field in schema}
+    return pa.Table.from_pydict(cells, schema=schema)
+
+
+def _results(store: Path) -> "Results":
+    from proofsweep.storage.results.plans_and_parts import Results  # noqa: PLC0415
+    from proofsweep.storage.results.store import open_store  # noqa: PLC0415
+
+    return Results(open_store(str(store)))
+
+
+if __name__ == "__main__":
+    main()
