@@ -4,6 +4,7 @@
 PYTHON ?= python3
 KILLS ?= 300
 LEGS ?= 300
+RACES ?= 200
 SEED := $(or $(SEED),$(shell date +%s))
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,10 +27,11 @@ unit: $(READY) ## run the tests of the core alone and of the architecture, in un
 test: $(READY) ## run all tests
 	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile -rs
 
-soak: $(READY) ## kill runs, disturb them in any order, run them in hard lanes, and print the report; takes long
+soak: $(READY) ## kill runs, race resumes, disturb runs in any order and in hard lanes, and print the report; takes long
 	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"
-	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) PROOFSWEEP_SOAK_SEED=$(SEED) $(BIN)/pytest --quiet \
-		--capture=no --hypothesis-seed=$(SEED) tests/faults/test_killed_anywhere.py tests/faults/test_in_any_order.py \
+	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) PROOFSWEEP_SOAK_RACES=$(RACES) \
+		PROOFSWEEP_SOAK_SEED=$(SEED) $(BIN)/pytest --quiet --capture=no --hypothesis-seed=$(SEED) \
+		tests/faults/test_killed_anywhere.py tests/faults/test_two_resumes.py tests/faults/test_in_any_order.py \
 		tests/faults/test_hard_lanes.py
 
 check: $(READY) ## format, lint, types and import contracts

@@ -37,10 +37,7 @@ def test_one_of_two_resumes_works(
 ) -> None:
     """No two legs call at the same time, no row is there twice, and only what a kill interrupted is sent again."""
     world: ForeignWorld = request.getfixturevalue("bare_world" if place == "folder" else "bucket_world")
-    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(WORKERS))
-    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
-    for call in ("uploads", "verify"):
-        world.service.changes[call] = answer_after(0.02)
+    _slow_down(world, monkeypatch)
     chance, racers = random.Random(20261122), (new_runner(), new_runner())  # noqa: S311
     catalog, happened = world.catalog(*["valid"] * ROWS), Counter[str]()
 
@@ -58,6 +55,39 @@ def test_one_of_two_resumes_works(
 
     assert any("9" in each for each in happened), happened
     print(place, dict(happened))  # noqa: T201 - `make soak` shows it
+
+
+def test_a_leg_that_comes_back_after_a_take_over_loses_no_request_id(
+    bare_world: ForeignWorld, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine was suspended for long. No row is there twice, and each ID that the service sent is there once."""
+    _slow_down(bare_world, monkeypatch)
+    sleeper, successor = new_runner(), new_runner()
+    assert sleeper.do(f"plan {bare_world.catalog(*['valid'] * ROWS)}") == 0
+    (run_id,) = bare_world.runs
+    process = sleeper.begin(f"leg {run_id}")
+    bare_world.wait_for(lambda: bare_world.service.received["verify"] >= ROWS // 4)
+    os.kill(process, signal.SIGSTOP)
+
+    successor.begin(f"seize {run_id}")
+    bare_world.wait_for(lambda: bare_world.service.received["verify"] >= ROWS // 2)
+    os.kill(process, signal.SIGCONT)
+    codes = (sleeper.exit_code(), successor.exit_code())
+
+    sent = bare_world.service.ids(calls={"uploads", "verify"})
+    kept = [row["request_id"] for row in bare_world.table("exchanges") if row["request_id"]]
+    assert codes == (9, 0)
+    assert [row["manifest_row"] for row in bare_world.rows()] == list(range(ROWS))
+    assert len(kept) == len(set(kept))
+    assert sent - set(kept) == set()
+
+
+def _slow_down(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have few files in flight, and each keyed call of a file answered late."""
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(WORKERS))
+    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
+    for call in ("uploads", "verify"):
+        world.service.changes[call] = answer_after(0.02)
 
 
 def _race(racers: tuple[RunnerProcess, RunnerProcess], run_id: str, lead_seconds: float) -> list[int]:

@@ -102,9 +102,17 @@ class _Spool:
         """Give all rows that were added, in tables of so many rows."""
         self._write()
         self.close()
-        with pa.memory_map(self._path) as content:
-            whole = pa.ipc.open_file(content).read_all()
-            yield from (whole.slice(first, rows_each) for first in range(0, whole.num_rows, rows_each))
+        with pa.OSFile(self._path, "rb") as content:
+            spooled = pa.ipc.open_file(content)
+            batches = (spooled.get_batch(number) for number in range(spooled.num_record_batches))
+            waiting = schemas.ITEMS.empty_table()
+            for batch in batches:
+                waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
+                while waiting.num_rows >= rows_each:
+                    yield waiting.slice(0, rows_each)
+                    waiting = waiting.slice(rows_each)
+            if waiting.num_rows:
+                yield waiting
 
     def _write(self) -> None:
         if self._waiting:
