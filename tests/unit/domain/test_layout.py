@@ -18,7 +18,8 @@ def test_each_object_has_its_place() -> None:
         layout.verdicts_name(RUN, DAY, 7, 2),
         layout.exchanges_name(RUN, DAY, 0, 2),
         layout.runs_name(RUN, DAY, 2),
-        layout.leg_folder(RUN, 2),
+        layout.claim_name(RUN, 2),
+        layout.receipt_name(RUN, 2),
         layout.journal_folder(RUN, 2),
     ]
 
@@ -28,7 +29,8 @@ def test_each_object_has_its_place() -> None:
         f"verdicts/run_date=2026-11-20/{RUN}-00007-002.parquet",
         f"exchanges/run_date=2026-11-20/{RUN}-00000-002.parquet",
         f"runs/run_date=2026-11-20/{RUN}-002.parquet",
-        f"_runs/{RUN}/legs/002",
+        f"_runs/{RUN}/legs/002/claim.json",
+        f"_runs/{RUN}/legs/002/receipt.json",
         f"_runs/{RUN}/journal/002",
     ]
 
@@ -37,6 +39,7 @@ def test_a_part_s_name_holds_shard_and_leg() -> None:
     """They may have more digits than the name is padded to."""
     assert layout.shard_and_leg_of(layout.verdicts_name(RUN, DAY, 255, 3)) == (255, 3)
     assert layout.shard_and_leg_of(layout.exchanges_name(RUN, DAY, 123_456, 1_000)) == (123_456, 1_000)
+    assert layout.leg_of(layout.runs_name(RUN, DAY, 1_000)) == 1_000
 
 
 @pytest.mark.parametrize(

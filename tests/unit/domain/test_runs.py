@@ -5,7 +5,18 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from proofsweep.domain.runs import ClockReading, Plan, Slice, is_fresh, new_run_id, shard_items_for, shard_of, slices_of
+from proofsweep.domain.runs import (
+    ClockReading,
+    Plan,
+    Slice,
+    is_due,
+    is_fresh,
+    new_run_id,
+    rows_of_shard,
+    shard_items_for,
+    shard_of,
+    slices_of,
+)
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -92,3 +103,21 @@ def test_within_one_boot_only_the_monotonic_clock_counts(uptime_seconds: float, 
 
     assert is_fresh(last, now, same_boot=True) is fresh
     assert is_fresh(ClockReading(NOON, None), now, same_boot=True) is False
+
+
+@pytest.mark.parametrize(
+    ("seconds", "uptime_seconds", "due"),
+    [(9, 109.0, False), (10, 100.0, True), (0, 110.0, True), (-3_600, 101.0, True)],
+)
+def test_a_heartbeat_is_due_by_either_clock(seconds: int, uptime_seconds: float, *, due: bool) -> None:
+    """The monotonic clock may stand while a machine sleeps, and the wall clock may be set back."""
+    now = ClockReading(NOON + timedelta(seconds=seconds), uptime_seconds)
+
+    assert is_due(ClockReading(NOON, 100.0), now) is due
+
+
+def test_the_last_shard_holds_what_is_left() -> None:
+    """The others are full."""
+    plan = plan_of(2_500)
+
+    assert [rows_of_shard(plan, shard) for shard in range(plan.shards)] == [1_000, 1_000, 500]
