@@ -29,17 +29,11 @@ def newest_unfinished(results: Results) -> str | None:
 
 
 def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
-    """Count the rows by kind, part by part: all locations of a long run do not fit in memory."""
     kinds = ["outcome", "verdict", "reason"]
-    found: dict[tuple[str, str | None, str | None], Group] = {}
-    for table in results.tables(results.parts_of("verdicts", plan), [*kinds, "audio"]):
-        for row in table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]).to_pylist():
-            group = Group(rows=row.pop("audio_count"), example=row.pop("audio_min"), **row)
-            before = found.get(kind := (group.outcome, group.verdict, group.reason))
-            found[kind] = group if before is None else before.merged_with(group)
-    return tuple(
-        sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or ""))
-    )
+    table = results.table("verdicts", results.parts_of("verdicts", plan), [*kinds, "audio"])
+    counted = table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]).to_pylist()
+    groups = (Group(rows=row.pop("audio_count"), example=row.pop("audio_min"), **row) for row in counted)
+    return tuple(sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or "")))
 
 
 def _leg_status(legs: Legs, number: int) -> LegStatus:

@@ -1,6 +1,6 @@
 """The status of a run as a value: its rows by kind, over all its legs. Pure."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep.domain.runs import EndedBy, Plan
@@ -17,10 +17,6 @@ class Group:
     reason: str | None
     rows: int
     example: str
-
-    def merged_with(self, other: "Group") -> "Group":
-        """Add the rows of a group of the same kind; the first example by name stays."""
-        return replace(self, rows=self.rows + other.rows, example=min(self.example, other.example))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
