@@ -1,6 +1,6 @@
 """Count what a leg did, from its parts in the store alone, one after the other: a run may have millions of rows."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -89,12 +89,12 @@ def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> 
     """Count the calls of a leg that repeat a call which an earlier leg was answered for the same row.
 
     Such a row had no outcome: its leg was killed or stopped between its calls, or an anomaly kept the row back. One
-    byte for each row and kind of call is kept in memory.
+    byte for each row and kind of call is kept in memory; of keyed calls, two kinds belong to rows.
     """
     earlier = [name for name in results.parts_of("exchanges", plan) if layout.leg_of(name) < leg]
     if not earlier:
         return 0
-    answered = {call: bytearray(plan.items) for call in _KEYED}
+    answered: defaultdict[str, bytearray] = defaultdict(lambda: bytearray(plan.items))
     for call, row in _work_in(results, earlier, _ANSWERED):
         answered[call][row] = 1
     return sum(int(answered[call][row]) for call, row in _work_in(results, own, _SENT))
