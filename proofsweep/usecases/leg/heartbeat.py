@@ -80,6 +80,7 @@ class Heartbeat:
         try:
             if is_due(self._beaten_at, self.legs.now()):
                 self._beat()
+                self._stop_if_superseded()
             self.trail.write_unattributed()
             self.journal.flush()
         finally:
@@ -101,6 +102,8 @@ class Heartbeat:
     def _beat(self) -> None:
         self.legs.beat(self.leg)
         self._beaten_at = self.legs.now()
+
+    def _stop_if_superseded(self) -> None:
         if self.legs.is_superseded(self.leg):
             self.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
 
