@@ -19,6 +19,7 @@ class Event(StrEnum):
     SHARD_PUBLISHED = "shard_published"
     LANE_LEARNED = "lane_learned"
     HEADER_IGNORED = "header_ignored"
+    DERIVED_NOT_UPDATED = "derived_not_updated"
     STOP_REQUESTED = "stop_requested"
 
 

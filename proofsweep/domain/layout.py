@@ -90,3 +90,8 @@ def journal_folder(run_id: str, leg: int) -> str:
 def key_name(fingerprint: str) -> str:
     """The record of which service a key belongs to."""
     return f"_keys/{fingerprint}.json"
+
+
+# Derived from the other objects: each may be deleted at any time, and `proofsweep compact` makes it anew.
+INDEX_FOLDER = "_index"
+SNAPSHOT_FOLDER = "_snapshot"

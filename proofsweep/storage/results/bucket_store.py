@@ -75,8 +75,10 @@ class BucketStore:
         paths = [self._name(meta["path"]) for meta in self._below(folder)["objects"]]
         return sorted(path for path in paths if _is_open(path) and path.startswith(f"{folder}/"))
 
-    def folders(self, folder: str) -> list[str]:
-        """List the prefixes right below a folder."""
+    def folders(self, folder: str, after: str = "") -> list[str]:
+        """List the prefixes right below a folder. After a given one, nothing before it is listed."""
+        if after:
+            return self._later_folders(folder, after)
         paths = [self._name(prefix.rstrip("/")) for prefix in self._below(folder)["common_prefixes"]]
         return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
 
@@ -102,6 +104,16 @@ class BucketStore:
             return obstore.list_with_delimiter(self._bucket, self._key(folder) + "/")  # type: ignore[return-value]
         except FAILURES as error:
             self._fail("listed", error)
+
+    def _later_folders(self, folder: str, after: str) -> list[str]:
+        """Begin the listing behind all that lies in the folder `after`: `0` is the character that follows `/`."""
+        below = self._key(folder) + "/"
+        try:
+            pages = obstore.list(self._bucket, below, offset=f"{below}{after}0")
+            found = {meta["path"].removeprefix(below).partition("/")[0] for page in pages for meta in page}
+        except FAILURES as error:
+            self._fail("listed", error)
+        return sorted(name for name in found if name > after and not name.startswith("."))
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}" if self._prefix else name

@@ -49,9 +49,9 @@ class FolderStore:
         """List files; drafts of unfinished writes are not objects."""
         return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
 
-    def folders(self, folder: str) -> list[str]:
+    def folders(self, folder: str, after: str = "") -> list[str]:
         """List sub-folders."""
-        return [entry.name for entry in self._entries(folder) if entry.is_dir()]
+        return [entry.name for entry in self._entries(folder) if entry.name > after and entry.is_dir()]
 
     def delete(self, name: str) -> None:
         """Remove the file, if it is there."""

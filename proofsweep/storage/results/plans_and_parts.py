@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,10 +50,7 @@ class Results:
         content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
-        document = json.loads(content)
-        document.setdefault("ignored", document.get("passed_over", {}))  # its name in older plans
-        known = {field.name for field in fields(Plan)}
-        return Plan(**{name: value for name, value in document.items() if name in known})
+        return plan_of(json.loads(content))
 
     def plan_digest(self, run_id: str) -> str:
         """Give the hex sha256 of the plan in the store."""
@@ -114,7 +112,7 @@ class Results:
 
     def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
         """Read parts one by one: those of a long run do not fit in memory together."""
-        return (_table_of(self._required(name), columns) for name in names)
+        return (self._table(name, columns) for name in names)
 
     def all_parts(self, table: str) -> Iterator[str]:
         """List the names of all parts of a table, oldest first."""
@@ -128,11 +126,28 @@ class Results:
         is_late = table == "exchanges"
         return sorted({*named, *(name for name in listed if is_late or layout.leg_of(name) not in ended)})
 
+    def _table(self, name: str, columns: list[str] | None) -> pa.Table:
+        content = self._required(name)
+        try:
+            return _table_of(content, columns)
+        except (pa.ArrowException, OSError) as damage:
+            raise ResultsError(
+                f"{name} in the results store {self.store.url} is damaged: it cannot be read as Parquet. Restore it "
+                "from a backup."
+            ) from damage
+
     def _required(self, name: str) -> bytes:
         content = self.store.read(name)
         if content is None:
             raise ResultsError(f"{name} is missing from the results store {self.store.url}.")
         return content
+
+
+def plan_of(document: dict[str, Any]) -> Plan:
+    """Read a plan from its document, also one of an older version."""
+    document.setdefault("ignored", document.get("passed_over", {}))  # its name in older plans
+    known = {field.name for field in fields(Plan)}
+    return Plan(**{name: value for name, value in document.items() if name in known})
 
 
 def parquet_of(table: pa.Table) -> bytes:

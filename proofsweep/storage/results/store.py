@@ -44,8 +44,8 @@ class Store(Protocol):
         """List the full names of the objects directly in a folder, sorted; none if the folder is missing."""
         ...
 
-    def folders(self, folder: str) -> list[str]:
-        """List the folders directly in a folder, by the last part of their names, sorted."""
+    def folders(self, folder: str, after: str = "") -> list[str]:
+        """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
         ...
 
     def delete(self, name: str) -> None:

@@ -128,3 +128,12 @@ def test_a_bucket_that_cannot_be_opened_is_one_line() -> None:
         BucketStore("s3://bucket", fail).create("a", b"")
 
     assert "secret" not in refused.value.message
+
+
+def test_folders_after_one_are_listed_without_those_before(store: BucketStore) -> None:
+    """A name that begins like the given one is another folder; hidden ones are none."""
+    for name in ("a/x", "b/x", "b/deep/y", "b0/x", "c/deep/er/x", ".d/x"):
+        store.create(f"_runs/{name}", b"")
+
+    assert store.folders("_runs", "b") == ["b0", "c"]
+    assert store.folders("_runs", "z") == store.folders("_other", "b") == []

@@ -130,6 +130,7 @@ def test_names_are_sorted_and_full_and_of_one_folder(store: Store) -> None:
 
     assert store.names("t") == ["t/a", "t/b"]
     assert store.folders("t") == ["other", "sub"]
+    assert store.folders("t", "other") == ["sub"]
 
 
 def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:

@@ -12,6 +12,9 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.past_answers import PastAnswers
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.upkeep.note_leg import note_leg
+
+from ...ended_runs import answered, end_leg, plan_of_run
 
 NOW = Plan(
     run_id="20261121T120000Z_000aa",
@@ -98,3 +101,30 @@ def test_only_a_file_of_the_same_bucket_that_was_read_is_named(results: Results)
 
     assert past.file_read_in("s3://here") == "s3://here/c.wav"
     assert past.file_read_in("s3://nowhere") is None
+
+
+def test_the_newest_answer_of_another_run_counts_once_there_is_a_snapshot(results: Results) -> None:
+    """A later run counts, too; a failed night hides nothing; this run's own answers say nothing."""
+    plans = [plan_of_run(f"202611{day}T120000Z_000aa", items=2) for day in (19, 20, 23)]
+    outcomes = [("accepted", "rejected"), ("failed", "accepted"), ("failed", "rejected")]
+    for plan, words in zip(plans, outcomes, strict=True):
+        end_leg(results, plan, [answered(plan, row, name, words[row]) for row, name in enumerate("ab")])
+        note_leg(results, plan)
+    now = replace(NOW, environment="beta")
+    results.write_plan(now)
+
+    past = PastAnswers(results, now)
+
+    assert [past.was_accepted(item) for item in ("a", "b", "c")] == [True, False, False]
+    assert not PastAnswers(results, plans[0]).was_accepted("a")
+
+
+def test_a_damaged_snapshot_is_no_reason_to_stop(results: Results, tmp_path: Path) -> None:
+    """It is derived: the runs themselves are read instead."""
+    plan = plan_of_run("20261119T120000Z_000aa", environment="sandbox")
+    end_leg(results, plan, [answered(plan, 0, "a")])
+    note_leg(results, plan)
+    for file in (tmp_path / "_snapshot").glob("*/*.parquet"):
+        file.write_bytes(b"PAR1")
+
+    assert PastAnswers(results, NOW).was_accepted("a")

@@ -138,6 +138,16 @@ def test_a_null_where_none_may_be_is_refused(results: Results) -> None:
     assert results.parts_of("verdicts", PLAN) == []
 
 
+def test_a_damaged_part_is_one_clear_line(tmp_path: Path, results: Results) -> None:
+    """A disk may lose the end of a file; the line names it."""
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+    (file,) = tmp_path.glob("**/verdicts/*/*.parquet")
+    file.write_bytes(file.read_bytes()[:-9])
+
+    with pytest.raises(ResultsError, match=rf"^{part.name} in the results store .* is damaged: [^\n]*$"):
+        results.table("verdicts", [part.name], ["outcome"])
+
+
 def test_what_is_finished_is_what_is_in_parts_of_any_leg(results: Results) -> None:
     """Of this shard and of this run, and of no other."""
     other = replace(PLAN, run_id=f"{PLAN.run_id}9")

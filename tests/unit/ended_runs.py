@@ -1,0 +1,55 @@
+"""Runs as they are left behind in a results store: a plan, a claim, a receipt and parts."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from proofsweep.domain.layout import verdicts_name
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables.columns import Row
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results
+
+
+def plan_of_run(run_id: str, items: int = 1, **otherwise: object) -> Plan:
+    """Make a plan; the run began when its ID says."""
+    began = datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    facts: dict[str, object] = {
+        "run_id": run_id,
+        "created_at": began.isoformat(),
+        "environment": "beta",
+        "catalog": "/c/catalog.csv",
+        "base_url": "https://partner.example/v1",
+        "catalog_kind": "manifest",
+        "catalog_digest": "00",
+        "items": items,
+        "eligible": items,
+        "pairs": 0,
+        "audio_bytes": 8 * items,
+        "shard_items": 1_000,
+        "shards": -(-items // 1_000),
+    }
+    return Plan(**facts | otherwise)  # type: ignore[arg-type]  # the test's own words
+
+
+def answered(plan: Plan, row: int, item_id: str, outcome: str = "accepted", **cells: object) -> Row:
+    """Make a row of `verdicts`, which ended as many seconds after the run began as its number says."""
+    began = datetime.fromisoformat(plan.created_at)
+    facts: Row = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "manifest_row": row}
+    facts |= {"item_id": item_id, "audio": f"/c/{item_id}", "outcome": outcome, "accepted": outcome == "accepted"}
+    facts |= {"action": "accept", "verify_attempts": 1, "calls": 2, "finished_at": began.replace(second=row)}
+    return facts | cells
+
+
+def end_leg(results: Results, plan: Plan, rows: Sequence[Row] = (), leg: int = 1, **counts: object) -> None:
+    """Leave a leg behind that ended with these rows in a part; `counts` are further cells of its row in `runs`."""
+    if results.store.read(f"_runs/{plan.run_id}/plan.json") is None:
+        results.write_plan(plan)
+    legs = Legs(results, plan.run_id)
+    legs.claim(leg)
+    if rows:
+        rows = [row | {"leg": leg} for row in rows]
+        results.create_part(verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", rows)
+    outcomes = [str(row["outcome"]) for row in rows]
+    cells = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
+    cells |= {"remaining": plan.items - len(rows), "run_id": plan.run_id, "leg": leg} | counts
+    legs.write_receipt(leg, {"ended_by": "complete", "counts": cells, "duplicates": 0})
