@@ -25,6 +25,7 @@ _MODULES = {
     "check": "cli.check_command",
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",
+    "compact": "cli.upkeep_commands",
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",
 }

@@ -76,18 +76,17 @@ def verify_run(run_id: str, request: RunRequest, server: EmbeddedServer | None) 
     before = request.run_status(run_id)
     if before.remaining:
         _run(run_id, request, before, server)
-    return report(run_id, request)
+    return report(request.run_status(run_id), request)
 
 
-def report(run_id: str, request: RunRequest) -> int:
+def report(run: RunStatus, request: RunRequest) -> int:
     """Print a run's summary; give its exit code."""
-    run = request.run_status(run_id)
     results_url = request.results.store.url
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
         print_json(json_of(run, results_url) | forecast)
     else:
-        print_summary(request.out, run, results_url, request.resume(run_id))
+        print_summary(request.out, run, results_url, request.resume(run.plan.run_id))
     return code_of_run(run)
 
 
@@ -98,7 +97,7 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
     def exit_without_prefect() -> None:
         end_progress()
         _report_lost_server()
-        code = report(run_id, request)
+        code = report(request.run_status(run_id), request)
         if server is not None:
             server.close()
         flush()

@@ -10,7 +10,7 @@ from cli.run_flow import RunRequest, report
 from cli.screen import COLOURS, console, counted, print_json
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.describe_run import describe_run
+from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
@@ -32,7 +32,7 @@ def runs(
 ) -> int:
     """List the runs of a results store, the newest first."""
     store = results_for(load_settings(config, results))
-    newest = [describe_run(store, run_id) for run_id in store.run_ids()[: -limit - 1 : -1]]
+    newest = newest_runs(store, limit)
     if as_json:
         print_json({"runs": [_json_of_run(run, store) for run in newest], "results": store.store.url})
     elif newest:
@@ -56,9 +56,10 @@ def status(
     store = results_for(load_settings(config, results))
     run_id = run_id or _newest(store)
     holder = Legs(store, run_id).active_claim()
-    code = report(run_id, request)
+    run = describe_run(store, run_id)
+    code = report(run, request)
     if not as_json:
-        _print_legs(request.out, describe_run(store, run_id))
+        _print_legs(request.out, run)
     if holder is None:
         return code
     request.out.print(f"A leg is active: process {holder.pid} on {holder.host} works on this run.", style="bold")
@@ -66,10 +67,10 @@ def status(
 
 
 def _newest(store: Results) -> str:
-    run_ids = store.run_ids()
-    if not run_ids:
+    run_id = newest_run(store)
+    if run_id is None:
         raise ResultsError(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
-    return run_ids[-1]
+    return run_id
 
 
 def _json_of_run(run: RunStatus, store: Results) -> dict[str, object]:
@@ -100,7 +101,7 @@ def _calls(run: RunStatus) -> str:
 
 
 def _ended_by(run: RunStatus, store: Results) -> str:
-    if Legs(store, run.plan.run_id).active_claim() is not None:
+    if run.legs and run.ended_by is None and Legs(store, run.plan.run_id).active_claim() is not None:
         return "active"
     return run.ended_by or "planned only"
 

@@ -35,7 +35,7 @@ from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import ResultsError
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.describe_run import newest_unfinished
+from proofsweep.reporting.describe_run import newest_run, newest_unfinished
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import unsent_pairs_note
 from proofsweep.settings import Settings, load_settings
@@ -112,7 +112,7 @@ def resume(
         settle_dead_leg(settings, run_id)
     before = request.run_status(run_id)
     if before.remaining == 0:
-        return report(run_id, request)
+        return report(before, request)
     request.out.print(
         f"Run {run_id}: {before.remaining:,} of {counted(before.plan.items, 'row')} to do", soft_wrap=True
     )
@@ -160,7 +160,7 @@ def _need_of_rest(run: RunStatus) -> Need:
 
 def _newest_unfinished(request: RunRequest) -> str:
     """Give the newest unfinished run; if all are finished, the newest."""
-    run_ids = request.results.run_ids()
-    if not run_ids:
+    run_id = newest_unfinished(request.results) or newest_run(request.results)
+    if run_id is None:
         raise ResultsError(f"There is no run in {request.results.store.url}; begin one with: proofsweep verify CATALOG")
-    return newest_unfinished(request.results) or run_ids[-1]
+    return run_id

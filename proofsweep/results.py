@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
+from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.store import open_store
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ResultsStore:
 
     def run_ids(self) -> list[str]:
         """List the runs, oldest first."""
-        return self._results.run_ids()
+        return sorted(RunIndex(self._results).refreshed().records)
 
     def latest_run(self) -> str:
         """Name the newest run.

@@ -21,6 +21,7 @@ from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
+from proofsweep.usecases.upkeep.note_leg import note_run
 
 
 def bounds_for(
@@ -81,7 +82,9 @@ def plan_catalog(
         base_url=settings.service.base_url,
         before_writing=refuse_if_hopeless,
     )
-    return plan_run(request, results, utc_now())
+    plan = plan_run(request, results, utc_now())
+    note_run(results, plan)
+    return plan
 
 
 def run_to_resume(settings: Settings, catalog: str) -> str | None:

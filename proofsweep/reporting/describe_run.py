@@ -1,11 +1,23 @@
 """Read the status of a run from its parts and receipts."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 
+from proofsweep.domain.layout import leg_folder, shard_and_leg_of
+from proofsweep.domain.run_records import OUTCOMES, RunRecord
 from proofsweep.domain.runs import EndedBy, Plan
-from proofsweep.reporting.run_status import OUTCOMES, Group, LegStatus, RunStatus
+from proofsweep.domain.tables.columns import Row
+from proofsweep.errors import ResultsError
+from proofsweep.reporting.run_status import Group, LegStatus, RunStatus
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.run_index import RunIndex
+
+# Chosen: to read the index takes some seven requests, so parts up to about as many are read themselves.
+_FEW_PARTS = 6
 
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
@@ -20,26 +32,95 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     return RunStatus(plan=plan, groups=_groups(results, plan), legs=statuses)
 
 
+def newest_runs(results: Results, most: int) -> list[RunStatus]:
+    """Read the status of the newest runs; of a run that is finished, only how many rows have which outcome.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    newest = islice(RunIndex(results).refreshed().newest_first(), most)
+    return [
+        _brief(record) if _is_over(results, record) else describe_run(results, record.plan.run_id) for record in newest
+    ]
+
+
+def newest_run(results: Results) -> str | None:
+    """Name the newest run; None if there is none."""
+    return next((record.plan.run_id for record in RunIndex(results).refreshed().newest_first()), None)
+
+
 def newest_unfinished(results: Results) -> str | None:
     """Name the newest run with remaining rows; None if there is none."""
-    for run_id in reversed(results.run_ids()):
-        if describe_run(results, run_id).remaining:
-            return run_id
+    for record in RunIndex(results).refreshed().newest_first():
+        if record.remaining and (_is_over(results, record) or describe_run(results, record.plan.run_id).remaining):
+            return record.plan.run_id
     return None
 
 
+def _is_over(results: Results, record: RunRecord) -> bool:
+    """Say whether the index knows all that there is to know: no leg began after those that it knows."""
+    claim = f"{leg_folder(record.plan.run_id, len(record.legs) + 1)}/claim.json"
+    return record.remaining == 0 or results.store.read(claim) is None
+
+
+def _brief(record: RunRecord) -> RunStatus:
+    legs = tuple(_status_of(leg.leg, leg.receipt) for leg in record.legs)
+    groups = [
+        Group(outcome=outcome, verdict=None, reason=None, rows=rows, example="")
+        for outcome in OUTCOMES
+        if (rows := sum(leg.count(outcome) or 0 for leg in legs))
+    ]
+    return RunStatus(plan=record.plan, groups=tuple(groups), legs=legs)
+
+
 def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
+    """Count the rows by kind: from the parts if they are few, else from the index as far as it has them."""
     kinds = ["outcome", "verdict", "reason"]
-    table = results.table("verdicts", results.parts_of("verdicts", plan), [*kinds, "audio"])
-    counted = table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]).to_pylist()
-    groups = (Group(rows=row.pop("audio_count"), example=row.pop("audio_min"), **row) for row in counted)
-    return tuple(sorted(groups, key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or "")))
+    names = results.parts_of("verdicts", plan)
+    counted = {} if len(names) <= _FEW_PARTS else _counted_legs(results, plan.run_id)
+    read = (
+        results.table("verdicts", [name], [*kinds, "audio"])
+        for name in names
+        if shard_and_leg_of(name)[1] not in counted
+    )
+    tables = [table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]) for table in read]
+    rows = [
+        {kind: row[kind] for kind in kinds} | {"rows": row["audio_count"], "example": row["audio_min"]}
+        for table in tables
+        for row in table.to_pylist()
+    ]
+    return _added_up([*rows, *(row for groups in counted.values() for row in groups)])
+
+
+def _counted_legs(results: Results, run_id: str) -> dict[int, Sequence[Row]]:
+    """Give the groups of the legs that the index has counted; a damaged index has counted none."""
+    with suppress(ResultsError):
+        record = RunIndex(results).read().records.get(run_id)
+        return {leg.leg: leg.groups for leg in (record.legs if record else ()) if leg.groups is not None}
+    return {}
+
+
+def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
+    found: dict[tuple[str, str | None, str | None], Group] = {}
+    for row in rows:
+        group = Group(**row)  # type: ignore[arg-type]  # a row of the index, or of the aggregate above
+        kind = (group.outcome, group.verdict, group.reason)
+        before = found.get(kind, group)
+        rows_together = group.rows if before is group else before.rows + group.rows
+        found[kind] = replace(group, rows=rows_together, example=min(before.example, group.example))
+    return tuple(
+        sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or ""))
+    )
 
 
 def _leg_status(legs: Legs, number: int) -> LegStatus:
     receipt = legs.receipt(number)
     if receipt is None:
         return LegStatus(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
+    return _status_of(number, receipt)
+
+
+def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
     counts = receipt.get("counts")
     ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
     return LegStatus(

@@ -5,8 +5,6 @@ from datetime import datetime
 
 from proofsweep.domain.runs import EndedBy, Plan
 
-OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import EndedBy
 from proofsweep.printable import markdown
-from proofsweep.reporting.run_status import OUTCOMES, Group, RunStatus
+from proofsweep.reporting.run_status import Group, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",

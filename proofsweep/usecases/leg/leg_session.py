@@ -19,6 +19,7 @@ from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.open import open_leg, settle_legs_before
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
 from proofsweep.usecases.plan.examine_service import ServiceStatus
+from proofsweep.usecases.upkeep.note_leg import note_leg
 
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
@@ -82,6 +83,7 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
         facts |= {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.dispatcher.status().rate}
         _settle(leg, facts, request.clock, time.process_time() - cpu_then)  # (5)
+        note_leg(results, plan)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
 
 

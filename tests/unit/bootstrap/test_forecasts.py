@@ -8,7 +8,6 @@ import pytest
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
 from proofsweep.bootstrap.runs import catalog_for, results_for
-from proofsweep.domain import layout
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Measurement, Need
 from proofsweep.domain.exchanges import Call
@@ -16,6 +15,7 @@ from proofsweep.errors import RunMustStop
 from proofsweep.settings import Settings
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
+from ..ended_runs import end_leg, plan_of_run
 from ..usecases.scripted_service import Scripted, ScriptedService
 from .conftest import WAV
 
@@ -23,19 +23,18 @@ NEED = Need(eligible=100, audio_bytes=1_000)
 SAMPLE = Measurement(rows=20, seconds=5.0, calls=42, quota_spent=40)
 
 
-def end_leg(settings: Settings, environment: str) -> None:
-    """Write the row of a leg that accepted 50 rows in 100 seconds."""
+def fifty_accepted(settings: Settings, environment: str) -> None:
+    """Leave a leg behind that accepted 50 rows in 100 seconds."""
     began = datetime(2026, 11, 20, 12, tzinfo=utc_now().tzinfo)
-    row = {"run_id": "20261120T120000Z_000aa", "leg": 1, "environment": environment, "ended_by": "complete"}
-    row |= {"accepted": 50, "calls": 102, "started_at": began, "finished_at": began + timedelta(seconds=100)}
-    name = layout.runs_name("20261120T120000Z_000aa", began.date(), 1)
-    results_for(settings).create_part(name, "runs", [row])
+    times = {"started_at": began, "finished_at": began + timedelta(seconds=100)}
+    plan = plan_of_run("20261120T120000Z_000aa", environment=environment)
+    end_leg(results_for(settings), plan, accepted=50, calls=102, **times)
 
 
 def test_the_pace_is_that_of_earlier_legs_in_this_environment(settings: Settings) -> None:
     """Two seconds for a row; another environment's pace says nothing of this one's."""
     before = forecast_for(settings, NEED, ServiceStatus(), Bounds())
-    end_leg(settings, "beta")
+    fifty_accepted(settings, "beta")
 
     after = forecast_for(settings, NEED, ServiceStatus(), Bounds())
 
@@ -45,14 +44,14 @@ def test_the_pace_is_that_of_earlier_legs_in_this_environment(settings: Settings
 
 def test_another_environment_has_a_history_of_its_own(settings: Settings) -> None:
     """The sandbox is faster than any service."""
-    end_leg(settings, "sandbox")
+    fifty_accepted(settings, "sandbox")
 
     assert forecast_for(settings, NEED, ServiceStatus(), Bounds()).seconds is None
 
 
 def test_a_sample_counts_before_all_history(settings: Settings) -> None:
     """It was measured just now; what it took from the quota is not there any more."""
-    end_leg(settings, "beta")
+    fifty_accepted(settings, "beta")
 
     told = forecast_for(settings, NEED, ServiceStatus(headroom=1_000), Bounds(reserve=7), SAMPLE)
 

@@ -11,17 +11,15 @@ import pytest
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.legs import LegHandle, active_legs, context_for, held_leg
 from proofsweep.bootstrap.runs import plan_catalog, results_for
-from proofsweep.domain import layout
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.tables import runs
-from proofsweep.domain.tables.columns import empty_row
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.settings import Settings
 from proofsweep.storage.results.legs import Legs
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.work import verify_slice
 
+from ..ended_runs import end_leg, plan_of_run
 from ..usecases.left_behind import rows_of
 from ..usecases.scripted_service import Scripted, ScriptedService
 from .conftest import WAV, Change
@@ -203,11 +201,9 @@ def test_a_leg_begins_at_the_rate_of_the_last_one(
     settings: Settings, config: str, run_id: str, change: Change, *, days: int, rate: float | None
 ) -> None:
     """As long as the settings remember it."""
-    row = empty_row(runs.COLUMNS) | {"run_id": run_id, "leg": 1, "environment": "beta", "ended_by": "complete"}
-    row |= {"base_url_host": "partner.example", "key_fingerprint": engine_for(settings).key_fingerprint}
-    row |= {"rate_learned": 500.0, "finished_at": utc_now()}
-    results = results_for(settings)
-    results.create_part(layout.runs_name("20261120T120000Z_000aa", utc_now().date(), 1), "runs", [row])
+    lane = {"base_url_host": "partner.example", "key_fingerprint": engine_for(settings).key_fingerprint}
+    earlier = plan_of_run("20261120T120000Z_000aa")
+    end_leg(results_for(settings), earlier, rate_learned=500.0, finished_at=utc_now(), **lane)
     change(PACE__REMEMBER_DAYS=days)
 
     with held(run_id, config) as (_, leg):

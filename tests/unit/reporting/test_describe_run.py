@@ -8,10 +8,13 @@ import pytest
 from proofsweep.domain.layout import verdicts_name
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.describe_run import describe_run, newest_unfinished
+from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, newest_unfinished
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
+from proofsweep.usecases.upkeep.note_leg import note_leg
+
+from ..ended_runs import answered, end_leg, plan_of_run
 
 ACCEPTED = ("accepted", "valid", None)
 TAMPERED = ("rejected", "tampered", "tampered")
@@ -96,6 +99,7 @@ def test_the_quota_reset_is_read_as_an_instant(results: Results, plan: Plan) -> 
 def test_the_newest_unfinished_run_is_found(results: Results, plan: Plan) -> None:
     """A run with all its rows is finished."""
     before = newest_unfinished(results)
+    legs_of(results, plan).claim(1)
     publish(results, plan, 1, (0, ACCEPTED), (1, ACCEPTED), (2, ACCEPTED), (3, ACCEPTED))
 
     assert before == plan.run_id
@@ -106,3 +110,37 @@ def test_an_unknown_run_is_an_error(results: Results) -> None:
     """It is not a run without rows."""
     with pytest.raises(ResultsError, match="no run 'other'"):
         describe_run(results, "other")
+
+
+def test_the_newest_runs_are_listed_by_the_index_and_by_what_it_cannot_know(results: Results, plan: Plan) -> None:
+    """A finished run is counted by outcome; one with a leg that the index does not know is looked at itself."""
+    old = plan_of_run("20261101T000000Z_000aa", items=2)
+    end_leg(results, old, [answered(old, 0, "a"), answered(old, 1, "b", "rejected")])
+    before = [(run.plan.run_id, run.remaining) for run in newest_runs(results, 9)]
+    publish(results, plan, 1, (0, ACCEPTED))
+    legs_of(results, plan).claim(1)
+
+    active, finished = newest_runs(results, 9)
+
+    assert before == [(plan.run_id, 4), (old.run_id, 0)]
+    assert (newest_run(results), active.plan.run_id, active.remaining, active.ended_by) == (*[plan.run_id] * 2, 3, None)
+    assert (finished.rows("accepted"), finished.rows("rejected"), finished.ended_by) == (1, 1, "complete")
+    assert len(newest_runs(results, 1)) == 1
+
+
+def test_the_status_of_a_night_is_the_same_with_and_without_the_index(tmp_path: Path, results: Results) -> None:
+    """With the index, no part of a leg that has ended is read."""
+    night = plan_of_run("20261102T000000Z_000aa", items=10)
+    for leg in range(1, 10):
+        rows = [answered(night, leg, str(leg), "failed" if leg % 2 else "accepted", reason="timeout")]
+        end_leg(results, night, rows, leg=leg)
+    without = describe_run(results, night.run_id)
+    note_leg(results, night)
+    for part in tmp_path.glob("verdicts/*/*.parquet"):
+        part.write_bytes(b"not read")
+
+    assert describe_run(results, night.run_id) == without
+    assert [(group.outcome, group.rows, group.example) for group in without.groups] == [
+        ("accepted", 4, "/c/2"),
+        ("failed", 5, "/c/1"),
+    ]

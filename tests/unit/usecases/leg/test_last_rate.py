@@ -1,14 +1,13 @@
 """What an earlier run learned of the lane spares the next one the search."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from proofsweep.domain import layout
-from proofsweep.domain.tables import runs
-from proofsweep.domain.tables.columns import empty_row
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.leg.last_rate import last_rate
+
+from ...ended_runs import end_leg, plan_of_run
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WEEK_AGO = NOW - timedelta(days=7)
@@ -16,13 +15,11 @@ URL = "https://partner.example/v1"
 
 
 def store_with(folder: Path, *legs: dict[str, object]) -> Results:
-    """Make a results store whose `runs` are these, oldest first."""
+    """Make a results store whose legs are these, oldest first."""
     results = Results(open_store(str(folder)))
     for number, leg in enumerate(legs):
-        run_id = f"20261120T0000{number:02}Z_000aa"
-        row = empty_row(runs.COLUMNS) | {"run_id": run_id, "leg": 1, "environment": "beta", "ended_by": "complete"}
-        row |= {"base_url_host": "partner.example", "key_fingerprint": "abc", "finished_at": NOW} | leg
-        results.create_part(layout.runs_name(run_id, date(2026, 11, 20), 1), "runs", [row])
+        lane = {"base_url_host": "partner.example", "key_fingerprint": "abc", "finished_at": NOW}
+        end_leg(results, plan_of_run(f"20261120T0000{number:02}Z_000aa"), **lane | leg)
     return results
 
 

@@ -1,16 +1,17 @@
 """A forecast goes by what earlier legs took."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.budget.forecast import Need
-from proofsweep.domain.layout import runs_name
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.plan.history import measured_legs
+
+from ...ended_runs import end_leg, plan_of_run
 
 RUN = "20261120T100000Z_aaaaaa"
 TEN = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -22,19 +23,17 @@ def results(tmp_path: Path) -> Results:
     return Results(open_store(str(tmp_path)))
 
 
-def add_leg(results: Results, *, accepted: int, calls: int, finished_at: datetime) -> None:
-    """Write the row of a leg that began at ten."""
-    leg = {"run_id": RUN, "leg": 1, "environment": "sandbox", "ended_by": "complete", "accepted": accepted}
-    leg |= {"calls": calls, "started_at": TEN, "finished_at": finished_at}
-    results.create_part(runs_name(RUN, date(2026, 11, 20), 1), "runs", [leg])
+def add_leg(results: Results, *, calls: int, finished_at: datetime, **counts: int) -> None:
+    """Leave a leg behind that began at ten."""
+    end_leg(results, plan_of_run(RUN), calls=calls, started_at=TEN, finished_at=finished_at, **counts)
 
 
 def test_a_forecast_takes_the_pace_of_the_newest_leg(results: Results) -> None:
     """Two rows in two seconds make a hundred rows in a hundred seconds; without history there is no pace."""
-    before = measured_legs(results, "sandbox")
+    before = measured_legs(results, "beta")
     add_leg(results, accepted=2, calls=4, finished_at=TEN.replace(second=2))
 
-    (after,) = measured_legs(results, "sandbox")
+    (after,) = measured_legs(results, "beta")
 
     assert before == measured_legs(results, "production") == []
     assert after.seconds_for(Need(eligible=100, audio_bytes=0)) == 100.0
@@ -42,10 +41,13 @@ def test_a_forecast_takes_the_pace_of_the_newest_leg(results: Results) -> None:
 
 def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results) -> None:
     """Three rows, one of them answered by another's verification, cost what two rows cost."""
-    add_leg(results, accepted=3, calls=6, finished_at=TEN.replace(hour=11))
-    legs = Legs(results, RUN, lambda: datetime.now(UTC))
-    legs.write_receipt(1, {"duplicates": 1, "cpu_seconds": 0.5})
+    plan = plan_of_run(RUN)
+    results.write_plan(plan)
+    times = {"started_at": TEN, "finished_at": TEN.replace(hour=11)}
+    legs = Legs(results, RUN)
+    legs.claim(1)
+    legs.write_receipt(1, {"duplicates": 1, "cpu_seconds": 0.5, "counts": {"accepted": 3, "calls": 6} | times})
 
-    (measured,) = measured_legs(results, "sandbox")
+    (measured,) = measured_legs(results, "beta")
 
     assert (measured.rows, measured.cpu_seconds) == (2, 0.5)
