@@ -29,7 +29,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
     statuses = tuple(_leg_status(legs, number) for number in legs.numbers())
-    return RunStatus(plan=plan, groups=_groups(results, plan), legs=statuses)
+    return RunStatus(plan=plan, groups=_groups(results, plan) if statuses else (), legs=statuses)
 
 
 def newest_runs(results: Results, most: int) -> list[RunStatus]:

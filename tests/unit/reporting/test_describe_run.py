@@ -64,6 +64,7 @@ def test_rows_come_from_all_parts_and_counts_from_all_receipts(results: Results,
 
 def test_rows_are_grouped_by_outcome_verdict_and_reason(results: Results, plan: Plan) -> None:
     """Each group has an example; accepted rows come first, ineligible rows last."""
+    legs_of(results, plan).claim(1)
     publish(results, plan, 1, (0, TAMPERED), (1, ACCEPTED), (2, TAMPERED), (3, EMPTY))
 
     run = describe_run(results, plan.run_id)

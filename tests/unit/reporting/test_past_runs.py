@@ -40,6 +40,7 @@ def finish(results: Results, plan: Plan) -> None:
         for n in range(plan.items)
     ]
     results.create_part(verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
+    Legs(results, plan.run_id).claim(1)
 
 
 def unfinished(results: Results, since: datetime = LONG_AGO) -> str | None:
