@@ -27,6 +27,7 @@ from cli.options import (
 )
 from cli.run_flow import RunRequest, report, verify_run
 from cli.screen import counted
+from cli.stop_told import stop_told
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for
 from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog, settle_dead_leg
@@ -75,7 +76,7 @@ def verify(
     )
     print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
-        with _shown(request.out, "reading the catalog and asking the service …"):
+        with _shown(request.out, "reading the catalog and asking the service …"), stop_told(settings):
             plan = plan_catalog(
                 settings, catalog, read_block, reserve=bounds.reserve, root=root, allow_outside=allow_outside
             )
@@ -118,7 +119,7 @@ def resume(
     )
     print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
-        with _shown(request.out, "asking the service …"):
+        with _shown(request.out, "asking the service …"), stop_told(settings):
             engine_for(settings, read_block).awaited_service(bounds.reserve)
         wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
         if catalog_has_changed(settings, before.plan):

@@ -7,6 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, stop_before_leg
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import held_leg
 from proofsweep.bootstrap.runs import bounds_for, resume_then_plan, run_of_retry
@@ -24,6 +25,7 @@ from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
+from tasks.tell_alerts import stop_told, tell_alerts
 
 # Bounds the tasks of a small run, which mostly wait. Chosen: 8 may leave workers idle, 32 only adds threads. The tasks
 # of a large run bound themselves to two at once.
@@ -80,9 +82,10 @@ def verify_catalog(
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         verify = partial(_verify, config=config, results=results, dedupe=dedupe)
         cancel_missed_runs()  # (1)
-        if given := run_id or _run_of_retry(settings):
-            return state_of_run(verify(given, bounds))  # (2)
-        return state_of_run(resume_then_plan(settings, catalog or "", read_block, bounds, verify))  # (2) and (3)
+        with stop_told(partial(stop_before_leg, settings)):
+            if given := run_id or _run_of_retry(settings):
+                return state_of_run(verify(given, bounds))  # (2)
+            return state_of_run(resume_then_plan(settings, catalog or "", read_block, bounds, verify))  # (2) and (3)
     except ProofsweepError as error:
         return state_of_error(error, may_be_empty=may_be_empty)
 
@@ -96,7 +99,8 @@ def _run_of_retry(settings: Settings) -> str | None:
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:
     """Verify what remains of a run; give its status.
 
-    (a) claim a leg, (b) map tasks over the rows that remain, (c) settle the leg, (d) show a summary in Prefect.
+    (a) claim a leg, (b) map tasks over the rows that remain, (c) settle the leg, (d) show a summary in Prefect, and tell
+    somebody if a person is needed.
     """
     settings = load_settings(config, results)
     held = held_leg(
@@ -108,7 +112,10 @@ def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | N
         bounds=bounds,
         dedupe=dedupe,
     )
-    with stopped_on_signals(engine_for(settings, read_block)), held as (handle, leg):  # (a) and (c)
+    engine = engine_for(settings, read_block)
+    with stopped_on_signals(engine), held as (handle, leg):  # (a) and (c)
+        tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg)  # (b)
     show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (d)
+    tell_alerts(end_of_leg(settings, run))
     return run

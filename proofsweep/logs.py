@@ -21,6 +21,7 @@ class Event(StrEnum):
     HEADER_IGNORED = "header_ignored"
     DERIVED_NOT_UPDATED = "derived_not_updated"
     STOP_REQUESTED = "stop_requested"
+    ALERT_MISSED = "alert_missed"
 
 
 SENTENCES = {

@@ -95,3 +95,8 @@ def key_name(fingerprint: str) -> str:
 # Derived from the other objects: each may be deleted at any time, and `proofsweep compact` makes it anew.
 INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"
+
+
+def told_alerts_name() -> str:
+    """Which alerts were sent when; it can be deleted."""
+    return "_alerts/told.json"

@@ -32,6 +32,7 @@ class Settings(BaseSettings):
     catalog: sections.CatalogSettings = sections.CatalogSettings()
     retry: sections.RetrySettings = sections.RetrySettings()
     canary: sections.CanarySettings = sections.CanarySettings()
+    alerts: sections.AlertsSettings = sections.AlertsSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
 
     @classmethod

@@ -196,6 +196,32 @@ class CanarySettings(Section):
     manifest: str | None = None
 
 
+class AlertsSettings(Section):
+    """Who is told of what needs somebody, and when (docs/alerts.md); the URLs themselves are never settings.
+
+    Attributes:
+        urls_file, urls_env, urls_block: where the receivers' URLs are: a file, a variable, a Prefect Secret block.
+        supplier_tag: the manifest's column that names the supplier; None tells of no supplier.
+        repeat_days: a cause is told again if it still holds so much later.
+        no_success_hours: how long no run may have done its work.
+        unexplained_calls: calls of a UTC day that may be in no table, such as those of `check` and `doctor`.
+    """
+
+    urls_file: Path | None = None
+    urls_env: str | None = None
+    urls_block: str | None = None
+    supplier_tag: Annotated[str, Field(min_length=1)] | None = None
+    repeat_days: Annotated[float, Field(gt=0, le=3_650)] = 7.0
+    no_success_hours: Annotated[float, Field(gt=0, le=840)] = 36.0
+    unexplained_calls: Annotated[int, Field(ge=0)] = 500
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> "AlertsSettings":
+        if sum(source is not None for source in (self.urls_file, self.urls_env, self.urls_block)) > 1:
+            raise ValueError("give only one of urls_file, urls_env, urls_block")
+        return self
+
+
 class TimeoutSettings(Section):
     """Seconds for each part of a call."""
 

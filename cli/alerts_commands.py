@@ -1,0 +1,88 @@
+"""`proofsweep alerts check` and `proofsweep alerts test`: tell somebody without a Prefect server."""
+
+from pathlib import Path
+
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.key_block import read_block
+from cli.options import AsJson, Config, ResultsUrl
+from cli.screen import console, print_json
+from proofsweep.bootstrap.alerts import missed_line, receivers_for, teller_for
+from proofsweep.bootstrap.alerts_check import Check
+from proofsweep.domain.alerts.messages import TEST_ALERT
+from proofsweep.errors import ConfigError
+from proofsweep.logs import set_up_logs
+from proofsweep.settings import load_settings
+from proofsweep.usecases.alerts.teller import Telling
+
+_NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    alerts = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
+    alerts.command("check")(check)
+    alerts.command("test")(send_test)
+    app.add_typer(alerts, name="alerts")
+
+
+def check(
+    catalogs: list[str] | None = typer.Argument(
+        None, metavar="[CATALOG]...", help="Each must have had a successful run lately; by default any catalog will do."
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Look for what must be told, and tell it: no successful run, rows that remain, the key, the quota, its usage.
+
+    Let cron run it every few hours. Each cause is told once. Uses one keyed call. The exit code is 3 if something is
+    found, and 4 if somebody could not be told.
+    """
+    set_up_logs()
+    settings = load_settings(config, results)
+    teller = teller_for(settings, read_block)
+    if teller is None:
+        raise ConfigError(_NOBODY)
+    looked = Check(settings, catalogs or [], str(Path.cwd()), read_block)
+    telling = teller.tell(looked.decide)
+    if as_json:
+        print_json(_json_of(telling, looked))
+    else:
+        _print(telling, looked)
+    return ExitCode.FAILED if telling.missed else ExitCode.REJECTED if telling.hold else ExitCode.ACCEPTED
+
+
+def send_test(config: str | None = Config) -> int:
+    """Send a test message to everybody who is told; the exit code is 4 if somebody did not take it."""
+    receivers = receivers_for(load_settings(config), read_block)
+    if receivers is None:
+        raise ConfigError(_NOBODY)
+    missed = receivers.send(TEST_ALERT)
+    if missed:
+        typer.echo(f"proofsweep: {missed_line(Telling([TEST_ALERT], [], missed))}", err=True)
+        return ExitCode.FAILED
+    console().print(f"The test message was taken by {len(receivers)} of {len(receivers)}.")
+    return ExitCode.ACCEPTED
+
+
+def _print(telling: Telling, looked: Check) -> None:
+    out = console()
+    for alert in telling.hold:
+        state = "sent" if alert in telling.sent else "not sent" if telling.missed else "told before"
+        out.print(f"{state:<12}{alert.subject}", soft_wrap=True)
+    if not telling.hold:
+        out.print("Nothing needs a person.")
+    for line in looked.skipped:
+        out.print(line, soft_wrap=True)
+    if telling.missed:
+        typer.echo(f"proofsweep: {missed_line(telling)}", err=True)
+
+
+def _json_of(telling: Telling, looked: Check) -> dict[str, object]:
+    alerts = [
+        {"kind": alert.kind, "subject": alert.subject, "body": alert.body, "sent": alert in telling.sent}
+        for alert in telling.hold
+    ]
+    return {"alerts": alerts, "missed": list(telling.missed), "skipped": looked.skipped}

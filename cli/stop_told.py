@@ -1,0 +1,22 @@
+"""Tell somebody when a run cannot begin, before there is a flow that could."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from cli.key_block import read_block
+from proofsweep.bootstrap.alerts import complaints_of, stop_before_leg
+from proofsweep.errors import RunMustStop
+from proofsweep.settings import Settings
+
+
+@contextmanager
+def stop_told(settings: Settings) -> Iterator[None]:
+    """Tell those whom the settings name of what stops the work inside; print one line if that fails."""
+    try:
+        yield
+    except RunMustStop as stop:
+        for line in complaints_of(stop_before_leg(settings, stop), read_block):
+            typer.echo(f"proofsweep: {line}", err=True)
+        raise

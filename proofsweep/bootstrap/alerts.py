@@ -1,0 +1,162 @@
+"""Alerts, wired: from a run, an error or a forecast to those who are told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from proofsweep.bootstrap.engines import ReadBlock, utc_now
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
+from proofsweep.domain.alerts.messages import Alert
+from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, not_begun, over_after_run
+from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.forecast import Need, Quota, forecast
+from proofsweep.domain.runs import Plan
+from proofsweep.errors import ConfigError, ProofsweepError, RunMustStop
+from proofsweep.reporting.run_status import RunStatus
+from proofsweep.reporting.summary import advice_for, ending_of, label_of
+from proofsweep.settings import Settings, environment
+from proofsweep.usecases.alerts.supplier_rejections import supplier_rejections
+from proofsweep.usecases.alerts.teller import Channel, Decide, Teller, Telling
+from proofsweep.usecases.plan.examine_service import ServiceStatus
+
+Gather = Callable[[], tuple[Decide, Sequence[str]]]
+"""Gives what decides, and the begins of the causes that are over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Something that may have to be told; it is looked at only if the settings, or others, name somebody to tell."""
+
+    settings: Settings
+    gather: Gather
+
+
+def complaints_of(occasion: Occasion, read_block: ReadBlock | None = None, also: Sequence[Channel] = ()) -> list[str]:
+    """Tell those whom the settings name and some others; give one line if that failed. It never raises an error."""
+    try:
+        teller = teller_for(occasion.settings, read_block, also)
+        telling = None if teller is None else teller.tell(*occasion.gather())
+    except ProofsweepError as error:
+        return [f"An alert could not be sent: {error.message}"]
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
+        return [f"An alert could not be sent, through a mistake of this program ({type(error).__name__})."]
+    return [] if telling is None or not telling.missed else [missed_line(telling)]
+
+
+def missed_line(telling: Telling) -> str:
+    """Say who did not get an alert."""
+    return (
+        f"An alert was not taken by {', '.join(telling.missed)}; check the URL there, and try: proofsweep alerts test"
+    )
+
+
+def teller_for(settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = ()) -> Teller | None:
+    """Give what tells those whom the settings name, and some others; None if that is nobody.
+
+    Raises:
+        ConfigError: the receivers' URLs cannot be had.
+    """
+    receivers = receivers_for(settings, read_block)
+    channels = [*([] if receivers is None else [receivers]), *also]
+    if not channels:
+        return None
+    store, repeat_days = results_for(settings).store, settings.alerts.repeat_days
+    return Teller(store=store, channels=channels, clock=utc_now, repeat_days=repeat_days)
+
+
+def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers | None:
+    """Read who is told; None if the settings name nobody.
+
+    Raises:
+        ConfigError: the URLs cannot be read or used.
+    """
+    source = _url_source(settings, read_block)
+    return None if source is None else Receivers.read(source[0], where=source[1])
+
+
+def end_of_leg(settings: Settings, run: RunStatus) -> Occasion:
+    """Tell of a run whose leg has just ended, and of a key that expires."""
+
+    def gather() -> tuple[Decide, Sequence[str]]:
+        facts = facts_of_run(settings, run)
+        return lambda is_told: [*alerts_of_run(facts, is_told), *_alerts_of_key(settings)], over_after_run(facts)
+
+    return Occasion(settings, gather)
+
+
+def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
+    """Tell of a run that could not begin."""
+
+    def gather() -> tuple[Decide, Sequence[str]]:
+        where = results_for(settings).store.url
+        return always(not_begun(settings.service.environment, stop.ended_by, stop.message, where)), []
+
+    return Occasion(settings, gather)
+
+
+def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion:
+    """Tell that the quota will end before the run does, when its first leg begins."""
+    need = Need(eligible=plan.eligible if leg == 1 else 0, audio_bytes=0)
+    return Occasion(settings, lambda: (always(alert_of_quota(settings, plan, need, service, bounds)), []))
+
+
+def always(alert: Alert | None) -> Decide:
+    """Decide alike, whatever was told."""
+    return lambda _is_told: [] if alert is None else [alert]
+
+
+def alert_of_quota(settings: Settings, plan: Plan, need: Need, service: ServiceStatus, bounds: Bounds) -> Alert | None:
+    """Compare what a run needs with the quota, at two calls a row: earlier legs are not read for it."""
+    quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
+    cost = forecast(need, quota, [], utc_now(), settings.bounds.ask_seconds)
+    return quota_short(
+        QuotaFacts(
+            run_id=plan.run_id,
+            environment=plan.environment,
+            catalog=plan.catalog,
+            rows=need.eligible,
+            rows_short=cost.rows_short or 0,
+            headroom=cost.headroom or 0,
+            reserve=cost.reserve,
+            reset=cost.quota_reset,
+        )
+    )
+
+
+def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
+    """Gather what is told of a run; its last leg has ended."""
+    results, tag, leg = results_for(settings), settings.alerts.supplier_tag, run.legs[-1].leg
+    return RunFacts(
+        run_id=run.plan.run_id,
+        environment=run.plan.environment,
+        catalog=run.plan.catalog,
+        results_url=results.store.url,
+        ended_by=run.ended_by or "",
+        ending=ending_of(run),
+        why=run.why,
+        items=run.plan.items,
+        remaining=run.remaining,
+        kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
+        rejections=[] if tag is None else supplier_rejections(results, run.plan, leg, tag),
+        sunset=run.sunset,
+    )
+
+
+def _alerts_of_key(settings: Settings) -> list[Alert]:
+    alert = key_expires(settings.service.environment, settings.service.key_expires_at, utc_now())
+    return [] if alert is None else [alert]
+
+
+def _url_source(settings: Settings, read_block: ReadBlock | None) -> tuple[UrlSource, str] | None:
+    alerts = settings.alerts
+    if alerts.urls_file is not None:
+        return url_file(alerts.urls_file), f"The file {alerts.urls_file}"
+    if alerts.urls_env is not None:
+        return url_variable(alerts.urls_env, environment()), f"The environment variable {alerts.urls_env}"
+    if alerts.urls_block is None:
+        return None
+    if read_block is None:
+        raise ConfigError("The settings keep the alert URLs in a Prefect Secret block, which cannot be read here.")
+    name = alerts.urls_block
+    return lambda: read_block(name), f"The secret block {name}"

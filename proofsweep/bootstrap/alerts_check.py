@@ -1,0 +1,141 @@
+"""A check from outside the runs, wired: what nobody would tell if no run came to its end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from proofsweep.bootstrap.alerts import Occasion, alert_of_quota, facts_of_run
+from proofsweep.bootstrap.engines import ReadBlock, engine_for, utc_now
+from proofsweep.bootstrap.runs import bounds_for, results_for
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.contract.models import PartnerUsageResponse
+from proofsweep.domain.alerts.memory import IsTold
+from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of
+from proofsweep.domain.alerts.of_nights import no_success
+from proofsweep.domain.alerts.of_runs import alerts_of_run, not_begun
+from proofsweep.domain.alerts.of_the_key import key_expires, unexplained_usage
+from proofsweep.domain.budget.forecast import Need
+from proofsweep.domain.items import printable
+from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.errors import CallFailed, RunMustStop
+from proofsweep.reporting.describe_run import describe_run
+from proofsweep.reporting.run_status import RunStatus
+from proofsweep.settings import Settings
+from proofsweep.storage.locations import path_of
+from proofsweep.storage.results.legs import Legs
+from proofsweep.usecases.alerts.past_legs import calls_of_day, night_facts, recent_plans
+from proofsweep.usecases.plan.examine_service import ServiceStatus
+
+# Chosen: a month's quota is spent over at most 31 nights. Half would miss legs of a run that waits for its quota; twice
+# doubles what a check reads.
+_LOOK_BACK_DAYS = 35
+
+# Attempts of the one call. Chosen: half fails at one lost connection; twice waits longer, and the next check comes.
+_ATTEMPTS = 2
+
+
+@dataclass(slots=True)
+class Check:
+    """Decides what must be told now, about some catalogs or, without names, about all together.
+
+    Attributes:
+        folder: relative catalogs lie in it.
+        skipped: one line for each thing that could not be looked at.
+    """
+
+    settings: Settings
+    catalogs: Sequence[str]
+    folder: str
+    read_block: ReadBlock | None = None
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def occasion(self) -> Occasion:
+        """Give what tells somebody of what is found."""
+        return Occasion(self.settings, lambda: (self.decide, []))
+
+    def decide(self, is_told: IsTold) -> list[Alert]:
+        """Give the alerts that hold now.
+
+        Raises:
+            CatalogError, ConfigError, ResultsError: something that the check needs cannot be read.
+        """
+        now, service = utc_now(), self.settings.service
+        named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
+        found: list[Alert | None] = [key_expires(service.environment, service.key_expires_at, now)]
+        usage = self._usage(found)
+        for location in named or [None]:
+            found.append(self._no_success(location, now))
+            found += self._of_newest_run(location, usage, is_told)
+        if usage is not None:
+            found.append(self._unexplained_usage(usage[0], now, is_told))
+        return [alert for alert in found if alert is not None]
+
+    def _usage(self, found: list[Alert | None]) -> tuple[PartnerUsageResponse, AnswerHeaders] | None:
+        """Ask for the usage, which is one keyed call; a refused key is an alert."""
+        try:
+            return engine_for(self.settings, self.read_block).partner.with_attempts(_ATTEMPTS).usage(days=2)
+        except CallFailed as failed:
+            self.skipped.append(f"The quota and its usage were not checked: {failed.message}")
+        except RunMustStop as stop:
+            if stop.ended_by == EndedBy.KEY_REFUSED:
+                where = results_for(self.settings).store.url
+                found.append(not_begun(self.settings.service.environment, stop.ended_by, stop.message, where))
+            else:
+                self.skipped.append(f"The quota and its usage were not checked: {stop.message}")
+        return None
+
+    def _no_success(self, location: str | None, now: datetime) -> Alert | None:
+        hours = self.settings.alerts.no_success_hours
+        facts = night_facts(
+            results_for(self.settings),
+            self.settings.service.environment,
+            location,
+            since=now - timedelta(days=_LOOK_BACK_DAYS),
+            enough=now - timedelta(hours=hours),
+        )
+        return no_success(facts, now, hours)
+
+    def _of_newest_run(
+        self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, is_told: IsTold
+    ) -> list[Alert | None]:
+        """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
+        plan = self._newest_plan(location)
+        if plan is None:
+            return []
+        results = results_for(self.settings)
+        run = describe_run(results, plan.run_id)
+        if not run.legs or not run.remaining or Legs(results, plan.run_id).active_claim() is not None:
+            return []
+        found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.settings, run), is_told)]
+        return found if usage is None else [*found, self._quota_short(run, usage[1])]
+
+    def _newest_plan(self, location: str | None) -> Plan | None:
+        plans = recent_plans(results_for(self.settings), utc_now() - timedelta(days=_LOOK_BACK_DAYS))
+        label = self.settings.service.environment
+        mine = (plan for plan in plans if plan.environment == label and location in {None, plan.catalog})
+        return next(mine, None)
+
+    def _quota_short(self, run: RunStatus, headers: AnswerHeaders) -> Alert | None:
+        sent = run.finished - run.rows("ineligible")
+        need = Need(eligible=max(0, min(run.remaining, run.plan.eligible - sent)), audio_bytes=0)
+        service = ServiceStatus(headroom=headers.rate_remaining, quota_reset=headers.rate_reset)
+        return alert_of_quota(self.settings, run.plan, need, service, bounds_for(self.settings))
+
+    def _unexplained_usage(self, usage: PartnerUsageResponse, now: datetime, is_told: IsTold) -> Alert | None:
+        """Compare yesterday's calls, in UTC; today's are not over."""
+        service, tolerated = self.settings.service, self.settings.alerts.unexplained_calls
+        day = now.date() - timedelta(days=1)
+        used = next((one.used for one in usage.days if (one.date or "").startswith(day.isoformat())), None)
+        if (
+            used is None
+            or used <= tolerated
+            or is_told(cause_of(AlertKind.USAGE, service.environment, day.isoformat()))
+        ):
+            return None
+        since = now - timedelta(days=_LOOK_BACK_DAYS)
+        ours = calls_of_day(results_for(self.settings), service.base_url, day, since)
+        if ours is None:
+            self.skipped.append("The usage was not checked: a leg that made calls has not ended, or was killed.")
+            return None
+        return unexplained_usage(service.environment, day, used, ours, tolerated)

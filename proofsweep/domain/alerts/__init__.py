@@ -1,0 +1,1 @@
+"""What somebody must be told: facts in, alerts out. Pure."""

@@ -1,0 +1,92 @@
+"""What is told of the key: its grace, its quota, and calls that nobody here made."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of, harmless, minute_of, quoted
+
+# Chosen: a rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it. At
+# half, it can end in the night after a working day's last check; at twice even a rotation of yesterday is told.
+_GRACE_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaFacts:
+    """What a forecast says of a run that begins.
+
+    Attributes:
+        rows_short: rows that the quota leaves unanswered.
+        headroom: calls left, of which `reserve` are reserved.
+        reset: when the quota resets, if the service said so.
+    """
+
+    run_id: str
+    environment: str
+    catalog: str
+    rows: int
+    rows_short: int
+    headroom: int
+    reserve: int = 0
+    reset: datetime | None = None
+
+
+def key_expires(environment: str, expires_at: datetime | None, now: datetime) -> Alert | None:
+    """Tell that a rotated key ends within 24 hours, or has ended (contract, Authentication 5)."""
+    if expires_at is None or now < expires_at - timedelta(hours=_GRACE_HOURS):
+        return None
+    is_over = expires_at <= now
+    when = minute_of(expires_at)
+    lines = [
+        f"The setting service.key_expires_at says that the key {'ended' if is_over else 'ends'} at {when}.",
+        "To do: put the rotated key in place, try it with `proofsweep doctor`, and clear the setting.",
+    ]
+    return Alert(
+        kind=AlertKind.KEY_EXPIRES,
+        causes=(cause_of(AlertKind.KEY_EXPIRES, environment, when, "over" if is_over else "soon"),),
+        subject=f"proofsweep: the API key {'ended' if is_over else 'ends'} at {when} ({harmless(environment)})",
+        body="\n".join(lines),
+    )
+
+
+def quota_short(run: QuotaFacts) -> Alert | None:
+    """Tell that the key's quota ends before the catalog does (contract, Limits: the quota is monthly)."""
+    if not run.rows_short:
+        return None
+    reset = "the service did not say when it resets" if run.reset is None else f"it resets {minute_of(run.reset)}"
+    lines = [
+        f"Run `{run.run_id}`: {run.rows:,} rows are to be sent, and the quota is {run.rows_short:,} rows short.",
+        f"The quota has {run.headroom:,} calls left, {run.reserve:,} of them reserved; {reset}.",
+        "To do: nothing, if the rest may wait for the reset; else ask the partner for more quota.",
+        f"Catalog: {quoted(run.catalog)}",
+    ]
+    return Alert(
+        kind=AlertKind.QUOTA_SHORT,
+        causes=(cause_of(AlertKind.QUOTA_SHORT, run.environment, run.catalog),),
+        subject=f"proofsweep: the quota ends before the catalog does ({harmless(run.environment)})",
+        body="\n".join(lines),
+    )
+
+
+def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerated: int) -> Alert | None:
+    """Tell that the service counted more calls on a UTC day than this store has.
+
+    Args:
+        environment: the service's label.
+        day: a UTC day that is over.
+        used: what `days[].used` of GET /partner/usage says of it.
+        ours: keyed calls of that day in the tables.
+        tolerated: calls that need no explanation, such as those of `check` and `doctor`.
+    """
+    if used - ours <= tolerated:
+        return None
+    lines = [
+        f"On {day.isoformat()} (UTC) the service counted {used:,} calls; the tables hold {ours:,} of them.",
+        f"{used - ours:,} were made elsewhere: by another installation or store, by a person, or with a stolen key.",
+        "To do: find who made them. If nobody did, rotate the key.",
+    ]
+    return Alert(
+        kind=AlertKind.USAGE,
+        causes=(cause_of(AlertKind.USAGE, environment, day.isoformat()),),
+        subject=f"proofsweep: {used - ours:,} calls of {day.isoformat()} are unexplained ({harmless(environment)})",
+        body="\n".join(lines),
+    )

@@ -1,0 +1,134 @@
+"""What the legs of the last weeks did: the end of the last that did its work, and the calls of one day."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+import pyarrow.compute as pc
+
+from proofsweep.domain import layout
+from proofsweep.domain.alerts.of_nights import NightFacts, did_its_work
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results
+
+_KEYED = [str(call) for call in Call if call.is_keyed]
+_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
+
+@dataclass(frozen=True, slots=True)
+class PastLeg:
+    """One leg by its receipt; without one it still works, or was killed, and `counts` is empty."""
+
+    plan: Plan
+    leg: int
+    ended_by: str | None
+    counts: dict[str, object]
+
+    @property
+    def began(self) -> datetime | None:
+        """When it began; None if it is not known."""
+        return _instant(self.counts.get("started_at"))
+
+    @property
+    def ended(self) -> datetime | None:
+        """When it ended; None if it is not known."""
+        return _instant(self.counts.get("finished_at"))
+
+    @property
+    def did_its_work(self) -> bool:
+        """Say whether it did what it was to do."""
+        return did_its_work(self.ended_by, sum(self.count(outcome) for outcome in _OUTCOMES))
+
+    def count(self, column: str) -> int:
+        """Give a count of the `runs` table; 0 if it is not known."""
+        found = self.counts.get(column)
+        return found if isinstance(found, int) else 0
+
+
+def recent_plans(results: Results, since: datetime) -> Iterator[Plan]:
+    """Give the plans of the runs that were planned since an instant, the newest first; no older plan is read."""
+    oldest = new_run_id(since, "")
+    for run_id in reversed(results.store.folders("_runs")):
+        if run_id < oldest:
+            return
+        if results.store.read(layout.plan_name(run_id)) is not None:
+            yield results.plan(run_id)
+
+
+def legs_of(results: Results, plan: Plan) -> list[PastLeg]:
+    """Give the legs of a run."""
+    legs = Legs(results, plan.run_id)
+    return [_past_leg(plan, number, legs.receipt(number) or {}) for number in legs.numbers()]
+
+
+def night_facts(
+    results: Results, environment: str, catalog: str | None, *, since: datetime, enough: datetime
+) -> NightFacts:
+    """Find the last leg that did its work, in the runs planned since an instant; one that ended `enough` late will do.
+
+    Args:
+        results: where the runs are.
+        environment: the service's label.
+        catalog: location as the plans have it; None for every catalog.
+        since: older runs are not read.
+        enough: no later end is looked for once one after this instant is found.
+    """
+    ends: list[datetime] = []
+    first_run: datetime | None = None
+    for plan in recent_plans(results, since):
+        if plan.environment != environment or catalog not in {None, plan.catalog}:
+            continue
+        first_run = datetime.fromisoformat(plan.created_at)
+        ends += [leg.ended for leg in legs_of(results, plan) if leg.did_its_work and leg.ended is not None]
+        if ends and max(ends) >= enough:
+            break
+    return NightFacts(
+        environment=environment,
+        results_url=results.store.url,
+        catalog=catalog,
+        last_success=max(ends, default=None),
+        first_run=first_run,
+    )
+
+
+def calls_of_day(results: Results, base_url: str, day: date, since: datetime) -> int | None:
+    """Count the keyed calls of a UTC day to a service, in the runs planned since an instant.
+
+    None as long as a leg of these runs has no receipt: its calls are in no table yet.
+    """
+    begin = datetime.combine(day, time(), UTC)
+    calls = 0
+    for plan in recent_plans(results, since):
+        if plan.base_url != base_url or datetime.fromisoformat(plan.created_at) >= begin + timedelta(days=1):
+            continue
+        for leg in legs_of(results, plan):
+            if leg.ended_by is None:
+                return None
+            calls += _calls_between(results, leg, begin, begin + timedelta(days=1))
+    return calls
+
+
+def _calls_between(results: Results, leg: PastLeg, begin: datetime, end: datetime) -> int:
+    """Take the count of a leg that lies in a time span; read the exchanges of one that crosses its begin or end."""
+    if leg.began is None or leg.ended is None or leg.ended < begin or leg.began >= end:
+        return 0
+    if leg.began >= begin and leg.ended < end:
+        return leg.count("calls")
+    names = [name for name in results.parts_of("exchanges", leg.plan) if layout.shard_and_leg_of(name)[1] == leg.leg]
+    charged = pc.field("call").isin(_KEYED) & pc.field("bytes_sent").is_valid()
+    within = (pc.field("started_at") >= begin) & (pc.field("started_at") < end)
+    parts = (results.table("exchanges", [name], ["call", "bytes_sent", "started_at"]) for name in names)
+    return sum(part.filter(charged & within).num_rows for part in parts)
+
+
+def _past_leg(plan: Plan, number: int, receipt: dict[str, object]) -> PastLeg:
+    ended_by, counts = receipt.get("ended_by"), receipt.get("counts")
+    return PastLeg(
+        plan, number, None if ended_by is None else str(ended_by), counts if isinstance(counts, dict) else {}
+    )
+
+
+def _instant(text: object) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(str(text))
