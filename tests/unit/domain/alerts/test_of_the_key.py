@@ -1,0 +1,73 @@
+"""What is told of the key: its grace, its quota, and calls that nobody here made."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, unexplained_usage
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+DAY = date(2026, 11, 19)
+
+
+@pytest.mark.parametrize(
+    ("hours_left", "is_told"), [(72, False), (24.01, False), (24, True), (1, True), (0, True), (-100, True)]
+)
+def test_a_key_is_told_of_in_the_last_24_hours_of_its_grace(hours_left: float, *, is_told: bool) -> None:
+    """A rotated key works for 72 hours; then it is refused."""
+    alert = key_expires("beta", NOW + timedelta(hours=hours_left), NOW)
+
+    assert (alert is not None) == is_told
+
+
+def test_a_key_that_has_ended_is_news_after_one_that_ends() -> None:
+    """Two messages: one to act in time, and one that it was not done."""
+    soon, over = (key_expires("beta", NOW, NOW + timedelta(hours=hours)) for hours in (-1, 1))
+
+    assert soon is not None
+    assert over is not None
+    assert soon.causes != over.causes
+    assert "ends at 2026-11-20 12:00 UTC" in soon.subject
+    assert "ended at" in over.subject
+
+
+def test_without_an_expiry_nothing_is_told() -> None:
+    """The contract does not let a client ask for it."""
+    assert key_expires("beta", None, NOW) is None
+
+
+def test_a_quota_that_ends_before_the_catalog_is_told_with_its_reset() -> None:
+    """The catalog is the cause, so that each night of it does not tell it again."""
+    facts = {"run_id": "r", "environment": "beta", "catalog": "music", "rows": 100, "headroom": 60}
+
+    alert = quota_short(QuotaFacts(**facts, rows_short=70, reset=NOW))  # type: ignore[arg-type]
+
+    assert alert is not None
+    assert "100 rows are to be sent, and the quota is 70 rows short" in alert.body
+    assert "it resets 2026-11-20 12:00 UTC" in alert.body
+    assert alert.causes == ("quota_short\tbeta\tmusic",)
+    assert quota_short(QuotaFacts(**facts, rows_short=0)) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("used", "ours", "is_told"), [(1_000, 1_000, False), (1_500, 1_000, False), (1_501, 1_000, True)]
+)
+def test_calls_that_nobody_here_made_are_told_above_a_tolerance(used: int, ours: int, *, is_told: bool) -> None:
+    """Some calls are in no table: those of `check`, of `doctor`, and the last second of a killed leg."""
+    alert = unexplained_usage("beta", DAY, used, ours, 500)
+
+    assert (alert is not None) == is_told
+
+
+def test_fewer_calls_than_ours_are_no_alert() -> None:
+    """The service may not charge each of them."""
+    assert unexplained_usage("beta", DAY, 10, 5_000, 0) is None
+
+
+def test_unexplained_calls_are_told_with_both_counts() -> None:
+    """A stolen key is one of the possible reasons."""
+    alert = unexplained_usage("beta", DAY, 2_000, 500, 100)
+
+    assert alert is not None
+    assert alert.subject == "proofsweep: 1,500 calls of 2026-11-19 are unexplained (beta)"
+    assert "the service counted 2,000 calls; the tables hold 500" in alert.body
