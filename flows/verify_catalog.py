@@ -99,8 +99,8 @@ def _run_of_retry(settings: Settings) -> str | None:
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:
     """Verify what remains of a run; give its status.
 
-    (a) claim a leg, (b) map tasks over the rows that remain, (c) settle the leg, (d) show a summary in Prefect, and tell
-    somebody if a person is needed.
+    (a) claim a leg, (b) map tasks over the rows that remain, (c) settle the leg, (d) show a summary in Prefect. Somebody
+    is told of what needs a person.
     """
     settings = load_settings(config, results)
     held = held_leg(

@@ -33,6 +33,7 @@ SENTENCES = {
     Event.LANE_LEARNED: "The rate of calls changed.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
+    Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
 }
 """What each event means, for a person who reads the log; its fields follow."""
 

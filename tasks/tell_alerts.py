@@ -1,12 +1,15 @@
 """Tell somebody from within a flow: through the settings' receivers, and as events that Prefect's automations match."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from prefect.events import emit_event
 from prefect.runtime import deployment, flow_run
 
 from proofsweep.bootstrap.alerts import Occasion, complaints_of
 from proofsweep.domain.alerts.messages import Alert
+from proofsweep.errors import RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.usecases.alerts.teller import Channel
 from tasks.key_block import read_block
@@ -41,3 +44,13 @@ def tell_alerts(occasion: Occasion) -> None:
     for line in complaints_of(occasion, read_block, channels()):
         log(Event.ALERT_MISSED, why=line)
         sys.stderr.write(f"proofsweep: {line}\n")
+
+
+@contextmanager
+def stop_told(occasion_of: Callable[[RunMustStop], Occasion]) -> Iterator[None]:
+    """Tell of what stops the work inside before a leg could begin."""
+    try:
+        yield
+    except RunMustStop as stop:
+        tell_alerts(occasion_of(stop))
+        raise

@@ -16,6 +16,9 @@ from proofsweep.settings.mistakes import did_you_mean, misspelt_variables, mista
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
 
+_SECRET_PLACES = {"service": "api_key_", "alerts": "urls_"}
+"""Sections with settings that say where a secret is kept, and how the names of these begin."""
+
 
 class Settings(BaseSettings):
     """All settings of one process; the environment overrides the profile."""
@@ -60,8 +63,8 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     """
     name = config if config is not None else os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
     path = _path_of(name)
-    profile = _without_overridden_key(_read(path))
-    mistakes = misspelt_variables(os.environ, _names(), _key_variables(profile))
+    profile = _without_overridden_places(_read(path))
+    mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
     try:
         settings = Settings(**profile)
     except ValidationError as error:
@@ -117,19 +120,26 @@ def _names() -> dict[str, list[str]]:
     }
 
 
-def _key_variables(profile: dict[str, Any]) -> set[str]:
-    """Name the variables that hold a key, by the profile and by the environment."""
-    service = profile.get("service")
-    named = service.get("api_key_env") if isinstance(service, dict) else None
-    return {name for name in (named, os.environ.get("PROOFSWEEP_SERVICE__API_KEY_ENV")) if isinstance(name, str)}
+def _secret_variables(profile: dict[str, Any]) -> set[str]:
+    """Name the variables that hold the key and the alert URLs, by the profile and by the environment."""
+    named = [_members(profile, section).get(f"{prefix}env") for section, prefix in _SECRET_PLACES.items()]
+    named += [
+        os.environ.get(f"PROOFSWEEP_{section}__{prefix}env".upper()) for section, prefix in _SECRET_PLACES.items()
+    ]
+    return {name for name in named if isinstance(name, str)}
 
 
-def _without_overridden_key(profile: dict[str, Any]) -> dict[str, Any]:
-    """Drop the profile's place of the key if the environment names another."""
-    prefix = "PROOFSWEEP_SERVICE__API_KEY_"
-    if not any(name.upper().startswith(prefix) and value for name, value in os.environ.items()):
-        return profile
-    service = profile.get("service")
-    if not isinstance(service, dict):
-        return profile
-    return profile | {"service": {name: value for name, value in service.items() if not name.startswith("api_key_")}}
+def _without_overridden_places(profile: dict[str, Any]) -> dict[str, Any]:
+    """Drop the profile's place of a secret if the environment names another."""
+    for section, prefix in _SECRET_PLACES.items():
+        variable = f"PROOFSWEEP_{section}__{prefix}".upper()
+        if any(name.upper().startswith(variable) and value for name, value in os.environ.items()):
+            members = _members(profile, section)
+            kept = {name: value for name, value in members.items() if not name.startswith(prefix)}
+            profile = profile | ({section: kept} if members else {})
+    return profile
+
+
+def _members(profile: dict[str, Any], section: str) -> dict[str, Any]:
+    members = profile.get(section)
+    return members if isinstance(members, dict) else {}

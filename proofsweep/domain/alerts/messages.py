@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from proofsweep.domain.items import printable
+from proofsweep.printable import printable
 
 # Bounds a message, whatever a catalog or the service writes. Chosen: half cuts long paths, twice fills a phone.
 _LONGEST_TEXT = 300
@@ -13,15 +13,13 @@ _LONGEST_TEXT = 300
 _MOST_LINES = 10
 
 # Look-alikes: chat programs read the originals as a mention, a link or the end of the code span, each in its own way.
-_LOOK_ALIKES = str.maketrans(
-    {
-        "<": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
-        ">": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
-        "&": "\N{FULLWIDTH AMPERSAND}",
-        "@": "\N{FULLWIDTH COMMERCIAL AT}",
-        "`": "\N{MODIFIER LETTER GRAVE ACCENT}",
-    }
-)
+LOOK_ALIKES = {
+    "<": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+    ">": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+    "&": "\N{FULLWIDTH AMPERSAND}",
+    "@": "\N{FULLWIDTH COMMERCIAL AT}",
+    "`": "\N{MODIFIER LETTER GRAVE ACCENT}",
+}
 
 
 class AlertKind(StrEnum):
@@ -57,9 +55,9 @@ class Alert:
 
 def harmless(text: str) -> str:
     """Make foreign text one short line that no chat program reads as a mention, a link or the end of a code span."""
-    line = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(text))
+    line = printable(text)
     cut = line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
-    return cut.translate(_LOOK_ALIKES)
+    return cut.translate({ord(letter): other for letter, other in LOOK_ALIKES.items()})
 
 
 def quoted(text: str) -> str:

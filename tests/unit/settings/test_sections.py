@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from proofsweep.settings.sections import BoundsSettings, ResultsSettings, ServiceSettings
+from proofsweep.settings.sections import AlertsSettings, BoundsSettings, ResultsSettings, ServiceSettings
 
 
 def service(base_url: str, *, allow_plain_http: bool = False) -> ServiceSettings:
@@ -101,3 +101,27 @@ def test_an_unreadable_window_is_refused_when_settings_are_read(name: str, text:
     """The message says what to write instead."""
     with pytest.raises(ValidationError, match="write it like"):
         BoundsSettings.model_validate({name: text})
+
+
+def test_two_places_of_the_alert_urls_are_refused() -> None:
+    """It would not be clear who is told."""
+    with pytest.raises(ValidationError) as refused:
+        AlertsSettings(urls_env="A", urls_block="b")
+
+    assert "give only one of urls_file, urls_env, urls_block" in mistakes_in(refused)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"repeat_days": 0},
+        {"no_success_hours": 841},
+        {"unexplained_calls": -1},
+        {"supplier_tag": ""},
+        {"urls": "slack://"},
+    ],
+)
+def test_a_setting_of_alerts_that_makes_no_sense_is_refused(settings: dict[str, object]) -> None:
+    """A look back of more than five weeks is not read; the URLs themselves are no setting."""
+    with pytest.raises(ValidationError):
+        AlertsSettings.model_validate(settings)

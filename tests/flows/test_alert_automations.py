@@ -1,0 +1,181 @@
+"""A real Prefect server tells somebody of flow runs, by the automations that one command applies."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import ModuleType
+from uuid import UUID
+
+import pytest
+
+from ..servers.alert_receivers import Webhook, webhook
+from ..worlds.sandbox_world import SandboxWorld
+from ..worlds.waiting import wait_for
+
+SCRIPT = Path(__file__).parents[2] / "deploy" / "alert_automations.py"
+SECRET = "s3cr3t-path"
+HOSTILE = "music <!channel> `@here`\nnext line"
+
+
+@pytest.fixture
+def hook(tmp_path: Path) -> Iterator[Webhook]:
+    """A webhook; the file `url` holds its URL."""
+    with webhook() as hook:
+        (tmp_path / "url").write_text(f"http://127.0.0.1:{hook.port}/{SECRET}\n")
+        yield hook
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("alert_automations", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def server(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Prefect's own clients ask the shared server; its automations are deleted afterwards."""
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+
+    yield
+    with get_client(sync_client=True) as client:
+        for automation in client.read_automations():
+            client.delete_automation(automation.id)
+
+
+def applied(*options: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command as a person does."""
+    return subprocess.run(
+        [sys.executable, SCRIPT, *options], capture_output=True, text=True, env=os.environ, check=False
+    )
+
+
+def end_flow_run(deployment: str, state: str) -> None:
+    """Let a flow run of a deployment with a hostile name end as our flow ends it."""
+    from prefect import get_client  # noqa: PLC0415
+    from prefect.states import Failed  # noqa: PLC0415
+
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415
+
+    with get_client(sync_client=True) as client:
+        deployment_id = client.create_deployment(client.create_flow(verify_catalog), deployment)
+        run = client.create_flow_run_from_deployment(deployment_id, name=HOSTILE)
+        client.set_flow_run_state(run.id, Failed(name=state, message=f"23 rows remain: {HOSTILE}"), force=True)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_flow_run_that_needs_a_person_is_told_by_the_name_of_its_state(hook: Webhook, tmp_path: Path) -> None:
+    """The message holds the state's own line and what to do; text of a catalog mentions nobody."""
+    ended = applied("--webhook", str(tmp_path / "url"))
+
+    end_flow_run("night", "KeyRefused")
+
+    assert ended.returncode == 0, ended.stderr
+    wait_for(lambda: hook.posts)
+    ((path, posted),) = hook.posts
+    assert path == f"/{SECRET}"
+    assert posted["subject"] == "proofsweep: a flow run is KeyRefused"
+    assert "To do: put the right key in place" in posted["body"]
+    assert "It said: `23 rows remain: music ‹!channel› ˋ＠hereˋ next line`" in posted["body"]  # noqa: RUF001 - look-alikes
+    assert "<!" not in posted["body"]
+    assert "@here" not in posted["body"]
+
+
+@pytest.mark.usefixtures("server")
+def test_an_hourly_deployment_that_ends_alike_is_told_once(hook: Webhook, tmp_path: Path) -> None:
+    """Another deployment, and another ending, are told of by themselves."""
+    applied("--webhook", str(tmp_path / "url"))
+
+    for deployment, state in [("hourly", "Outage"), ("hourly", "Outage"), ("hourly", "Failed"), ("other", "Outage")]:
+        end_flow_run(deployment, state)
+
+    wait_for(lambda: len(hook.posts) >= 3)
+    bodies = [post["body"].splitlines()[0] for _, post in hook.posts]
+    assert sorted(line.partition(" of ")[2] for line in bodies) == [
+        "`hourly`: Failed.",
+        "`hourly`: Outage.",
+        "`other`: Outage.",
+    ]
+
+
+@pytest.mark.usefixtures("server")
+def test_the_command_can_be_run_again(hook: Webhook, tmp_path: Path) -> None:
+    """What exists is updated; the URL is a secret in Prefect too."""
+    from prefect import get_client  # noqa: PLC0415
+
+    codes = [applied("--webhook", str(tmp_path / "url")).returncode for _ in range(2)]
+
+    with get_client(sync_client=True) as client:
+        names = [automation.name for automation in client.read_automations()]
+        shown = client.read_block_document_by_name("proofsweep-alerts", "custom-webhook", include_secrets=False)
+    assert codes == [0, 0]
+    assert len(names) == len(set(names)) == 8
+    assert SECRET not in shown.model_dump_json()
+    assert hook.posts == []
+
+
+@pytest.mark.usefixtures("server")
+def test_an_alert_that_no_state_tells_comes_from_the_flow(
+    world: SandboxWorld, hook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flow of a deployment emits it as an event, also without a receiver in the settings."""
+    from flows.check_alerts import check_alerts  # noqa: PLC0415
+
+    applied("--webhook", str(tmp_path / "url"))
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", "a deployment's")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "2026-01-01T00:00:00Z")
+
+    for _ in range(2):
+        check_alerts(results=world.results_url)
+
+    wait_for(lambda: hook.posts)
+    ((_, posted),) = hook.posts
+    assert posted["subject"] == "proofsweep: the API key ended at 2026-01-01 00:00 UTC (sandbox)"
+    assert "To do: put the rotated key in place" in posted["body"]
+
+
+@pytest.mark.usefixtures("server")
+def test_nights_without_a_successful_run_are_told(hook: Webhook, tmp_path: Path, script: ModuleType) -> None:
+    """Here after ten seconds, the shortest time that Prefect takes."""
+    from prefect.blocks.core import Block  # noqa: PLC0415
+
+    applied("--webhook", str(tmp_path / "url"))
+    block_id = Block.load(f"custom-webhook/{script.BLOCK}")._block_document_id
+    assert isinstance(block_id, UUID)
+    script.apply(iter([script.without_success("nowhere", [block_id], timedelta(seconds=10))]))
+
+    wait_for(lambda: hook.posts)
+    assert "No run of the deployment `nowhere` has done its work" in hook.posts[0][1]["body"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "name at least one receiver"),
+        (["--email", "key"], "--email needs --from and --to"),
+        (["--slack", "missing"], "missing cannot be read"),
+        (["--slack", "empty"], "empty must hold one line"),
+        (["--slack", "two"], "two must hold one line"),
+    ],
+)
+def test_bad_options_are_one_line(tmp_path: Path, options: list[str], said: str) -> None:
+    """Nothing was sent to the server."""
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "two").write_text("https://a https://b")
+
+    ended = subprocess.run(
+        [sys.executable, SCRIPT, *options], capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False
+    )
+
+    assert ended.returncode != 0
+    assert said in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr

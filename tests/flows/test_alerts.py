@@ -1,0 +1,195 @@
+"""Commands and flows tell somebody, over a real socket, of what needs a person; each cause once."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+
+from cli.app import run
+
+from ..servers.alert_receivers import Webhook, webhook
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+SECRET = "s3cr3t-path"
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Webhook]:
+    """A webhook that the settings name."""
+    with webhook() as hook:
+        (tmp_path / "urls").write_text(f"# the night's team\njson://127.0.0.1:{hook.port}/{SECRET}\n")
+        monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
+        yield hook
+
+
+def test_rows_that_remain_are_told_once_and_again_after_a_whole_run(
+    world: SandboxWorld, samples: Samples, hook: Webhook
+) -> None:
+    """The message names counts, what to do, the run and the tables."""
+    catalog = world.manifest(islice(cycle(samples.valid), 12))
+
+    codes = [world.run("verify", catalog, "--max-calls", "11") for _ in range(2)]
+    codes += [world.run("resume"), world.run("verify", catalog, "--max-calls", "11")]
+
+    run_ids = sorted({row["run_id"] for row in world.table("runs")})
+    assert codes == [6, 6, 0, 6]
+    assert hook.titles == ["proofsweep: 8 of 12 rows remain (sandbox)"] * 2
+    assert f"`proofsweep resume {run_ids[0]}`" in hook.posts[0][1]["message"]
+    assert f"Tables: `{world.results}`" in hook.posts[0][1]["message"]
+    assert f"`{run_ids[2]}`" in hook.last["message"]
+
+
+def test_a_good_run_tells_nothing(world: SandboxWorld, samples: Samples, hook: Webhook) -> None:
+    """Nobody is told that all is well."""
+    code = world.run("verify", world.manifest(samples.valid[:5]))
+
+    assert code == 0
+    assert hook.posts == []
+    assert not (world.results / "_alerts").exists()
+
+
+def test_the_first_rejected_files_of_a_supplier_are_told(
+    world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next night rejects the same files, and tells nobody."""
+    monkeypatch.setenv("PROOFSWEEP_ALERTS__SUPPLIER_TAG", "ISRC")
+    bad = next(sample for sample in samples.files if sample.verdict == "tampered")
+    catalog = world.manifest([samples.valid[0], bad])
+
+    codes = [world.run("verify", catalog) for _ in range(2)]
+
+    assert codes == [3, 3]
+    assert hook.titles == ["proofsweep: first rejected files of 1 supplier (sandbox)"]
+    assert "- 1 of `XX1`, `tampered`: reject, and ask the supplier" in hook.last["message"]
+
+
+def test_a_refused_key_is_told_before_a_run_can_begin(world: SandboxWorld, samples: Samples, hook: Webhook) -> None:
+    """The exit code is as ever."""
+    catalog = world.manifest(samples.valid[:2])
+    world.key_file.write_text("pk_wrong")
+
+    codes = [world.run("verify", catalog), world.run("verify", catalog), world.run("alerts", "check")]
+
+    assert codes == [7, 7, 3]
+    assert hook.titles == ["proofsweep: the service refused the API key (sandbox)"]
+
+
+def test_a_quota_that_ends_before_the_catalog_is_told_before_it_ends(
+    world: SandboxWorld, samples: Samples, hook: Webhook
+) -> None:
+    """One message when the run begins, one when it has stopped."""
+    world.operator.set_quota(20, tenant=world.tenant)
+
+    code = world.run("verify", world.manifest(islice(cycle(samples.valid), 30)))
+
+    assert code == 5
+    assert [title.split(" (")[0] for title in hook.titles] == [
+        "proofsweep: the quota ends before the catalog does",
+        next(title for title in hook.titles if "rows remain" in title).split(" (")[0],
+    ]
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_a_receiver_that_fails_is_one_line_and_the_run_is_as_ever(
+    world: SandboxWorld, samples: Samples, hook: Webhook, capfd: pytest.CaptureFixture[str], status: int
+) -> None:
+    """The alert is tried again when the next leg ends alike."""
+    hook.status = status
+    catalog = world.manifest(islice(cycle(samples.valid), 6))
+
+    code = world.run("verify", catalog, "--max-calls", "7")
+
+    said = capfd.readouterr()
+    assert code == 6
+    assert [line for line in said.err.splitlines() if "lert" in line] == [
+        "proofsweep: An alert was not taken by json; check the URL there, and try: proofsweep alerts test"
+    ]
+    assert SECRET not in said.out + said.err
+    hook.status = 200
+    world.run("verify", catalog, "--max-calls", "7")
+    assert len(hook.posts) == 2
+
+
+def test_no_secret_and_no_proof_id_is_in_what_is_told(
+    world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in the messages nor in what the store remembers of them."""
+    monkeypatch.setenv("PROOFSWEEP_ALERTS__SUPPLIER_TAG", "ISRC")
+    world.run("verify", world.manifest(samples.files[:40]), "--max-calls", "71")
+
+    written = json.dumps(hook.posts) + "".join(path.read_text() for path in (world.results / "_alerts").iterdir())
+    proof_ids = {str(row["proof_id"]) for row in world.rows() if row["proof_id"]}
+    assert len(hook.posts) == 2
+    assert proof_ids
+    assert not [secret for secret in [world.key_file.read_text().strip(), *proof_ids] if secret in written]
+
+
+def test_a_check_tells_of_a_night_that_never_came(
+    world: SandboxWorld, samples: Samples, hook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 3 while it holds; the second check says that it was told."""
+    catalog = world.manifest(samples.valid[:3])
+    world.run("verify", catalog)
+    capsys.readouterr()
+
+    codes = [world.run("alerts", "check", *names) for names in ([catalog], ["never"], ["never"])]
+
+    said = capsys.readouterr().out.splitlines()
+    assert codes == [0, 3, 3]
+    assert said == [
+        "Nothing needs a person.",
+        "sent        proofsweep: no successful run for 36 hours (sandbox)",
+        "told before proofsweep: no successful run for 36 hours (sandbox)",
+    ]
+    assert "never`" in hook.last["message"]
+
+
+def test_a_check_as_json(
+    world: SandboxWorld, samples: Samples, hook: Webhook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For programs; a receiver that fails is exit 4."""
+    world.run("verify", world.manifest(samples.valid[:1]))
+    hook.status = 500
+    capsys.readouterr()
+
+    code = world.run("alerts", "check", "never", "--json")
+
+    document = json.loads(capsys.readouterr().out)
+    assert code == 4
+    assert (document["missed"], document["skipped"]) == (["json"], [])
+    assert [(alert["kind"], alert["sent"]) for alert in document["alerts"]] == [("no_success", False)]
+
+
+def test_unexplained_calls_are_found_by_the_count_of_the_service(
+    world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls of yesterday with this key that no run of the store made."""
+    monkeypatch.setenv("PROOFSWEEP_ALERTS__UNEXPLAINED_CALLS", "3")
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
+    world.operator.move_clock(-86_400.0)
+    try:
+        for _ in range(3):
+            run(["check", str(samples.valid[0].audio)])
+    finally:
+        world.operator.move_clock(86_400.0)
+
+    code = world.run("alerts", "check")
+
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    assert code == 3
+    assert hook.titles == [f"proofsweep: 6 calls of {yesterday} are unexplained (sandbox)"]
+
+
+def test_the_test_message_arrives(world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And without anybody to tell, the command says which settings to make."""
+    sent = run(["alerts", "test"])
+    hook.status = 410
+    refused = run(["alerts", "test"])
+    monkeypatch.delenv("PROOFSWEEP_ALERTS__URLS_FILE")
+    nobody = [run(["alerts", "test"]), world.run("alerts", "check")]
+
+    assert (sent, refused, nobody) == (0, 4, [2, 2])
+    assert hook.titles[0] == "proofsweep: a test message"
