@@ -99,8 +99,7 @@ def _run_of_retry(settings: Settings) -> str | None:
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:
     """Verify what remains of a run; give its status.
 
-    (a) claim a leg, (b) map tasks over the rows that remain, (c) settle the leg, (d) show a summary in Prefect. Somebody
-    is told of what needs a person.
+    (a) claim a leg, (b) map tasks over what remains, (c) settle the leg, (d) show a summary, (e) tell who must know.
     """
     settings = load_settings(config, results)
     held = held_leg(
@@ -117,5 +116,5 @@ def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | N
         tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg)  # (b)
     show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (d)
-    tell_alerts(end_of_leg(settings, run))
+    tell_alerts(end_of_leg(settings, run))  # (e)
     return run

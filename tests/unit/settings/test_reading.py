@@ -86,6 +86,19 @@ def test_a_key_source_of_the_environment_replaces_the_profile_s(monkeypatch: Env
     assert str(sources[source]) == "there"
 
 
+def test_a_place_of_the_alert_urls_in_the_environment_replaces_the_profile_s(
+    monkeypatch: Environ, profile: Path
+) -> None:
+    """The variable that holds them may have any name, also one that begins as our settings do."""
+    profile.write_text(profile.read_text() + '[alerts]\nurls_file = "here"\nrepeat_days = 3\n')
+    monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_ENV", "PROOFSWEEP_ALERT_URLS")
+    monkeypatch.setenv("PROOFSWEEP_ALERT_URLS", "json://127.0.0.1/")
+
+    alerts = load_settings(str(profile)).alerts
+
+    assert (alerts.urls_file, alerts.urls_env, alerts.repeat_days) == (None, "PROOFSWEEP_ALERT_URLS", 3.0)
+
+
 def test_two_key_sources_are_refused(monkeypatch: Environ) -> None:
     """We do not guess which one is meant."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "a")
