@@ -116,7 +116,7 @@ def _calls_between(results: Results, leg: PastLeg, begin: datetime, end: datetim
         return 0
     if leg.began >= begin and leg.ended < end:
         return leg.count("calls")
-    names = [name for name in results.parts_of("exchanges", leg.plan) if layout.shard_and_leg_of(name)[1] == leg.leg]
+    names = [name for name in results.parts_of("exchanges", leg.plan) if layout.leg_of(name) == leg.leg]
     charged = pc.field("call").isin(_KEYED) & pc.field("bytes_sent").is_valid()
     within = (pc.field("started_at") >= begin) & (pc.field("started_at") < end)
     parts = (results.table("exchanges", [name], ["call", "bytes_sent", "started_at"]) for name in names)

@@ -24,7 +24,7 @@ def supplier_rejections(results: Results, plan: Plan, leg: int, tag: str) -> lis
     """
     found: Counter[tuple[str, str]] = Counter()
     for name in results.parts_of("verdicts", plan):
-        if layout.shard_and_leg_of(name)[1] == leg:
+        if layout.leg_of(name) == leg:
             part = results.table("verdicts", [name], _COLUMNS)
             rows = part.filter(pc.field("outcome") == "rejected").to_pylist()
             found.update((supplier, row["reason"]) for row in rows if (supplier := _tag_of(row["tags"], tag)))
