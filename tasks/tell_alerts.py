@@ -39,9 +39,9 @@ def channels() -> list[Channel]:
     return [PrefectEvents()] if deployment.id else []
 
 
-def tell_alerts(occasion: Occasion) -> None:
+def tell_alerts(occasion: Occasion | None) -> None:
     """Tell what must be told, each cause once. If that fails, one line says so."""
-    for line in complaints_of(occasion, read_block, channels()):
+    for line in [] if occasion is None else complaints_of(occasion, read_block, channels()):
         log(Event.ALERT_MISSED, why=line)
         sys.stderr.write(f"proofsweep: {line}\n")
 

@@ -38,9 +38,9 @@ def complaints_of(occasion: Occasion, read_block: ReadBlock | None = None, also:
         teller = teller_for(occasion.settings, read_block, also)
         telling = None if teller is None else teller.tell(*occasion.gather())
     except ProofsweepError as error:
-        return [f"An alert could not be sent: {error.message}"]
+        return [f"Nobody could be told: {error.message}"]
     except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
-        return [f"An alert could not be sent, through a mistake of this program ({type(error).__name__})."]
+        return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
     return [] if telling is None or not telling.missed else [missed_line(telling)]
 
 
@@ -95,10 +95,11 @@ def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
     return Occasion(settings, gather)
 
 
-def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion:
-    """Tell that the quota will end before the run does, when its first leg begins."""
+def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion | None:
+    """Tell that the quota will end before the run does, when its first leg begins; None if there is enough."""
     need = Need(eligible=plan.eligible if leg == 1 else 0, audio_bytes=0)
-    return Occasion(settings, lambda: (always(alert_of_quota(settings, plan, need, service, bounds)), []))
+    alert = alert_of_quota(settings, plan, need, service, bounds)
+    return None if alert is None else Occasion(settings, lambda: (always(alert), []))
 
 
 def always(alert: Alert | None) -> Decide:

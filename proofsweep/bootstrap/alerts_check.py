@@ -23,7 +23,7 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.legs import Legs
-from proofsweep.usecases.alerts.past_legs import calls_of_day, night_facts, recent_plans
+from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_plans
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
 # Chosen: a month's quota is spent over at most 31 nights. Half would miss legs of a run that waits for its quota; twice
@@ -101,11 +101,12 @@ class Check:
     ) -> list[Alert | None]:
         """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
         plan = self._newest_plan(location)
-        if plan is None:
-            return []
         results = results_for(self.settings)
+        last = None if plan is None else next(reversed(legs_of(results, plan)), None)
+        if plan is None or last is None or last.is_whole or Legs(results, plan.run_id).active_claim() is not None:
+            return []
         run = describe_run(results, plan.run_id)
-        if not run.legs or not run.remaining or Legs(results, plan.run_id).active_claim() is not None:
+        if not run.remaining:
             return []
         found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.settings, run), is_told)]
         return found if usage is None else [*found, self._quota_short(run, usage[1])]

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from proofsweep.domain import layout
 from proofsweep.domain.alerts.of_nights import NightFacts, did_its_work
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import EndedBy, Plan, new_run_id
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 
@@ -40,6 +40,11 @@ class PastLeg:
     def did_its_work(self) -> bool:
         """Say whether it did what it was to do."""
         return did_its_work(self.ended_by, sum(self.count(outcome) for outcome in _OUTCOMES))
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether it left no row of its run, so that the run's many parts need not be read."""
+        return self.ended_by == EndedBy.COMPLETE
 
     def count(self, column: str) -> int:
         """Give a count of the `runs` table; 0 if it is not known."""
