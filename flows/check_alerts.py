@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prefect import flow
+from prefect import flow, get_run_logger
 
 from proofsweep.bootstrap.alerts_check import Check
 from proofsweep.logs import set_up_logs
@@ -23,3 +23,5 @@ def check_alerts(catalogs: list[str] | None = None, config: str | None = None, r
     set_up_logs()
     check = Check(load_settings(config, results), catalogs or [], str(Path.cwd()), read_block)
     tell_alerts(check.occasion)
+    for line in check.skipped:
+        get_run_logger().warning(line)

@@ -17,7 +17,7 @@ from proofsweep.domain.alerts.of_the_key import key_expires, unexplained_usage
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.items import printable
 from proofsweep.domain.runs import EndedBy, Plan
-from proofsweep.errors import CallFailed, RunMustStop
+from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
@@ -72,17 +72,15 @@ class Check:
         return [alert for alert in found if alert is not None]
 
     def _usage(self, found: list[Alert | None]) -> tuple[PartnerUsageResponse, AnswerHeaders] | None:
-        """Ask for the usage, which is one keyed call; a refused key is an alert."""
+        """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
         try:
             return engine_for(self.settings, self.read_block).partner.with_attempts(_ATTEMPTS).usage(days=2)
-        except CallFailed as failed:
-            self.skipped.append(f"The quota and its usage were not checked: {failed.message}")
-        except RunMustStop as stop:
-            if stop.ended_by == EndedBy.KEY_REFUSED:
+        except ProofsweepError as error:
+            if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
                 where = results_for(self.settings).store.url
-                found.append(not_begun(self.settings.service.environment, stop.ended_by, stop.message, where))
+                found.append(not_begun(self.settings.service.environment, error.ended_by, error.message, where))
             else:
-                self.skipped.append(f"The quota and its usage were not checked: {stop.message}")
+                self.skipped.append(f"The quota and its usage were not checked: {error.message}")
         return None
 
     def _no_success(self, location: str | None, now: datetime) -> Alert | None:
