@@ -7,7 +7,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
-from cli.screen import console, print_json
+from cli.screen import console, print_error, print_json
 from proofsweep.bootstrap.alerts import missed_line, receivers_for, teller_for
 from proofsweep.bootstrap.alerts_check import Check
 from proofsweep.domain.alerts.messages import TEST_ALERT
@@ -61,7 +61,7 @@ def send_test(config: str | None = Config) -> int:
         raise ConfigError(_NOBODY)
     missed = receivers.send(TEST_ALERT)
     if missed:
-        typer.echo(f"proofsweep: {missed_line(Telling([TEST_ALERT], [], missed))}", err=True)
+        print_error(missed_line(Telling([TEST_ALERT], [], missed)))
         return ExitCode.FAILED
     console().print(f"The test message was taken by {len(receivers)} of {len(receivers)}.")
     return ExitCode.ACCEPTED
@@ -77,7 +77,7 @@ def _print(telling: Telling, looked: Check) -> None:
     for line in looked.skipped:
         out.print(line, soft_wrap=True)
     if telling.missed:
-        typer.echo(f"proofsweep: {missed_line(telling)}", err=True)
+        print_error(missed_line(telling))
 
 
 def _json_of(telling: Telling, looked: Check) -> dict[str, object]:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
-
 from cli.key_block import read_block
+from cli.screen import print_error
 from proofsweep.bootstrap.alerts import complaints_of, stop_before_leg
 from proofsweep.errors import RunMustStop
 from proofsweep.settings import Settings
@@ -18,5 +17,5 @@ def stop_told(settings: Settings) -> Iterator[None]:
         yield
     except RunMustStop as stop:
         for line in complaints_of(stop_before_leg(settings, stop), read_block):
-            typer.echo(f"proofsweep: {line}", err=True)
+            print_error(line)
         raise

@@ -11,6 +11,7 @@ from proofsweep.bootstrap.alerts import Occasion, complaints_of
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.errors import RunMustStop
 from proofsweep.logs import Event, log
+from proofsweep.printable import printable
 from proofsweep.usecases.alerts.teller import Channel
 from tasks.key_block import read_block
 
@@ -43,7 +44,7 @@ def tell_alerts(occasion: Occasion | None) -> None:
     """Tell what must be told, each cause once. If that fails, one line says so."""
     for line in [] if occasion is None else complaints_of(occasion, read_block, channels()):
         log(Event.ALERT_MISSED, why=line)
-        sys.stderr.write(f"proofsweep: {line}\n")
+        sys.stderr.write(f"proofsweep: {printable(line)}\n")
 
 
 @contextmanager
