@@ -16,14 +16,15 @@ from proofsweep.domain.alerts.of_runs import alerts_of_run, not_begun
 from proofsweep.domain.alerts.of_the_key import key_expires, unexplained_usage
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.items import printable
-from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.domain.run_records import RunRecord
+from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.legs import Legs
-from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_plans
+from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_runs
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
 # Chosen: a month's quota is spent over at most 31 nights. Half would miss legs of a run that waits for its quota; twice
@@ -98,21 +99,23 @@ class Check:
         self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, is_told: IsTold
     ) -> list[Alert | None]:
         """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
-        plan = self._newest_plan(location)
+        newest = self._newest_run(location)
         results = results_for(self.settings)
-        last = None if plan is None else next(reversed(legs_of(results, plan)), None)
-        if plan is None or last is None or last.is_whole or Legs(results, plan.run_id).active_claim() is not None:
+        last = None if newest is None else next(reversed(legs_of(results, newest)), None)
+        if newest is None or last is None or last.is_whole:
             return []
-        run = describe_run(results, plan.run_id)
+        if Legs(results, newest.plan.run_id).active_claim() is not None:
+            return []
+        run = describe_run(results, newest.plan.run_id)
         if not run.remaining:
             return []
         found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.settings, run), is_told)]
         return found if usage is None else [*found, self._quota_short(run, usage[1])]
 
-    def _newest_plan(self, location: str | None) -> Plan | None:
-        plans = recent_plans(results_for(self.settings), utc_now() - timedelta(days=_LOOK_BACK_DAYS))
+    def _newest_run(self, location: str | None) -> RunRecord | None:
+        runs = recent_runs(results_for(self.settings), utc_now() - timedelta(days=_LOOK_BACK_DAYS))
         label = self.settings.service.environment
-        mine = (plan for plan in plans if plan.environment == label and location in {None, plan.catalog})
+        mine = (run for run in runs if run.plan.environment == label and location in {None, run.plan.catalog})
         return next(mine, None)
 
     def _quota_short(self, run: RunStatus, headers: AnswerHeaders) -> Alert | None:

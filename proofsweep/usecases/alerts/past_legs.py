@@ -1,17 +1,20 @@
 """What the legs of the last weeks did: the end of the last that did its work, and the calls of one day."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import takewhile
 
 import pyarrow.compute as pc
 
 from proofsweep.domain import layout
 from proofsweep.domain.alerts.of_nights import NightFacts, did_its_work
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.run_records import RunRecord
 from proofsweep.domain.runs import EndedBy, Plan, new_run_id
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.run_index import RunIndex
 
 _KEYED = [str(call) for call in Call if call.is_keyed]
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
@@ -24,7 +27,7 @@ class PastLeg:
     plan: Plan
     leg: int
     ended_by: str | None
-    counts: dict[str, object]
+    counts: Mapping[str, object]
 
     @property
     def began(self) -> datetime | None:
@@ -52,20 +55,18 @@ class PastLeg:
         return found if isinstance(found, int) else 0
 
 
-def recent_plans(results: Results, since: datetime) -> Iterator[Plan]:
-    """Give the plans of the runs that were planned since an instant, the newest first; no older plan is read."""
+def recent_runs(results: Results, since: datetime) -> Iterator[RunRecord]:
+    """Give the runs that were planned since an instant, the newest first, from the index of runs."""
     oldest = new_run_id(since, "")
-    for run_id in reversed(results.store.folders("_runs")):
-        if run_id < oldest:
-            return
-        if results.store.read(layout.plan_name(run_id)) is not None:
-            yield results.plan(run_id)
+    return takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
 
 
-def legs_of(results: Results, plan: Plan) -> list[PastLeg]:
-    """Give the legs of a run."""
-    legs = Legs(results, plan.run_id)
-    return [_past_leg(plan, number, legs.receipt(number) or {}) for number in legs.numbers()]
+def legs_of(results: Results, run: RunRecord) -> list[PastLeg]:
+    """Give the legs of a run: from the index if no row remains, else from the run, since one may be at work."""
+    if run.legs and run.remaining == 0:
+        return [_past_leg(run.plan, leg.leg, leg.receipt) for leg in run.legs]
+    legs = Legs(results, run.plan.run_id)
+    return [_past_leg(run.plan, number, legs.receipt(number) or {}) for number in legs.numbers()]
 
 
 def night_facts(
@@ -82,11 +83,11 @@ def night_facts(
     """
     ends: list[datetime] = []
     first_run: datetime | None = None
-    for plan in recent_plans(results, since):
-        if plan.environment != environment or catalog not in {None, plan.catalog}:
+    for run in recent_runs(results, since):
+        if run.plan.environment != environment or catalog not in {None, run.plan.catalog}:
             continue
-        first_run = datetime.fromisoformat(plan.created_at)
-        ends += [leg.ended for leg in legs_of(results, plan) if leg.did_its_work and leg.ended is not None]
+        first_run = datetime.fromisoformat(run.plan.created_at)
+        ends += [leg.ended for leg in legs_of(results, run) if leg.did_its_work and leg.ended is not None]
         if ends and max(ends) >= enough:
             break
     return NightFacts(
@@ -105,10 +106,11 @@ def calls_of_day(results: Results, base_url: str, day: date, since: datetime) ->
     """
     begin = datetime.combine(day, time(), UTC)
     calls = 0
-    for plan in recent_plans(results, since):
-        if plan.base_url != base_url or datetime.fromisoformat(plan.created_at) >= begin + timedelta(days=1):
+    for run in recent_runs(results, since):
+        began = datetime.fromisoformat(run.plan.created_at)
+        if run.plan.base_url != base_url or began >= begin + timedelta(days=1):
             continue
-        for leg in legs_of(results, plan):
+        for leg in legs_of(results, run):
             if leg.ended_by is None:
                 return None
             calls += _calls_between(results, leg, begin, begin + timedelta(days=1))
@@ -128,10 +130,10 @@ def _calls_between(results: Results, leg: PastLeg, begin: datetime, end: datetim
     return sum(part.filter(charged & within).num_rows for part in parts)
 
 
-def _past_leg(plan: Plan, number: int, receipt: dict[str, object]) -> PastLeg:
+def _past_leg(plan: Plan, number: int, receipt: Mapping[str, object]) -> PastLeg:
     ended_by, counts = receipt.get("ended_by"), receipt.get("counts")
     return PastLeg(
-        plan, number, None if ended_by is None else str(ended_by), counts if isinstance(counts, dict) else {}
+        plan, number, None if ended_by is None else str(ended_by), counts if isinstance(counts, Mapping) else {}
     )
 
 

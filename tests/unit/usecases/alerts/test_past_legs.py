@@ -1,16 +1,20 @@
 """What the legs of the last weeks did, read from their receipts; no older run is read."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain import layout
+from proofsweep.domain.run_records import RunRecord
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_plans
+from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_runs
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = date(2026, 11, 19)
@@ -33,6 +37,15 @@ class CountingStore(FolderStore):
 def results(tmp_path: Path) -> Results:
     """An empty store."""
     return Results(CountingStore(tmp_path))
+
+
+@contextmanager
+def reads_of(results: Results) -> Iterator[Callable[[], int]]:
+    """Count what is read inside."""
+    store = results.store
+    assert isinstance(store, CountingStore)
+    before = store.reads
+    yield lambda: store.reads - before
 
 
 def at(hours: float) -> datetime:
@@ -107,38 +120,36 @@ def test_other_catalogs_and_environments_do_not_count(results: Results) -> None:
 
 
 def test_what_is_older_than_the_look_back_is_not_read(results: Results) -> None:
-    """A store may hold years; a listing alone says which runs are older."""
+    """A store may hold years; the index says which runs are older."""
     for day in range(40, 140):
         add_leg(results, add_run(results, NOW - timedelta(days=day)), at(1_000), at(999))
     newest = add_run(results, at(50))
-    store = results.store
-    assert isinstance(store, CountingStore)
-    store.reads = 0
+    RunIndex(results).rebuild()
 
-    found = list(recent_plans(results, MONTH_AGO))
+    with reads_of(results) as reads:
+        found = [run.plan for run in recent_runs(results, MONTH_AGO)]
 
     assert found == [newest]
-    assert store.reads == 2
+    assert reads() < 20
 
 
 def test_a_night_that_is_fine_is_found_in_the_first_run(results: Results) -> None:
-    """The usual case reads the plan, the claims and the receipt of one run of eighty."""
+    """The usual case reads the index, and no run of eighty."""
     for hours in range(10, 800, 10):
-        add_leg(results, add_run(results, at(hours)), at(hours), at(hours - 1))
-    store = results.store
-    assert isinstance(store, CountingStore)
-    store.reads = 0
+        add_leg(results, add_run(results, at(hours)), at(hours), at(hours - 1), remaining=0)
+    RunIndex(results).rebuild()
 
-    nights(results)
+    with reads_of(results) as reads:
+        nights(results)
 
-    assert store.reads <= 6
+    assert reads() < 10
 
 
 def test_a_folder_without_a_plan_is_no_run(results: Results) -> None:
     """Its planning broke off, or a listing lags."""
     results.store.create(layout.shard_name(new_run_id(at(1), "bbb"), 0), b"")
 
-    assert list(recent_plans(results, MONTH_AGO)) == []
+    assert list(recent_runs(results, MONTH_AGO)) == []
 
 
 def test_a_leg_without_a_receipt_has_no_end(results: Results) -> None:
@@ -146,7 +157,7 @@ def test_a_leg_without_a_receipt_has_no_end(results: Results) -> None:
     plan = add_run(results, at(3))
     add_leg(results, plan, at(3), None)
 
-    (leg,) = legs_of(results, plan)
+    (leg,) = legs_of(results, RunRecord(plan=plan))
 
     assert (leg.ended_by, leg.began, leg.ended, leg.did_its_work, leg.count("calls")) == (None, None, None, False, 0)
 
@@ -180,11 +191,9 @@ def test_a_leg_over_midnight_is_counted_by_its_exchanges(results: Results) -> No
     assert calls_of_day(results, URL, DAY, MONTH_AGO) == 2
 
 
-def test_a_leg_that_has_not_ended_leaves_the_calls_unknown(results: Results) -> None:
+@pytest.mark.parametrize(("planned", "calls"), [(5, 0), (20, None)])
+def test_a_leg_that_has_not_ended_leaves_the_calls_unknown(results: Results, planned: float, calls: int | None) -> None:
     """They are in its journal; but a run that was planned after the day has none of that day."""
-    add_leg(results, add_run(results, at(5)), at(5), None)
-    today = calls_of_day(results, URL, DAY, MONTH_AGO)
+    add_leg(results, add_run(results, at(planned)), at(planned), None)
 
-    add_leg(results, add_run(results, at(20)), at(20), None)
-
-    assert (today, calls_of_day(results, URL, DAY, MONTH_AGO)) == (0, None)
+    assert calls_of_day(results, URL, DAY, MONTH_AGO) == calls
