@@ -80,6 +80,7 @@ class WorkItem:
     sidecar: str | None = None
     audio_bytes: int | None = None
     audio_version: str | None = None
+    sidecar_version: str | None = None
     tags_json: str | None = None
     ineligible: Ineligible | None = None
 

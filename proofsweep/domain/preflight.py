@@ -58,6 +58,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         sidecar=row.sidecar,
         audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,
         audio_version=row.audio_facts.version if isinstance(row.audio_facts, FileFacts) else None,
+        sidecar_version=row.sidecar_facts.version if isinstance(row.sidecar_facts, FileFacts) else None,
         tags_json=_tags_json(row),
         ineligible=judge_listing(row, limits),
     )

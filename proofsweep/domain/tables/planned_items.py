@@ -15,6 +15,7 @@ COLUMNS = (
     Column("reason", TEXT, "why the item is ineligible; null if it will be sent"),
     Column("detail", TEXT, "the reason in one sentence for a person"),
     Column("former_item_id", TEXT, "as in verdicts"),
+    Column("sidecar_version", TEXT, "version of the sidecar when planned"),
 )
 
 
@@ -31,6 +32,7 @@ def planned_row(item: WorkItem) -> Row:
         "reason": str(item.ineligible.reason) if item.ineligible else None,
         "detail": item.ineligible.detail if item.ineligible else None,
         "former_item_id": item.former_item_id,
+        "sidecar_version": item.sidecar_version,
     }
 
 
@@ -47,6 +49,7 @@ def planned_item(row: Row) -> WorkItem:
         audio_bytes=_maybe_int(row["audio_bytes"]),
         audio_version=_maybe_text(row["audio_version"]),
         tags_json=_maybe_text(row["tags"]),
+        sidecar_version=_maybe_text(row.get("sidecar_version")),  # shards of older versions have none
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
 

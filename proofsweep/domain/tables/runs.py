@@ -19,7 +19,7 @@ COLUMNS = (
         "ended_by", TEXT, "complete, quota, window, cancelled, key_refused, breaker, killed or error", nullable=False
     ),
     Column("items", INT, "rows of the whole plan"),
-    Column("skipped", INT, "catalog rows left out of the plan because they are unchanged since their answer"),
+    Column("skipped", INT, "catalog rows left out of the plan because they were not due"),
     Column("accepted", INT, "accepted rows of this leg"),
     Column("rejected", INT, "rejected rows of this leg"),
     Column("failed", INT, "failed rows of this leg"),

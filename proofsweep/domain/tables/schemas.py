@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from proofsweep.domain.tables import exchanges, planned_items, runs, snapshot, verdicts
+from proofsweep.domain.tables import exchanges, ingest, planned_items, runs, snapshot, verdicts
 from proofsweep.domain.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column
 
 _KINDS: dict[str, pa.DataType] = {
@@ -30,5 +30,6 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
 VERDICTS = schema_of(verdicts.COLUMNS)
 EXCHANGES = schema_of(exchanges.COLUMNS)
 RUNS = schema_of(runs.COLUMNS)
+INGEST = schema_of(ingest.COLUMNS)
 ITEMS = schema_of(planned_items.COLUMNS)
 SNAPSHOT = schema_of(snapshot.COLUMNS)

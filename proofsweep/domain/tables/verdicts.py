@@ -66,6 +66,7 @@ COLUMNS = (
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
     Column("former_item_id", TEXT, "the item_id that earlier builds gave the item; null if it is the same"),
+    Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned"),
 )
 
 
@@ -105,6 +106,7 @@ def _item_cells(item: WorkItem) -> Row:
         "audio_version": item.audio_version,
         "tags": item.tags_json,
         "former_item_id": item.former_item_id,
+        "sidecar_version": item.sidecar_version,
     }
 
 

@@ -19,7 +19,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.storage.results.receipts import Part, ended_parts
 from proofsweep.storage.results.store import Store
 
-SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS}
+SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS, "ingest": schemas.INGEST}
 
 
 class Results:
@@ -108,7 +108,8 @@ class Results:
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""
         schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
-        return pa.concat_tables([schema.empty_table(), *self.tables(names, columns)])
+        parts = [schema.empty_table(), *self.tables(names, columns)]
+        return pa.concat_tables(parts, promote_options="default")  # parts of older builds lack new columns
 
     def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
         """Read parts one by one: those of a long run do not fit in memory together."""

@@ -15,7 +15,7 @@ from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.plans_and_parts import Results, parquet_of
 from proofsweep.storage.results.receipts import Part
 
 PLAN = Plan(
@@ -226,3 +226,16 @@ def test_a_shard_is_finished_when_its_parts_hold_all_its_rows(
     ]
 
     assert results.is_finished(plan, 0, found) is is_finished
+
+
+def test_a_part_of_an_older_version_lacks_new_columns(results: Results) -> None:
+    """They are null; files with and without them are read as one table."""
+    old = pa.Table.from_pylist([row_of(0)], schema=schemas.VERDICTS).drop_columns(["sidecar_version"])
+    results.store.create(part_name(0, 1), parquet_of(old))
+    results.create_part(part_name(0, 2), "verdicts", [row_of(1, sidecar_version="v")])
+    names = [part_name(0, 1), part_name(0, 2)]
+
+    whole, some = results.table("verdicts", names), results.table("verdicts", names, ["sidecar_version"])
+
+    assert whole.schema == schemas.VERDICTS
+    assert some["sidecar_version"].to_pylist() == [None, "v"]
