@@ -45,3 +45,17 @@ AllowOutside = typer.Option(
     False, "--allow-outside", help="Send files outside that folder too: for a manifest of your own, not a supplier's."
 )
 AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")
+SinceLast = typer.Option(
+    False, "--since-last", help="Leave out files that are unchanged since their last answer, whatever its age."
+)
+MaxAge = typer.Option(
+    None,
+    "--max-age",
+    metavar="SPAN",
+    help="Leave out unchanged files whose answer is younger than this span: 30d, 12h.",
+)
+OldestFirst = typer.Option(
+    False,
+    "--oldest-first",
+    help="With --max-calls: verify only as many files as these calls are enough for, those tried longest ago first.",
+)

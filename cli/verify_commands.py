@@ -2,44 +2,51 @@
 
 import random
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 import typer
 from rich.console import Console
 
 from cli.bounds import print_bounds
 from cli.embedded_server import prefect_api
+from cli.exit_codes import ExitCode
 from cli.forecast_lines import print_forecast
 from cli.key_block import read_block
 from cli.options import (
     AllowOutside,
     AsJson,
     Config,
+    MaxAge,
     MaxCalls,
     MaxDuration,
     NoDedupe,
+    OldestFirst,
     Reserve,
     ResultsUrl,
     Root,
+    SinceLast,
     Until,
 )
 from cli.run_flow import RunRequest, report, verify_run
-from cli.screen import counted
+from cli.screen import counted, print_json
 from cli.stop_told import stop_told
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for
 from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog, settle_dead_leg
 from proofsweep.domain.budget.budget import seconds_after_reset
 from proofsweep.domain.budget.forecast import Need
-from proofsweep.domain.runs import EndedBy
-from proofsweep.errors import ResultsError
+from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.errors import NothingDue, ResultsError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_run, newest_unfinished
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import unsent_pairs_note
 from proofsweep.settings import Settings, load_settings
+from proofsweep.usecases.plan.due_rows import due_rules
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,6 +62,9 @@ def verify(
     *,
     root: str | None = Root,
     allow_outside: bool = AllowOutside,
+    since_last: bool = SinceLast,
+    max_age: str | None = MaxAge,
+    oldest_first: bool = OldestFirst,
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
@@ -74,17 +84,12 @@ def verify(
     request = RunRequest(
         config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
     )
+    due = due_rules(
+        utc_now(), since_last=since_last, max_age=max_age, oldest_first=oldest_first, max_calls=bounds.max_calls
+    )
     print_bounds(request.out, bounds, utc_now())
-    with prefect_api() as server:
-        with _shown(request.out, "reading the catalog and asking the service …"), stop_told(settings):
-            plan = plan_catalog(
-                settings, catalog, read_block, reserve=bounds.reserve, root=root, allow_outside=allow_outside
-            )
-        request.out.print(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send", soft_wrap=True)
-        for note in unsent_pairs_note(plan.reasons):
-            request.out.print(note, style="bold yellow", soft_wrap=True)
-        need = Need(eligible=plan.eligible, audio_bytes=plan.audio_bytes)
-        return verify_run(plan.run_id, _with_forecast(request, settings, need), server)
+    plan = partial(plan_catalog, settings, catalog, read_block, reserve=bounds.reserve)
+    return _plan_and_verify(request, settings, partial(plan, root=root, allow_outside=allow_outside, due=due))
 
 
 def resume(
@@ -125,6 +130,32 @@ def resume(
         if catalog_has_changed(settings, before.plan):
             request.out.print("The catalog has changed since it was planned; this run follows its plan.")
         return verify_run(run_id, _with_forecast(request, settings, _need_of_rest(before)), server)
+
+
+def _plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:
+    """Plan a run and verify it; without a row that is due there is no run."""
+    with prefect_api() as server:
+        try:
+            with _shown(request.out, "reading the catalog and asking the service …"), stop_told(settings):
+                plan = plan_rows()
+        except NothingDue as nothing:
+            return _report_nothing_due(request, nothing)
+        skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
+        line = f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}"
+        request.out.print(line, soft_wrap=True)
+        for note in unsent_pairs_note(plan.reasons):
+            request.out.print(note, style="bold yellow", soft_wrap=True)
+        need = Need(eligible=plan.eligible, audio_bytes=plan.audio_bytes)
+        return verify_run(plan.run_id, _with_forecast(request, settings, need), server)
+
+
+def _report_nothing_due(request: RunRequest, nothing: NothingDue) -> int:
+    """Say that no row is due: there is no run, and nothing to do."""
+    if request.as_json:
+        print_json({"items": 0, "skipped": nothing.skipped})
+    else:
+        request.out.print(nothing.message, soft_wrap=True)
+    return ExitCode.ACCEPTED
 
 
 def _shown(out: Console, status: str) -> AbstractContextManager[object]:

@@ -5,6 +5,7 @@ ProofsweepError
 │   ├── ConfigError           a setting, a profile or the place of the key is wrong
 │   ├── CatalogError          a manifest or folder cannot be read
 │   │   └── EmptyCatalog      it has no row, or no audio
+│   │       └── NothingDue    all its rows have an answer that is new enough
 │   └── ResultsError          a results store cannot be read or written, or has no such run
 ├── RunIsActive               another leg of this run is active
 ├── NameTaken                 the store already has an object of that name
@@ -55,6 +56,19 @@ class CatalogError(UsageError):
 
 class EmptyCatalog(CatalogError):
     """The catalog has no row or no audio, or nothing lies below its prefix."""
+
+
+class NothingDue(EmptyCatalog):
+    """No row of the catalog is due.
+
+    Args:
+        message: one sentence for a person.
+        skipped: how many rows it has.
+    """
+
+    def __init__(self, message: str, *, skipped: int) -> None:
+        super().__init__(message, skipped=skipped)
+        self.skipped = skipped
 
 
 class ResultsError(UsageError):

@@ -7,18 +7,22 @@ from tzlocal import get_localzone
 
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.domain.budget.bounds import Bounds, closing_of, left_of
-from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.domain.run_records import OUTCOMES
+from proofsweep.domain.runs import INGEST, EndedBy, Plan
+from proofsweep.domain.tables.snapshot import ANSWERED
 from proofsweep.errors import CatalogError, RunMustStop
 from proofsweep.reporting.past_runs import run_worked_on_by, unfinished_run_of
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
+from proofsweep.storage.results.answer_times import AnswerTimes
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
+from proofsweep.usecases.plan.due_rows import DueRows, DueRules
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
 from proofsweep.usecases.upkeep.note_leg import note_run
@@ -58,29 +62,63 @@ def plan_catalog(
     reserve: int | None = None,
     root: str | None = None,
     allow_outside: bool = False,
+    due: DueRules | None = None,
 ) -> Plan:
-    """Plan a run of a catalog: its shards and its plan are written, once it is clear that it can be begun.
+    """Plan a run of a catalog, or of its rows that are due: its shards and its plan are written, if it can be begun.
+
+    Raises:
+        NothingDue: no row is due; nothing was written.
+        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
+    """
+    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
+    if due is None:
+        return plan_listed(settings, listing, read_block, reserve=reserve)
+    results, environment = results_for(settings), settings.service.environment
+    answered_at = AnswerTimes(results, environment, ANSWERED).of
+    rows = DueRows(listing, due, answered_at=answered_at, tried_at=AnswerTimes(results, environment, OUTCOMES).of)
+    return plan_listed(settings, rows, read_block, reserve=reserve, skipped=lambda: rows.skipped)
+
+
+def plan_listed(
+    settings: Settings,
+    catalog: Catalog,
+    read_block: ReadBlock | None = None,
+    *,
+    reserve: int | None = None,
+    run_id: str | None = None,
+    skipped: Callable[[], int] = lambda: 0,
+) -> Plan:
+    """Do the same for a catalog that is open already.
+
+    Args:
+        settings: of the run.
+        catalog: as it was opened.
+        read_block: reads a secret block of the orchestrator.
+        reserve: calls of the quota to leave to others; None as in the settings.
+        run_id: the run's name; None draws one.
+        skipped: counts the rows that the catalog leaves out.
 
     Raises:
         CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be; nothing was written.
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
-    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
 
     def refuse_if_hopeless(survey: Survey) -> None:
         refuse_only_unnamed_pairs(survey)
-        refuse_only_outside(survey, listing)
+        refuse_only_outside(survey, catalog)
         canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
             probe(results.store)
 
     request = PlanRequest(
-        catalog=listing,
+        catalog=catalog,
         limits=limits_for(settings),
         environment=settings.service.environment,
         base_url=settings.service.base_url,
         before_writing=refuse_if_hopeless,
+        run_id=run_id,
+        skipped=skipped,
     )
     plan = plan_run(request, results, utc_now())
     note_run(results, plan)
@@ -173,10 +211,13 @@ def canaries_for(settings: Settings) -> list[Canary]:
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
-    """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too."""
+    """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too.
+
+    The files of an ingest pass are a part of their folder, and each is compared with its plan when it is read.
+    """
     root = plan.catalog_root
     try:
-        return (
+        return plan.catalog_kind != INGEST and (
             catalog_for(settings, plan.catalog, root=root, allow_outside=root is None).digest() != plan.catalog_digest
         )
     except CatalogError:

@@ -26,6 +26,10 @@ HEARTBEAT_SECONDS = 10
 STALE_SECONDS = 30
 
 
+INGEST = "ingest"
+"""The kind of catalog that a pass over a watched folder makes of the files that are ready."""
+
+
 class EndedBy(StrEnum):
     """Why a leg ended, as in the `runs` table."""
 
@@ -52,6 +56,7 @@ class Plan:
         audio_bytes: of the eligible items.
         reasons: ineligible items by reason.
         ignored: entries of a scanned folder that gave no item, by kind.
+        skipped: rows of the catalog that were not due.
     """
 
     run_id: str
@@ -71,6 +76,7 @@ class Plan:
     ignored: dict[str, int] = field(default_factory=dict)
     proofsweep_version: str = ""
     catalog_root: str | None = None
+    skipped: int = 0
 
     @property
     def is_small(self) -> bool:

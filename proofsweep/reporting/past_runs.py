@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from proofsweep.domain.runs import new_run_id
+from proofsweep.domain.runs import INGEST, new_run_id
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
@@ -22,7 +22,8 @@ def unfinished_run_of(results: Results, catalog: str, environment: str, since: d
     """
     for run_id in _newest_first(results, since):
         plan = results.plan(run_id)
-        if (plan.catalog, plan.environment) == (catalog, environment):
+        is_pass = plan.catalog_kind == INGEST  # the next pass over the folder goes on with it
+        if not is_pass and (plan.catalog, plan.environment) == (catalog, environment):
             return run_id if describe_run(results, run_id).remaining else None
     return None
 

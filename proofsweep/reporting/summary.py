@@ -124,7 +124,7 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "leg": last.leg if last else 0,
         "ended_by": run.ended_by,
         "items": run.plan.items,
-        "skipped": 0,
+        "skipped": run.plan.skipped,
         **{outcome: run.rows(outcome) for outcome in OUTCOMES},
         "remaining": run.remaining,
         **{column: run.total(column) for column in ("calls", "calls_again", "throttled", "bytes_sent")},

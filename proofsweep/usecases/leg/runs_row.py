@@ -47,7 +47,7 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
         "catalog": plan.catalog,
         "catalog_digest": plan.catalog_digest,
         "items": plan.items,
-        "skipped": 0,
+        "skipped": plan.skipped,
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }

@@ -29,6 +29,8 @@ class PlanRequest:
 
     Attributes:
         before_writing: called when the catalog is read and counted; if it raises, nothing was written.
+        run_id: the run's name; None draws one.
+        skipped: counts the rows that the catalog has left out, once it is read.
     """
 
     catalog: Catalog
@@ -36,6 +38,8 @@ class PlanRequest:
     environment: str
     base_url: str
     before_writing: Callable[[Survey], None]
+    run_id: str | None = None
+    skipped: Callable[[], int] = lambda: 0
 
 
 def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
@@ -45,7 +49,7 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
         CatalogError: the catalog cannot be read, or is empty; nothing was written.
         ResultsError: the results store cannot be written.
     """
-    run_id = new_run_id(now, secrets.token_hex(3))
+    run_id = request.run_id or new_run_id(now, secrets.token_hex(3))
     survey = Survey()
     with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
         for item in items_of(request.catalog, request.limits):
@@ -79,6 +83,7 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         ignored=ignored_entries(request.catalog),
         proofsweep_version=__version__,
         catalog_root=None if request.catalog.root is None else url_of(request.catalog.root),
+        skipped=request.skipped(),
     )
 
 

@@ -1,0 +1,125 @@
+"""The rows of a catalog that are due: without an answer, or with one that is too old, perhaps the oldest first."""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from proofsweep.contract.limits import CALLS_PER_ITEM
+from proofsweep.domain.budget.bounds import duration_of
+from proofsweep.domain.budget.budget import CALLS_TO_BEGIN
+from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, former_item_id_of, item_id_of
+from proofsweep.errors import NothingDue, UsageError
+from proofsweep.storage.catalog.open_catalog import Catalog
+
+TriedAt = Callable[[str, str | None, str | None], datetime | None]
+"""Says when an item was tried with these versions of its audio and sidecar; None if it was not."""
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueRules:
+    """Which rows of a catalog are planned.
+
+    Attributes:
+        answered_since: rows with an answer that is not older are left out, while their files are unchanged; None
+            leaves none of them out.
+        most: of the others, so many are planned: those that were never tried first, then those that were tried longest
+            ago; None plans all, in the catalog's order.
+    """
+
+    answered_since: datetime | None = None
+    most: int | None = None
+
+
+def due_rules(
+    now: datetime, *, since_last: bool, max_age: str | None, oldest_first: bool, max_calls: int | None
+) -> DueRules | None:
+    """Say which rows of a catalog are due; None if all are.
+
+    Raises:
+        UsageError: the options contradict each other, or a time span cannot be read.
+    """
+    if since_last and max_age is not None:
+        raise UsageError("Give --since-last or --max-age, not both: the first one leaves out answers of any age.")
+    if oldest_first and max_calls is None:
+        raise UsageError("--oldest-first needs --max-calls: it verifies as many rows as these calls are enough for.")
+    if not (since_last or max_age or oldest_first):
+        return None
+    since = _NEVER if since_last else None
+    most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM) if oldest_first and max_calls is not None else None
+    return DueRules(answered_since=now - duration_of(max_age) if max_age else since, most=most)
+
+
+class DueRows:
+    """A catalog without the rows that are not due; the others are numbered anew.
+
+    Attributes:
+        skipped: rows that were left out; complete after the last row.
+    """
+
+    def __init__(self, whole: Catalog, rules: DueRules, *, answered_at: TriedAt, tried_at: TriedAt) -> None:
+        """Take the whole catalog, and when its items were answered, and were tried with any outcome."""
+        self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
+        self.skipped = 0
+        self._whole = whole
+        self._rules = rules
+        self._answered_at = answered_at
+        self._tried_at = tried_at
+        self.ignored = whole.ignored
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Give the rows that are due.
+
+        Raises:
+            NothingDue: there is none.
+            CatalogError, ResultsError: the catalog or the answers cannot be read.
+        """
+        self.skipped, number = 0, 0
+        for row in self._due() if self._rules.most is None else self._longest_ago(self._rules.most):
+            yield replace(row, number=number)
+            number += 1
+        self.ignored = self._whole.ignored
+        if number == 0:
+            message = f"{self.location}: nothing is due; rows whose answer is new enough: {self.skipped:,}"
+            raise NothingDue(message, skipped=self.skipped)
+
+    def digest(self) -> str:
+        """Give the whole catalog's digest: answers make no other catalog of it."""
+        return self._whole.digest()
+
+    def _due(self) -> Iterator[ManifestRow]:
+        since = self._rules.answered_since
+        for row in self._whole.rows():
+            answered_at = None if since is None else self._time_of(row, self._answered_at)
+            if since is not None and answered_at is not None and answered_at >= since:
+                self.skipped += 1
+            else:
+                yield row
+
+    def _longest_ago(self, most: int) -> list[ManifestRow]:
+        """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
+        count = 0
+
+        def counted() -> Iterator[tuple[datetime, int, ManifestRow]]:
+            nonlocal count
+            for count, row in enumerate(self._due(), 1):  # noqa: B007 - read afterwards
+                never = _LAST if row.audio_facts is None else _NEVER
+                yield self._time_of(row, self._tried_at) or never, row.number, row
+
+        chosen = heapq.nsmallest(most, counted(), key=lambda each: each[:2])
+        self.skipped += count - len(chosen)
+        return [row for _, _, row in chosen]
+
+    def _time_of(self, row: ManifestRow, tried_at: TriedAt) -> datetime | None:
+        """Ask for an item, also by the ID that earlier builds gave it."""
+        versions = _version(row.audio_facts), _version(row.sidecar_facts)
+        former = former_item_id_of(row, self.name)
+        found = tried_at(item_id_of(row, self.name), *versions)
+        return found or (None if former is None else tried_at(former, *versions))
+
+
+def _version(facts: FileFacts | Unlisted | None) -> str | None:
+    return facts.version if isinstance(facts, FileFacts) else None

@@ -1,0 +1,105 @@
+"""The rows of a catalog that are due."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.items import FileFacts, item_id_of
+from proofsweep.errors import NothingDue, UsageError
+from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.usecases.plan.due_rows import DueRows, DueRules, due_rules
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+AGES = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
+"""Days since the answer of each file that has one."""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    """A folder of four files."""
+    for name in ("a.wav", "b.wav", "c.wav", "d.wav"):
+        (tmp_path / name).write_bytes(b"RIFF")
+    return open_catalog(str(tmp_path), sidecar_names=())
+
+
+def due_of(catalog: Catalog, rules: DueRules) -> tuple[list[str], DueRows]:
+    """Give the names of the rows that are due, and the catalog of them."""
+    ages: dict[tuple[str, str | None], datetime] = {}
+    for row in catalog.rows():
+        if row.named_audio in AGES and isinstance(row.audio_facts, FileFacts):
+            key = item_id_of(row, catalog.name), row.audio_facts.version
+            ages[key] = NOW - timedelta(days=AGES[row.named_audio])
+
+    def tried_at(item_id: str, audio_version: str | None, sidecar_version: str | None) -> datetime | None:
+        assert sidecar_version is None
+        return ages.get((item_id, audio_version))
+
+    rows = DueRows(catalog, rules, answered_at=tried_at, tried_at=tried_at)
+    found = list(rows.rows())
+    assert [row.number for row in found] == list(range(len(found)))
+    return [row.named_audio for row in found], rows
+
+
+def test_rows_with_an_answer_of_any_age_are_left_out(catalog: Catalog) -> None:
+    """They are counted, and the digest stays that of the whole catalog."""
+    names, rows = due_of(catalog, DueRules(answered_since=datetime.min.replace(tzinfo=UTC)))
+
+    assert (names, rows.skipped) == (["c.wav"], 3)
+    assert rows.digest() == catalog.digest()
+
+
+def test_rows_with_a_young_answer_are_left_out(catalog: Catalog) -> None:
+    """Those with an old one are due."""
+    names, rows = due_of(catalog, DueRules(answered_since=NOW - timedelta(days=30)))
+
+    assert (names, rows.skipped) == (["a.wav", "c.wav"], 2)
+
+
+def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> None:
+    """Those that never were come before them; the others wait for the next time."""
+    names, rows = due_of(catalog, DueRules(most=3))
+
+    assert (names, rows.skipped) == (["c.wav", "a.wav", "d.wav"], 1)
+
+
+def test_both_rules_hold_together(catalog: Catalog) -> None:
+    """What is young is left out, and of the rest the oldest are taken."""
+    names, rows = due_of(catalog, DueRules(answered_since=NOW - timedelta(days=15), most=2))
+
+    assert (names, rows.skipped) == (["c.wav", "a.wav"], 2)
+
+
+def test_a_catalog_of_which_nothing_is_due_says_so(catalog: Catalog, tmp_path: Path) -> None:
+    """With the number of its rows."""
+    (tmp_path / "c.wav").unlink()
+
+    with pytest.raises(NothingDue, match="nothing is due") as raised:
+        due_of(catalog, DueRules(answered_since=NOW - timedelta(days=50)))
+
+    assert raised.value.skipped == 3
+
+
+def test_options_become_rules() -> None:
+    """A file takes two calls, and three are kept to begin."""
+
+    def rules(
+        *,
+        since_last: bool = False,
+        max_age: str | None = None,
+        oldest_first: bool = False,
+        max_calls: int | None = None,
+    ) -> DueRules | None:
+        return due_rules(NOW, since_last=since_last, max_age=max_age, oldest_first=oldest_first, max_calls=max_calls)
+
+    assert rules(max_calls=100) is None
+    assert rules(max_age="30d") == DueRules(answered_since=NOW - timedelta(days=30))
+    assert rules(since_last=True) == DueRules(answered_since=datetime.min.replace(tzinfo=UTC))
+    assert rules(oldest_first=True, max_calls=103) == DueRules(most=50)
+    assert rules(oldest_first=True, max_calls=1) == DueRules(most=1)
+    with pytest.raises(UsageError, match="not both"):
+        rules(since_last=True, max_age="30d")
+    with pytest.raises(UsageError, match="needs --max-calls"):
+        rules(oldest_first=True)
+    with pytest.raises(UsageError, match="time span"):
+        rules(max_age="a month")
