@@ -22,6 +22,7 @@ _MODULES = {
     "plan": "cli.plan_command",
     "verify": "cli.verify_commands",
     "resume": "cli.verify_commands",
+    "ingest": "cli.ingest_command",
     "check": "cli.check_command",
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",

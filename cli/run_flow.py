@@ -70,13 +70,18 @@ class RunRequest:
 
 def verify_run(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> int:
     """Run a leg of a planned run through Prefect, print the summary, and give the exit code."""
+    run_leg(run_id, request, server)
+    return report(request.run_status(run_id), request)
+
+
+def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> None:
+    """Run a leg of a planned run through Prefect, unless no row remains."""
     if server is not None:
         with request.out.status("starting a Prefect server …") if request.out.is_terminal else nullcontext():
             server.wait_until_up()
     before = request.run_status(run_id)
     if before.remaining:
         _run(run_id, request, before, server)
-    return report(request.run_status(run_id), request)
 
 
 def report(run: RunStatus, request: RunRequest) -> int:

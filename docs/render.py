@@ -12,7 +12,7 @@ import typer
 from cli.app import app_for
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
-from proofsweep.domain.tables import exchanges, runs, snapshot, verdicts
+from proofsweep.domain.tables import exchanges, ingest, runs, snapshot, verdicts
 from proofsweep.domain.tables.columns import Column
 from sandbox.mutants import MUTANTS
 from sandbox.unspecified import markdown_of_unspecified
@@ -28,6 +28,7 @@ def rendered(text: str) -> str:
         "exchanges": columns_table(exchanges.COLUMNS),
         "runs": columns_table(runs.COLUMNS),
         "snapshot": columns_table(snapshot.COLUMNS),
+        "ingest": columns_table(ingest.COLUMNS),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_and_mutants()),
         "untestable": "\n".join(not_testable()),

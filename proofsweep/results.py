@@ -6,7 +6,7 @@
     store.verdicts(columns=["audio", "verdict"])            # pyarrow.Table
     store.pandas("verdicts", run_id=store.latest_run())     # pandas.DataFrame, Arrow-backed
 
-The columns of the three tables are declared in `proofsweep.domain.tables`.
+The columns of the tables are declared in `proofsweep.domain.tables`.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from proofsweep.storage.results.store import open_store
 if TYPE_CHECKING:
     import pandas as pd
 
-TableName = Literal["verdicts", "exchanges", "runs"]
+TableName = Literal["verdicts", "exchanges", "runs", "ingest"]
 
 
 class ResultsStore:

@@ -3,7 +3,7 @@
 import os
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -12,14 +12,17 @@ from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engin
 from proofsweep.bootstrap.runs import bounds_for, canaries_for, results_for
 from proofsweep.domain.anomalies import AnomalyGuard
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.journal import Journal
+from proofsweep.storage.results.lane_claims import LaneClaim
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.watches import ingest_store
+from proofsweep.usecases.ingest.pass_claim import yield_to_ingest
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.leg.audit_trail import AuditTrail
@@ -156,8 +159,19 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
             budget=budget,
             stop=stop,
             patience_seconds=retry.breaker_seconds,
+            on_beat=_look_for_ingest(plan, engine),
         ),
         counters=Counters(),
+    )
+
+
+def _look_for_ingest(plan: Plan, engine: Engine) -> Callable[[], None]:
+    """Give what a leg does at each heartbeat: a sweep yields to new files, and these yield to nobody."""
+    if plan.catalog_kind == INGEST:
+        return lambda: None
+    store = ingest_store(engine.settings.results.url)
+    return lambda: yield_to_ingest(
+        LaneClaim(store, engine.key_fingerprint), engine.settings.pace.floor_rate, engine.dispatcher, utc_now
     )
 
 
@@ -169,4 +183,5 @@ def _verify_context(handle: LegHandle, engine: Engine, plan: Plan, past: PastAns
         sources=replace(engine.sources, files=engine.sources.files.within(root), read_earlier=past.file_read_in),
         clock=utc_now,
         duplicates=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if handle.dedupe else None,
+        is_as_planned=plan.catalog_kind == INGEST,
     )

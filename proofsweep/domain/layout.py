@@ -46,6 +46,11 @@ def runs_name(run_id: str, run_date: date, leg: int) -> str:
     return f"{table_folder('runs', run_date)}/{run_id}-{leg:03}.parquet"
 
 
+def ingest_name(run_id: str, run_date: date, leg: int) -> str:
+    """What became of the files that a leg has verified; leg 0 stands for files that were answered before."""
+    return f"{table_folder('ingest', run_date)}/{run_id}-{leg:03}.parquet"
+
+
 def shard_and_leg_of(part_name: str) -> tuple[int, int]:
     """Read shard (or seq) and leg from the name of a part."""
     _, shard, leg = part_name.rsplit("/", 1)[-1].removesuffix(".parquet").split("-")

@@ -33,6 +33,7 @@ class Settings(BaseSettings):
     bounds: sections.BoundsSettings = sections.BoundsSettings()
     limits: sections.LimitSettings = sections.LimitSettings()
     catalog: sections.CatalogSettings = sections.CatalogSettings()
+    ingest: sections.IngestSettings = sections.IngestSettings()
     retry: sections.RetrySettings = sections.RetrySettings()
     canary: sections.CanarySettings = sections.CanarySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()

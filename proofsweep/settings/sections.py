@@ -114,12 +114,17 @@ class ResultsSettings(Section):
 
 
 class PaceSettings(Section):
-    """How many items are in flight at most, and how the service's rate is learned (docs/rate-control.md)."""
+    """How many items are in flight at most, and how the service's rate is learned (docs/rate-control.md).
+
+    Attributes:
+        floor_rate: calls per second that a sweep keeps for new files while an ingest pass uses the same key.
+    """
 
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
     remember_days: Annotated[float, Field(ge=0)] = 7.0
     detect_cap: bool = True
+    floor_rate: Annotated[float, Field(gt=0)] = 1.0
     longest_pause_seconds: Seconds = 120.0
 
 
@@ -141,6 +146,31 @@ class BoundsSettings(Section):
     ask_seconds: Seconds = 300.0
     drain_seconds: Seconds = 12.0
     resume_days: Annotated[float, Field(ge=0, le=3_650)] = 35.0
+
+
+class IngestSettings(Section):
+    """How a watched folder is read, and where its files go by their verdicts.
+
+    Attributes:
+        settle_seconds: how long a file must be unchanged before it is sent.
+        pair_seconds: how long a file waits for its sidecar, or for the end that its header promises.
+        accepted, quarantine: folders or prefixes to which accepted and rejected files are moved; None leaves them.
+        first_retry_seconds: the wait before a failed file is tried again; it doubles each time.
+        tries: how often one version of a file is tried at most.
+        unfinished_names: patterns of the names that producers give to files which they still write.
+        supplier_tag: the tag that holds the supplier, which is the first folder below the watched one.
+        watch_seconds: time between two passes of `ingest --watch`.
+    """
+
+    settle_seconds: Annotated[float, Field(ge=0)] = 10.0
+    pair_seconds: Annotated[float, Field(ge=0)] = 900.0
+    accepted: Annotated[str, Field(min_length=1)] | None = None
+    quarantine: Annotated[str, Field(min_length=1)] | None = None
+    first_retry_seconds: Seconds = 300.0
+    tries: Annotated[int, Field(ge=1)] = 5
+    unfinished_names: tuple[str, ...] = ("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*~")
+    supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"
+    watch_seconds: Seconds = 60.0
 
 
 class LimitSettings(Section):

@@ -1,4 +1,4 @@
-"""A process of `bare_runner.py`: it works on runs without an orchestrator, with a child process for each job."""
+"""A process of a program here: it works on runs without an orchestrator, with a child process for each job."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-PROGRAM = str(Path(__file__).with_name("bare_runner.py"))
+HERE = Path(__file__).parent
 
 
 @dataclass(slots=True)
@@ -42,7 +42,8 @@ NewRunner = Callable[[], RunnerProcess]
 """Starts the program with the settings that hold at that moment."""
 
 
-def start_runner() -> RunnerProcess:
-    """Start the program with the settings that hold now."""
+def start_runner(program: str = "bare_runner.py") -> RunnerProcess:
+    """Start a program of this folder with the settings that hold now."""
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
-    return RunnerProcess(subprocess.Popen([sys.executable, PROGRAM], stdin=pipe, stdout=pipe, stderr=silent, text=True))
+    command = [sys.executable, str(HERE / program)]
+    return RunnerProcess(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=silent, text=True))

@@ -63,6 +63,7 @@ class CallQueue:
         limit: None where no concurrency limit is looked for.
         in_flight: calls in flight.
         is_half_open: a call goes only when none is in flight.
+        slot_gap_seconds: the least time between two new slots, to leave the lane to others; 0 for none.
     """
 
     def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None) -> None:
@@ -70,6 +71,8 @@ class CallQueue:
         self.limit = limit
         self.in_flight = 0
         self.is_half_open = False
+        self.slot_gap_seconds = 0.0
+        self._last_slot_at = -math.inf
         self._queues: tuple[deque[Ticket], ...] = (deque(), deque(), deque())
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -104,13 +107,14 @@ class CallQueue:
         if self.in_flight >= self._limit(now) or self._stalls.is_stalled(now, self.in_flight):
             return None
         ticket = self.first()
-        if ticket is not None and ticket.priority is Priority.NEW_SLOT and self._slots_are_enough(now):
-            return None
-        return ticket
+        is_new = ticket is not None and ticket.priority is Priority.NEW_SLOT
+        return None if is_new and (now < self._slot_due_at or self._slots_are_enough(now)) else ticket
 
     def wake_at(self, now: float) -> float:
         """Give the time at which the next call may go; infinite when it must wait for another to end."""
-        return math.inf if self.head(now) is None else self.pacer.next_at
+        if self.head(now) is not None:
+            return self.pacer.next_at
+        return self._slot_due_at if now < self._slot_due_at else math.inf
 
     def take_next(self, now: float) -> Ticket | None:
         """Let the next call go, if it may go now."""
@@ -119,6 +123,8 @@ class CallQueue:
             return None
         self._queues[ticket.priority].popleft()
         ticket.sent = self.pacer.send(now)
+        if ticket.priority is Priority.NEW_SLOT:
+            self._last_slot_at = now
         if not self.in_flight:
             self._stalls.began(now)
         self.in_flight += 1
@@ -172,6 +178,11 @@ class CallQueue:
             self.in_flight -= 1
             self._stalls.ended(now)
         ticket.is_over = True
+
+    @property
+    def _slot_due_at(self) -> float:
+        """The time from which a new slot may be requested: only new work yields, slots in hand are used."""
+        return self._last_slot_at + self.slot_gap_seconds
 
     def _slots_are_enough(self, now: float) -> bool:
         enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds

@@ -12,6 +12,7 @@ from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.pacing.pacer import RateChange
 from proofsweep.client.pacing.service_health import Culprit, Health, ServiceHealth
 from proofsweep.client.stop import StopSwitch
+from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import RunMustStop
 
@@ -169,6 +170,12 @@ class Dispatcher:
         if rate is not None:
             with self._lock:
                 self._queue.remember(rate)
+
+    def yield_to(self, floor_rate: float | None) -> None:
+        """Keep new files to so many calls per second, while others go first; None ends that."""
+        with self._lock:
+            self._queue.slot_gap_seconds = 0.0 if floor_rate is None else CALLS_PER_ITEM / floor_rate
+            self._serve()
 
     def status(self) -> LaneStatus:
         """Say what is known of the lane."""

@@ -2,8 +2,8 @@
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator
-from typing import Self
+from collections.abc import Iterator, Mapping
+from typing import Literal, Self
 from zlib import crc32
 
 from proofsweep.domain.content_guess import ContentGuess, guess_content
@@ -21,6 +21,9 @@ HEAD_DIGEST_BYTES = 64 * 1024
 # A RIFF file is a header and then chunks, each with its name and size in front.
 _RIFF_HEADER_BYTES = 12
 _CHUNK_HEADER_BYTES = 8
+_BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"RIFX": "big", b"FORM": "big"}
+# A writer that cannot go back to its header leaves one of these as the size.
+_UNKNOWN_SIZES = frozenset({0, 0x7FFFFFFF, 0xFFFFFFFF})
 # chosen: a WAV has some ten chunks; half still finds the credential, twice reads longer in a file that is broken.
 _MOST_CHUNKS = 100
 
@@ -79,6 +82,16 @@ class AudioFile:
             size_bytes = int.from_bytes(head[4:], "little")
             offset += _CHUNK_HEADER_BYTES + size_bytes + size_bytes % 2
         return False
+
+    def is_cut_short(self) -> bool:
+        """Say whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
+        head = _read_up_to(self._file, _CHUNK_HEADER_BYTES)
+        order = _BYTE_ORDERS.get(head[:4])
+        if order is None or len(head) < _CHUNK_HEADER_BYTES:
+            return False
+        size_bytes = int.from_bytes(head[4:], order)
+        is_known = size_bytes not in _UNKNOWN_SIZES
+        return is_known and _CHUNK_HEADER_BYTES + size_bytes > self.facts.size_bytes
 
     def read_through(self) -> str | None:
         """Read the whole file without sending it; give its hex sha256.

@@ -160,7 +160,7 @@ def _own_claim(now: ClockReading, facts: Row) -> Claim:
     pid = os.getpid()
     return Claim(
         host=socket.gethostname(),
-        boot=_boot_id(),
+        boot=boot_id(),
         pid=pid,
         pid_namespace=_pid_namespace(),
         process_started=_process_started(pid),
@@ -173,7 +173,7 @@ def _own_claim(now: ClockReading, facts: Row) -> Claim:
 
 def _is_gone(claim: Claim) -> bool:
     """Say whether the claim's process no longer exists; that is known only where its process ID has a meaning here."""
-    here = (socket.gethostname(), _boot_id(), _pid_namespace())
+    here = (socket.gethostname(), boot_id(), _pid_namespace())
     if (claim.host, claim.boot, claim.pid_namespace) != here:
         return False
     try:
@@ -186,10 +186,10 @@ def _is_gone(claim: Claim) -> bool:
 
 
 def _is_of_this_boot(claim: Claim) -> bool:
-    return claim.boot == _boot_id() != ""
+    return claim.boot == boot_id() != ""
 
 
-def _boot_id() -> str:
+def boot_id() -> str:
     """Identify this boot of this machine."""
     return _text_of("/proc/sys/kernel/random/boot_id")
 

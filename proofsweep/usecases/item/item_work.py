@@ -1,7 +1,7 @@
 """One item on its way to an outcome: what was read and asked for it so far, whatever failed meanwhile."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -10,7 +10,7 @@ from typing import Self
 
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Exchange
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import FileFacts, WorkItem
 from proofsweep.domain.outcomes import AudioRead, Deferred, Failed, Finished, Outcome, Rejected
 from proofsweep.domain.preflight import SizeLimits, judge_content, judge_size
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -32,6 +32,7 @@ class VerifyContext:
         sources: where audio and sidecars are read.
         clock: gives the time in UTC.
         duplicates: knows the answers for bytes that were sent before; None sends every item.
+        is_as_planned: whether only the planned version of a file is sent: another one may still be written.
     """
 
     partner: Partner
@@ -39,6 +40,7 @@ class VerifyContext:
     sources: SourceWatch
     clock: Clock
     duplicates: DuplicateCache | None = None
+    is_as_planned: bool = False
 
 
 class ItemWork:
@@ -78,9 +80,13 @@ class ItemWork:
     def open_audio(self) -> AudioFile:
         """Open the item's audio; SourceError when it cannot be read."""
         self._location = self._item.audio
-        self._audio = open_audio(self._location, self._context.sources.files)
-        self._context.sources.was_read(self._location)
-        return self._audio
+        with ExitStack() as unless_kept:
+            audio = unless_kept.enter_context(open_audio(self._location, self._context.sources.files))
+            self._context.sources.was_read(self._location)
+            self._require_planned(self._item.audio_version, audio.facts)
+            unless_kept.pop_all()
+        self._audio = audio
+        return audio
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
@@ -93,6 +99,8 @@ class ItemWork:
         if self._item.sidecar is not None:
             self._location = self._item.sidecar
             self.sidecar = read_sidecar(self._location, limits.sidecar, self._context.sources.files)
+            if self._context.is_as_planned:
+                self._require_planned(self._item.sidecar_version, self._context.sources.files.facts(self._location))
             self._location = self._item.audio
         self._find_original(audio)
         return None if self._original is None else self._original.outcome
@@ -141,6 +149,11 @@ class ItemWork:
         """Close the item without an outcome; its row remains."""
         self._done = Deferred(self._item, self._exchanges)
         return self._done
+
+    def _require_planned(self, planned: str | None, facts: FileFacts | None) -> None:
+        """Raise SourceError for a file that is not the planned version, where only that one is sent."""
+        if self._context.is_as_planned and planned is not None and (facts is None or facts.version != planned):
+            raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
     def _note(self, exchange: Exchange) -> None:
         self._exchanges.append(exchange)

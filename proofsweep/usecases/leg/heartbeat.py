@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ class Heartbeat:
 
     Attributes:
         patience_seconds: how long the results store may fail before the leg ends.
+        on_beat: called at each heartbeat; ResultsError counts as a store that fails.
     """
 
     legs: Legs
@@ -33,6 +35,7 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     patience_seconds: float
+    on_beat: Callable[[], None] = lambda: None
     _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
@@ -81,6 +84,7 @@ class Heartbeat:
             if is_due(self._beaten_at, self.legs.now()):
                 self._beat()
                 self._stop_if_superseded()
+                self.on_beat()
             self.trail.write_unattributed()
             self.journal.flush()
         finally:

@@ -345,3 +345,17 @@ def test_a_connection_that_breaks_is_no_answer(world: World) -> None:
     world.throttle(Call.VERIFY, 1.0)
 
     assert world.stop.reason is not None
+
+
+def test_new_files_keep_to_a_floor_rate_while_others_go_first(world: World) -> None:
+    """A file takes two calls, so its slot is requested at half of the rate; None ends it for those that wait."""
+    world.dispatcher.yield_to(0.02)
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    waiting = in_thread(lambda: world.dispatcher.wait_turn(Call.UPLOADS, "b"))
+    world.dispatcher.wait_turn(Call.VERIFY, "c")
+    assert waiting.is_alive()
+
+    world.dispatcher.yield_to(None)
+
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()

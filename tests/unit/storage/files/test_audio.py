@@ -166,3 +166,25 @@ def test_a_wav_may_hold_a_credential_of_its_own(tmp_path: Path, content: bytes, 
 
     with open_audio(str(tmp_path / "a.wav")) as audio:
         assert audio.has_credential() is has_one
+
+
+@pytest.mark.parametrize(
+    ("content", "is_cut"),
+    [
+        (b"RIFF\x28\0\0\0WAVE" + bytes(35), True),
+        (b"RIFF\x28\0\0\0WAVE" + bytes(36), False),
+        (b"RIFF\x28\0\0\0WAVE" + bytes(99), False),
+        (b"FORM\0\0\0\x28AIFF" + bytes(35), True),
+        (b"FORM\0\0\0\x28AIFF" + bytes(36), False),
+        (b"RIFF\xff\xff\xff\xffWAVE", False),
+        (b"RIFF\0\0\0\0WAVE", False),
+        (b"RIFF", False),
+        (b"ID3\x03" + bytes(20), False),
+    ],
+)
+def test_a_header_that_promises_more_than_there_is_shows_a_cut(tmp_path: Path, content: bytes, *, is_cut: bool) -> None:
+    """A size that a writer did not know promises nothing."""
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        assert audio.is_cut_short() is is_cut

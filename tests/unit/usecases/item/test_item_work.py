@@ -233,3 +233,33 @@ def test_an_ineligible_item_begins_with_its_outcome(verify_context: VerifyContex
     item = WorkItem(manifest_row=0, item_id="a", audio="/a.wav", ineligible=planned)
 
     assert ItemWork(item, verify_context, lambda _: None).outcome is planned
+
+
+def test_only_the_planned_version_is_sent_where_that_is_asked(
+    verify_context: VerifyContext, service: ScriptedService, wav: Path, sidecar: Path
+) -> None:
+    """A file of a watched folder that changed since it settled may still be written: no call is made for it."""
+    files = verify_context.sources.files
+    audio, proof = files.facts(str(wav)), files.facts(str(sidecar))
+    assert audio is not None
+    assert proof is not None
+    planned = WorkItem(
+        manifest_row=0,
+        item_id="a",
+        audio=str(wav),
+        sidecar=str(sidecar),
+        audio_version=audio.version,
+        sidecar_version=proof.version,
+    )
+    strict = replace(verify_context, is_as_planned=True)
+    others = [replace(planned, audio_version="v0"), replace(planned, sidecar_version="v0")]
+
+    done = [verify_item(item, strict) for item in others]
+
+    assert [one.outcome.reason for one in done if isinstance(one, Finished) and isinstance(one.outcome, Failed)] == [
+        Reason.SOURCE_CHANGED,
+        Reason.SOURCE_CHANGED,
+    ]
+    assert service.calls == []
+    accepted = [verify_item(planned, strict), verify_item(others[0], verify_context)]
+    assert all(isinstance(one, Finished) and isinstance(one.outcome, Accepted) for one in accepted)

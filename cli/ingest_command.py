@@ -1,0 +1,105 @@
+"""`proofsweep ingest`: verify what was delivered into a folder since the last pass."""
+
+import time
+
+import typer
+from rich.console import Console
+
+from cli.bounds import print_bounds
+from cli.embedded_server import prefect_api
+from cli.exit_codes import ExitCode, code_of_run
+from cli.key_block import read_block
+from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
+from cli.run_flow import RunRequest, report, run_leg
+from cli.screen import print_json
+from cli.stop_told import stop_told
+from proofsweep.bootstrap.engines import utc_now
+from proofsweep.bootstrap.ingest import WatchedFolder, watched_folder
+from proofsweep.bootstrap.runs import bounds_for
+from proofsweep.reporting.deliveries import json_of_pass, line_of_pass, messages_of, write_letters
+from proofsweep.settings import load_settings
+
+_LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
+"""Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
+
+_Watch = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C.")
+_Every = typer.Option(
+    None, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch; default from the config."
+)
+_Letters = typer.Option(
+    None, "--letters", metavar="DIR", help="Write a letter to each supplier whose files were rejected, as Markdown."
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(ingest)
+
+
+def ingest(
+    prefix: str = typer.Argument(
+        metavar="PREFIX", help="The folder to which files are delivered, or a bucket's prefix."
+    ),
+    *,
+    watch: bool = _Watch,
+    every: float | None = _Every,
+    letters: str | None = _Letters,
+    reserve: int | None = Reserve,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    max_duration: str | None = MaxDuration,
+    no_dedupe: bool = NoDedupe,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
+
+    A file is taken when its size and version have not changed for a while and its sidecar is there. The settings of
+    `ingest` say where accepted and rejected files are moved; by default all stay. Sweeps with the same key yield.
+    """
+    settings = load_settings(config, results)
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    request = RunRequest(
+        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
+    )
+    print_bounds(request.out, bounds, utc_now())
+    code = ExitCode.ACCEPTED
+    with watched_folder(settings, prefix, read_block) as watched:
+        try:
+            while True:
+                with stop_told(settings):
+                    code = _one_pass(watched, request, letters)
+                if not watch or code in _LAST_PASS:
+                    return code
+                time.sleep(every or settings.ingest.watch_seconds)
+        except KeyboardInterrupt:
+            if not watch:
+                raise
+            return code
+
+
+def _one_pass(watched: WatchedFolder, request: RunRequest, letters: str | None) -> ExitCode:
+    """Make one pass, and print what became of the files; give the highest exit code of its runs."""
+    one_pass, code = watched.one_pass(), ExitCode.ACCEPTED
+    for run_id in one_pass.runs():
+        with prefect_api() as server, watched.ahead_of_sweeps():
+            run_leg(run_id, request, server)
+        run = request.run_status(run_id)
+        code = max(code, code_of_run(run))
+        if not request.as_json:
+            report(run, request)
+    if request.as_json:
+        print_json(json_of_pass(watched.path, one_pass.report))
+    else:
+        _print_pass(request.out, messages_of(one_pass.report), line_of_pass(watched.path, one_pass.report))
+    if letters is not None:
+        for path in write_letters(letters, one_pass.report):
+            request.out.print(f"  letter: {path}", soft_wrap=True)
+    return code
+
+
+def _print_pass(out: Console, messages: list[str], line: str) -> None:
+    out.print(line, style="bold", soft_wrap=True)
+    for message in messages:
+        out.print(f"  {message}", soft_wrap=True)

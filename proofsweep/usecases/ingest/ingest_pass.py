@@ -1,0 +1,143 @@
+"""One pass over a watched folder: what is ready becomes an ordinary run, and its files are moved by their verdicts.
+
+The caller verifies each run that a pass gives. So a pass knows no threads and no Prefect, and such a run is resumed,
+shown and stored like any other.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from proofsweep.domain import layout
+from proofsweep.domain.ingest import Decision, PassReport, Sighting
+from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.preflight import SizeLimits, work_item_of
+from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
+from proofsweep.storage.catalog.open_catalog import Catalog
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.watches import Watch
+from proofsweep.usecases.ingest.look import Look, Looked
+from proofsweep.usecases.ingest.ready_files import ReadyFiles
+from proofsweep.usecases.ingest.records import Records, answers_after, sightings_after
+from proofsweep.usecases.item.item_work import Clock
+from proofsweep.usecases.leg.open import settle_last_leg
+from proofsweep.usecases.leg.remaining import RemainingItems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestPass:
+    """One pass.
+
+    Attributes:
+        folder: lists the watched folder anew.
+        plan: writes the plan of a run with this ID.
+        limits: largest sizes that are sent.
+        rest: waits for a number of seconds.
+        supplier_tag: the tag of a row in `verdicts` that names its supplier.
+    """
+
+    results: Results
+    watch: Watch
+    folder: Callable[[], Catalog]
+    look: Look
+    records: Records
+    plan: Callable[[Catalog, str], Plan]
+    limits: SizeLimits
+    clock: Clock
+    rest: Callable[[float], None]
+    supplier_tag: str
+    report: PassReport = field(default_factory=PassReport)
+
+    def runs(self) -> Iterator[str]:
+        """Give the runs that the caller must verify, one after another; after each, its files are disposed of.
+
+        (1) heal what a killed pass has left, (2) finish its runs, (3) look at the folder, (4) move what was answered
+        before, (5) plan a run of what is ready. A run of which rows remain ends the pass: the next one takes it up.
+
+        Raises:
+            RunIsActive: another process works on a run of this folder.
+            CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
+        """
+        if self.records.disposal.is_wanted:
+            self.records.disposal.moves.put_back(self.records.disposal.watched)  # (1)
+        for run_id in self.watch.open_runs():
+            yield from self._finished(run_id)  # (2)
+            if not self.report.is_whole:
+                return
+        looked = self._settled_look()  # (3)
+        self._dispose_of_answered(looked)  # (4)
+        if looked.ready:
+            with suppress(EmptyCatalog):  # everything was taken back meanwhile
+                yield from self._finished(self._planned(looked.ready))  # (5)
+
+    def _finished(self, run_id: str) -> Iterator[str]:
+        """Have a run verified, if rows remain, and dispose of the files of all its legs."""
+        plan = self._plan_or_none(run_id)
+        if plan is None:  # a process was killed before it had planned
+            self.watch.close_run(run_id)
+            return
+        settle_last_leg(self.results, plan, self.clock)
+        if RemainingItems(self.results, plan).slices():
+            self.report.run_ids.append(run_id)
+            yield run_id
+        sightings, answers = self.watch.sightings(), self.watch.answers()
+        legs = Legs(self.results, run_id, self.clock)
+        for leg in (number for number in legs.numbers() if legs.receipt(number) is not None):
+            is_new = not self.records.has_leg(plan, leg)
+            rows = self.records.of_leg(plan, leg, sightings)
+            sightings = sightings_after(rows, sightings, self.clock())
+            answers = answers_after(rows, answers)
+            self.report.rows += rows if is_new else []
+        self.watch.keep(sightings)
+        self.watch.keep_answers(answers.values())
+        self.report.is_whole = not RemainingItems(self.results, plan).slices()
+        if self.report.is_whole:
+            self.watch.close_run(run_id)
+
+    def _plan_or_none(self, run_id: str) -> Plan | None:
+        try:
+            return self.results.plan(run_id)
+        except ResultsError:
+            if self.results.store.read(layout.plan_name(run_id)) is None:
+                return None
+            raise
+
+    def _settled_look(self) -> Looked:
+        """Look once, and once more after a while if that settles files that were seen for the first time."""
+        looked = self._looked(self.watch.sightings())
+        if looked.decisions[Decision.SETTLING]:
+            self.rest(self.look.rules.settle_seconds)
+            looked = self._looked(looked.sightings)
+        self.report.decisions = looked.decisions
+        return looked
+
+    def _looked(self, before: dict[str, Sighting]) -> Looked:
+        recent = self.watch.answers()
+        looked = Looked()
+        with suppress(EmptyCatalog):
+            folder = self.folder()
+            looked = self.look(folder, before, recent, self.clock())
+        self.watch.keep(looked.sightings)
+        if looked.recognised:
+            self.watch.keep_answers([*recent.values(), *looked.recognised])
+        return looked
+
+    def _dispose_of_answered(self, looked: Looked) -> None:
+        """Move files whose answer is known: they were delivered again, or could not be moved before."""
+        answered = ((work_item_of(row, looked.catalog_name, self.limits), answer) for row, answer in looked.answered)
+        now = self.clock()
+        part = layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
+        self.report.rows += self.records.of_answered(answered, part)
+
+    def _planned(self, ready: list[ManifestRow]) -> str:
+        run_id = new_run_id(self.clock(), secrets.token_hex(3))
+        self.watch.open_run(run_id)
+        try:
+            self.plan(ReadyFiles(self.folder(), ready, self.supplier_tag), run_id)
+        except UsageError:
+            self.watch.close_run(run_id)
+            raise
+        return run_id

@@ -1,0 +1,47 @@
+"""The newest answers of listed items: those of the snapshot, and those of legs that it does not hold yet."""
+
+from collections.abc import Collection, Iterator
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.domain.ingest import PastAnswer
+from proofsweep.domain.tables.snapshot import ANSWERED
+from proofsweep.storage.results.newest_answers import newest_answers
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.snapshot import Snapshot, missing_legs
+from proofsweep.usecases.upkeep.leg_rows import LegRows
+
+COLUMNS = [
+    *("run_id", "leg", "item_id", "outcome", "reason", "audio_bytes", "audio_version", "audio_sha256"),
+    *("sidecar_version", "sidecar_sha256", "finished_at"),
+]
+"""The columns of `verdicts` that are read of an answer."""
+
+
+def past_answers(results: Results, environment: str, item_ids: Collection[str]) -> dict[str, PastAnswer]:
+    """Give the newest answer of each item that has one in an environment, by item ID.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    found: dict[str, PastAnswer] = {}
+    if not item_ids:
+        return found
+    tables = chain(newest_answers(results, environment, item_ids), _not_in_snapshot(results, environment, item_ids))
+    for row in (row for table in tables for row in table.select(COLUMNS).to_pylist()):
+        answer = PastAnswer(verified_at=row.pop("finished_at"), **row)
+        known = found.get(answer.item_id)
+        if known is None or not (known.verified_at and answer.verified_at and answer.verified_at < known.verified_at):
+            found[answer.item_id] = answer
+    return found
+
+
+def _not_in_snapshot(results: Results, environment: str, item_ids: Collection[str]) -> Iterator[pa.Table]:
+    """Read the answers of legs whose update of the snapshot failed: without them a file would be sent again."""
+    wanted = pc.field("item_id").isin(list(item_ids)) & pc.field("outcome").isin(ANSWERED)
+    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
+    for plan, legs in missing_legs(Snapshot(results.store).entries(), runs):
+        yield from (table.filter(wanted) for table in LegRows(results, plan, legs))

@@ -1,0 +1,77 @@
+"""A program for tests: makes passes over a watched folder without an orchestrator, and may kill itself at a step.
+
+Each line of stdin is one pass: `FOLDER [STEP WHEN]`. Steps are all changes of the file system by the results store and
+by moves, counted from 1; WHEN is before or after. Two lines answer each: the process ID, and the exit code: 0, or 9
+when another process watches the folder.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from proofsweep.bootstrap.ingest import watched_folder
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.errors import RunIsActive, RunMustStop
+from proofsweep.logs import set_up_logs
+from proofsweep.settings import load_settings
+from proofsweep.usecases.leg.work import verify_slice
+
+ANOTHER_IS_ACTIVE = 9
+
+
+def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
+    """Make one pass, perhaps only until one of its steps."""
+    numbers = count(1)
+    for name in ("rename", "hardlink_to", "unlink", "rmdir", "mkdir", "replace"):
+        setattr(Path, name, killing(getattr(Path, name), int(step), when, lambda: next(numbers)))
+    try:
+        with watched_folder(load_settings(), folder, None) as watched:
+            for run_id in watched.one_pass().runs():
+                with watched.ahead_of_sweeps():
+                    verify(run_id)
+    except RunIsActive:
+        return ANOTHER_IS_ACTIVE
+    return 0
+
+
+def verify(run_id: str) -> None:
+    """Work on one leg of a run."""
+    leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
+    with suppress(RunMustStop), leg as (_, context), ThreadPoolExecutor(1) as pool:
+        list(pool.map(lambda piece: verify_slice(context, piece), context.remaining.slices()))
+
+
+def killing(act: Callable[..., object], step: int, when: str, number: Callable[[], int]) -> Callable[..., object]:
+    """Give a step that may kill this process."""
+
+    def do(*arguments: object, **options: object) -> object:
+        is_last = number() == step
+        if is_last and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            return act(*arguments, **options)
+        finally:
+            if is_last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return do
+
+
+def serve() -> None:
+    """Make each pass in a child process; this process has imported everything already."""
+    set_up_logs()
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            os._exit(make_pass(*line.split()))
+        print(child, flush=True)  # noqa: T201 - the test reads it
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # noqa: T201 - as above
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,130 @@
+"""What is delivered into a watched folder is verified once, and moved by its verdict."""
+
+import json
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+import sandbox
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+
+@pytest.fixture
+def delivered(world: SandboxWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty watched folder; files settle soon, and wait for no sidecar."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0.2")
+    monkeypatch.setenv("PROOFSWEEP_INGEST__PAIR_SECONDS", "0")
+    folder = world.folder / "delivered"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def moved(world: SandboxWorld, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Folders for accepted and for rejected files, which the settings name."""
+    places = world.folder / "accepted", world.folder / "quarantine"
+    for name, place in zip(("ACCEPTED", "QUARANTINE"), places, strict=True):
+        monkeypatch.setenv(f"PROOFSWEEP_INGEST__{name}", str(place))
+    return places
+
+
+def deliver(samples: list[sandbox.Sample], folder: Path) -> None:
+    """Copy files into a folder, with their sidecars."""
+    folder.mkdir(exist_ok=True, parents=True)
+    for sample in samples:
+        for path in (sample.audio, sample.sidecar):
+            if path is not None:
+                shutil.copy(path, folder / path.name)
+
+
+def of_verdict(samples: Samples, verdict: str | None, count: int) -> list[sandbox.Sample]:
+    """Give samples whose files have this verdict."""
+    return [sample for sample in samples.files if sample.verdict == verdict][:count]
+
+
+def names_in(folder: Path) -> set[str]:
+    """Name all files below a folder."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_files_are_moved_by_their_verdicts(
+    world: SandboxWorld, samples: Samples, delivered: Path, moved: tuple[Path, Path]
+) -> None:
+    """Accepted files and rejected ones go to their folders with their sidecars; what cannot be sent stays."""
+    good, bad = of_verdict(samples, "valid", 6), of_verdict(samples, "tampered", 3)
+    deliver(good + bad, delivered / "acme")
+    (delivered / "acme" / "notes.flac").write_bytes(b"fLaC" + bytes(100))
+
+    code = world.run("ingest", str(delivered), "--letters", str(world.folder / "letters"))
+
+    accepted, quarantine = moved
+    assert code == 3
+    assert names_in(delivered) == {"acme/notes.flac"}
+    assert names_in(accepted) == {f"acme/{p.name}" for s in good for p in (s.audio, s.sidecar) if p}
+    assert names_in(quarantine) == {f"acme/{p.name}" for s in bad for p in (s.audio, s.sidecar) if p}
+    (letter,) = (world.folder / "letters").iterdir()
+    assert all(sample.audio.name in letter.read_text() for sample in bad)
+    assert len(world.table("ingest")) == 10
+
+
+def test_a_second_pass_sends_nothing_again(world: SandboxWorld, samples: Samples, delivered: Path) -> None:
+    """What has its answer is not sent again, as long as audio and sidecar stay as they are."""
+    deliver(of_verdict(samples, "valid", 4), delivered)
+    world.run("ingest", str(delivered))
+    charged = world.charged
+
+    code = world.run("ingest", str(delivered))
+
+    assert (code, world.charged) == (0, charged)
+    assert len(world.table("ingest")) == 4
+
+
+def test_the_flow_of_a_schedule_does_the_same(
+    world: SandboxWorld, samples: Samples, delivered: Path, moved: tuple[Path, Path]
+) -> None:
+    """A pass with rejected files is Completed, since each file has its outcome; so is one that finds nothing."""
+    from flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
+
+    deliver(of_verdict(samples, "valid", 2) + of_verdict(samples, "tampered", 1), delivered)
+
+    first = check_ingest(str(delivered), results=world.results_url, return_state=True)
+    second = check_ingest(str(delivered), results=world.results_url, return_state=True)
+
+    assert (first.is_completed(), second.is_completed()) == (True, True)
+    assert "2 accepted, 1 rejected, 2 moved (accepted), 1 moved (quarantined)" in str(first.message)
+    assert "nothing new" in str(second.message)
+    assert names_in(delivered) == set()
+    assert moved[0].is_dir()
+
+
+def test_json_is_one_object_for_a_pass(
+    world: SandboxWorld, samples: Samples, delivered: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its rows are those of the table."""
+    deliver(of_verdict(samples, "valid", 1), delivered)
+
+    code = world.run("ingest", str(delivered), "--json")
+
+    document = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert document["files"]["take"] == 1
+    assert [row["item_id"] for row in document["rows"]] == [row["item_id"] for row in world.table("ingest")]
+
+
+@pytest.mark.timeout(400)
+def test_watching_goes_on_until_it_is_stopped(world: SandboxWorld, samples: Samples, delivered: Path) -> None:
+    """What is delivered later is verified too; a second process may not watch the same folder; Ctrl-C ends it."""
+    process = world.start("ingest", str(delivered), "--watch", "--every", "1")
+    try:
+        world.wait_for(lambda: "nothing new" in world.logs or process.poll() is not None)
+        deliver(of_verdict(samples, "valid", 1), delivered)
+        world.wait_for(lambda: world.table("ingest") or process.poll() is not None)
+        assert world.run("ingest", str(delivered)) == 9
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0, world.logs
+    finally:
+        process.kill()
+    assert [row["outcome"] for row in world.table("ingest")] == ["accepted"]

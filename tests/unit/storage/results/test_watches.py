@@ -1,0 +1,81 @@
+"""What passes over a watched folder remember."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.ingest import PastAnswer, Sighting
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results.watches import MOST_ANSWERS, Watch, ingest_store
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    """A folder that no pass has seen."""
+    return Watch(ingest_store(str(tmp_path / "results")), "0123456789abcdef")
+
+
+def answer(item_id: str) -> PastAnswer:
+    """Give an answer of an item."""
+    return PastAnswer(
+        run_id="r",
+        leg=1,
+        item_id=item_id,
+        outcome="accepted",
+        reason=None,
+        audio_bytes=1,
+        audio_version="v",
+        audio_sha256="aa",
+        sidecar_version=None,
+        sidecar_sha256=None,
+        verified_at=NOW,
+    )
+
+
+def test_waiting_files_are_read_as_they_were_kept(watch: Watch) -> None:
+    """Times keep their zone, and names that are not UTF-8 keep their bytes."""
+    kept = {
+        "a": Sighting(version="v1|None", since=NOW),
+        "b\udcff": Sighting(version="v2|\udcff", since=NOW, tries=2, retry_at=NOW),
+    }
+
+    watch.keep(kept)
+
+    assert watch.sightings() == kept
+
+
+@pytest.mark.parametrize("content", [b"not JSON", b"[]", b'{"a": 1}', b'{"a": {"version": "v"}}'])
+def test_what_cannot_be_understood_counts_as_nothing(watch: Watch, content: bytes) -> None:
+    """It is derived: files only wait anew."""
+    watch.store.replace(f"{watch.name}/sightings.json", content)
+    watch.store.replace(f"{watch.name}/answers.json", content.replace(b"[]", b"[1]"))
+
+    assert watch.sightings() == {}
+    assert watch.answers() == {}
+
+
+def test_the_newest_answers_are_kept(watch: Watch) -> None:
+    """Those that were given first are forgotten."""
+    watch.keep_answers(answer(f"item-{number}") for number in range(MOST_ANSWERS + 1))
+
+    kept = watch.answers()
+    assert len(kept) == MOST_ANSWERS
+    assert kept["item-1"] == answer("item-1")
+    assert "item-0" not in kept
+
+
+def test_open_runs_are_listed_until_they_are_closed(watch: Watch) -> None:
+    """A run cannot be opened twice."""
+    for run_id in ("20261122T120000Z_000aa", "20261121T120000Z_000aa"):
+        watch.open_run(run_id)
+    with pytest.raises(ResultsError):
+        watch.open_run("20261121T120000Z_000aa")
+    assert watch.open_runs() == ["20261121T120000Z_000aa", "20261122T120000Z_000aa"]
+
+    watch.close_run("20261121T120000Z_000aa")
+    watch.close_run("20261121T120000Z_000aa")
+
+    assert watch.open_runs() == ["20261122T120000Z_000aa"]

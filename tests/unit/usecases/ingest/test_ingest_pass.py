@@ -1,0 +1,151 @@
+"""One pass over a watched folder: what is ready becomes a run, and its files are moved by their outcomes."""
+
+from pathlib import Path
+
+from proofsweep.domain.ingest import Decision
+from proofsweep.domain.runs import INGEST
+
+from .conftest import WAV, Watched
+
+
+def names_in(folder: Path) -> list[str]:
+    """Name all files below a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_pass_waits_once_for_new_files_to_settle(watched: Watched) -> None:
+    """A file that changes meanwhile is left for the next pass."""
+    watched.deliver("acme/a.wav")
+    changing = watched.deliver("acme/b.wav")
+    one, rest = watched.new_pass(), watched._rest
+
+    def change_and_rest(seconds: float) -> None:
+        changing.write_bytes(WAV + b"12345678 and more")
+        rest(seconds)
+
+    object.__setattr__(one, "rest", change_and_rest)
+    for run_id in one.runs():
+        watched.play_leg(run_id)
+
+    assert watched.rested == [10]
+    assert names_in(watched.root / "ok") == ["acme/a.wav"]
+    assert names_in(watched.folder) == ["acme/b.wav"]
+    assert one.report.decisions == {Decision.TAKE: 1, Decision.SETTLING: 1}
+
+
+def test_an_empty_folder_gives_no_run(watched: Watched) -> None:
+    """Nobody waits, and nothing is planned."""
+    one = watched.run_pass()
+
+    assert (one.report.run_ids, watched.rested, one.report.rows) == ([], [], [])
+
+
+def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched) -> None:
+    """It is an ordinary run of another kind of catalog."""
+    watched.deliver("acme/a.wav")
+    watched.deliver("c.wav.part")
+    one = watched.run_pass(moves=False)
+
+    (run_id,) = one.report.run_ids
+    plan, (item,) = watched.results.plan(run_id), watched.results.shard_items(run_id, 0)
+    assert (plan.catalog, plan.catalog_kind, plan.items) == (str(watched.folder), INGEST, 1)
+    assert item.tags_json == '{"supplier": "acme"}'
+
+
+def test_what_is_answered_is_not_planned_again(watched: Watched) -> None:
+    """Neither a file that stays, nor one that is renamed, touched or written again with the same bytes."""
+    path = watched.deliver("a.wav")
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == 1
+
+    watched.run_pass(moves=False)
+    path.rename(watched.folder / "renamed.wav")
+    watched.run_pass(moves=False)
+    (watched.folder / "renamed.wav").write_bytes(WAV + bytes(8))
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == 1
+
+    (watched.folder / "renamed.wav").write_bytes(WAV + b"changed!")
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == 2
+
+
+def test_a_sidecar_that_arrives_later_makes_a_new_item(watched: Watched) -> None:
+    """The same audio is then verified as a pair, and moved as one."""
+    watched.outcomes["a.wav"] = "ineligible"
+    watched.deliver("a.wav")
+    watched.run_pass()
+    watched.outcomes["a.wav"] = "accepted"
+    watched.deliver("a.wav.sidecar", b"proof")
+
+    watched.run_pass()
+
+    assert len(watched.planned) == 2
+    assert names_in(watched.root / "ok") == ["a.wav", "a.wav.sidecar"]
+
+
+def test_what_failed_comes_back_until_its_tries_are_spent(watched: Watched) -> None:
+    """Each try waits longer; a new version begins anew."""
+    watched.outcomes["a.wav"] = "failed"
+    path = watched.deliver("a.wav")
+    watched.run_pass()
+    assert watched.run_pass().report.decisions == {Decision.RESTING: 1}
+
+    watched.later(300)
+    watched.run_pass()
+    watched.later(86_400)
+    assert watched.run_pass().report.decisions == {Decision.GIVEN_UP: 1}
+    assert len(watched.planned) == 2
+    assert names_in(watched.folder) == ["a.wav"]
+
+    watched.outcomes["a.wav"] = "accepted"
+    path.write_bytes(WAV + b"version2")
+    watched.run_pass()
+    assert names_in(watched.root / "ok") == ["a.wav"]
+    rows = watched.results.table("ingest", sorted(watched.results.all_parts("ingest"))).to_pylist()
+    assert [(row["outcome"], row["tries"], row["retry_at"] is None) for row in rows] == [
+        ("failed", 1, False),
+        ("failed", 2, True),
+        ("accepted", 1, True),
+    ]
+
+
+def test_a_run_that_did_not_end_is_taken_up_first(watched: Watched) -> None:
+    """Its answered files are moved at once; new files wait until it is finished."""
+    watched.outcomes |= {"a.wav": "accepted", "b.wav": None}
+    for name in ("a.wav", "b.wav"):
+        watched.deliver(name, WAV + name.encode() + b"...")
+    first = watched.run_pass()
+    assert not first.report.is_whole
+    assert names_in(watched.root / "ok") == ["a.wav"]
+    assert watched.watch.open_runs() == first.report.run_ids
+
+    watched.outcomes["b.wav"] = "rejected"
+    watched.deliver("c.wav", WAV + b"c.wav...")
+    second = watched.run_pass()
+
+    assert second.report.run_ids == [*first.report.run_ids, watched.planned[1]]
+    assert [row["audio"].rpartition("/")[2] for row in second.report.rows] == ["b.wav", "c.wav"]
+    assert (names_in(watched.root / "ok"), names_in(watched.root / "bad")) == (["a.wav", "c.wav"], ["b.wav"])
+    assert watched.watch.open_runs() == []
+
+
+def test_a_pass_that_was_killed_before_its_plan_leaves_nothing(watched: Watched) -> None:
+    """The note of a run without a plan is removed."""
+    watched.watch.open_run("20261121T120000Z_000aa")
+
+    watched.run_pass()
+
+    assert watched.watch.open_runs() == []
+
+
+def test_a_file_that_was_answered_before_is_moved_later(watched: Watched) -> None:
+    """It was delivered again, or moving was not configured then; nothing is sent."""
+    watched.deliver("a.wav")
+    watched.run_pass(moves=False)
+
+    one = watched.run_pass(moves=True)
+
+    assert len(watched.planned) == 1
+    assert names_in(watched.root / "ok") == ["a.wav"]
+    assert [row["disposition"] for row in one.report.rows] == ["accepted"]

@@ -1,0 +1,52 @@
+"""Rows of the table `ingest`, and what the next pass learns from them."""
+
+from datetime import UTC, datetime
+
+from proofsweep.domain.ingest import Sighting
+from proofsweep.domain.tables import ingest
+from proofsweep.usecases.ingest.records import answers_after, sightings_after
+
+from .conftest import Watched
+
+
+def test_each_row_has_all_columns(watched: Watched) -> None:
+    """The order is the table's, and times are instants."""
+    watched.deliver("acme/a.wav")
+    one = watched.run_pass()
+
+    (row,) = one.report.rows
+    assert list(row) == [column.name for column in ingest.COLUMNS]
+    assert (row["supplier"], row["tries"], row["disposition"]) == ("acme", 1, "accepted")
+    assert row["audio_moved_to"] == str(watched.root / "ok" / "acme" / "a.wav")
+    assert row["acted_at"] == watched.now
+
+
+def test_the_files_of_a_leg_are_disposed_of_once(watched: Watched) -> None:
+    """A second time only reads what became of them."""
+    watched.deliver("a.wav")
+    one = watched.run_pass()
+    plan = watched.results.plan(one.report.run_ids[0])
+    watched.deliver("a.wav")
+
+    again = one.records.of_leg(plan, 1, {})
+
+    assert one.records.has_leg(plan, 1)
+    assert again == one.report.rows
+    assert (watched.folder / "a.wav").exists()
+
+
+def test_an_answer_ends_the_waiting_and_a_failure_is_counted(watched: Watched) -> None:
+    """Only answers of the service are kept to recognise files by."""
+    watched.outcomes["b.wav"] = "failed"
+    for name in ("a.wav", "b.wav"):
+        watched.deliver(name)
+    rows = watched.run_pass(moves=False).report.rows
+    accepted, failed = (str(row["item_id"]) for row in rows)
+    before = {accepted: Sighting(version="v", since=datetime(2026, 1, 1, tzinfo=UTC))}
+
+    sightings, answers = sightings_after(rows, before, watched.now), answers_after(rows, {})
+
+    assert set(sightings) == {failed}
+    assert sightings[failed].tries == 1
+    assert sightings[failed].retry_at is not None
+    assert set(answers) == {accepted}
