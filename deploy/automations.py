@@ -20,7 +20,7 @@ ZOMBIES = AutomationCore(
         posture=Posture.Proactive,
         match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
         match_related=ResourceSpecification(
-            {"prefect.resource.role": "flow", "prefect.resource.name": "verify-catalog"}
+            {"prefect.resource.role": "flow", "prefect.resource.name": ["verify-catalog", "check-ingest"]}
         ),
         for_each={"prefect.resource.id"},
         after={"prefect.flow-run.heartbeat"},

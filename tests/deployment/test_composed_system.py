@@ -15,12 +15,15 @@ import sandbox
 
 from .composed_system import ComposedSystem
 
+FLOWS = {"nightly": "verify_catalog", "ingest": "check_ingest"}
+"""The flow of each deployment."""
+
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 
 def deployment(composed: ComposedSystem, name: str) -> dict[str, Any]:
     """Ask the server for a deployment."""
-    answer = composed.api.get(f"/deployments/name/verify-catalog/{name}").raise_for_status()
+    answer = composed.api.get(f"/deployments/name/{FLOWS[name].replace('_', '-')}/{name}").raise_for_status()
     found: dict[str, Any] = answer.json()
     return found
 
@@ -100,8 +103,8 @@ def test_scheduled_deployments_are_known_to_the_server(composed: ComposedSystem)
         assert schedule["schedule"]["cron"]
         assert schedule["schedule"]["timezone"] == "UTC"
         assert found["global_concurrency_limit"]["limit"] == 1
-        assert found["entrypoint"] == "flows.verify_catalog.verify_catalog"
-        assert set(found["parameters"]) - {"may_be_empty"} == {"catalog", "config"}
+        assert found["entrypoint"] == f"flows.{FLOWS[name]}.{FLOWS[name]}"
+        assert set(found["parameters"]) - {"catalog", "folder"} == {"config"}
         assert found["pull_steps"] in (None, [])
 
 

@@ -1,0 +1,76 @@
+"""Verify what was delivered into a watched folder since the last pass, and move it by its verdicts."""
+
+from functools import partial
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+from prefect.states import Completed
+
+from flows.verify_catalog import verify_catalog
+from proofsweep.bootstrap.alerts import stop_before_leg
+from proofsweep.bootstrap.ingest import watched_folder
+from proofsweep.domain.ingest import PassReport
+from proofsweep.errors import ProofsweepError
+from proofsweep.logs import set_up_logs
+from proofsweep.printable import printable
+from proofsweep.reporting.deliveries import line_of_pass, markdown_of_pass, write_letters
+from proofsweep.settings import Settings, load_settings
+from tasks.end_states import state_of_error
+from tasks.key_block import read_block
+from tasks.known_ends import log_known_ends_on_one_line
+from tasks.missed_schedules import cancel_missed_runs
+from tasks.summary_artifact import show_deliveries
+from tasks.tell_alerts import stop_told
+
+
+def _name_of_run() -> str:
+    """Name a flow run in Prefect after its folder."""
+    return printable(f"ingest {flow_run.parameters.get('folder')}")
+
+
+@flow(name="check-ingest", flow_run_name=_name_of_run, retries=0, persist_result=False)
+def check_ingest(
+    folder: str, config: str | None = None, results: str | None = None, *, letters: str | None = None
+) -> State[Any]:
+    """Make one pass over a watched folder; Completed if nothing was ready, or if every file taken has its outcome.
+
+    (1) let this flow run stand for those that were missed, (2) claim the folder, (3) verify the runs of the pass, each
+    as a flow run of its own, (4) show what became of the files, and write the letters.
+
+    Args:
+        folder: a folder, or a bucket's prefix.
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+        letters: a folder in which a letter to each supplier is written; None writes none.
+    """
+    set_up_logs()
+    log_known_ends_on_one_line()
+    try:
+        settings = load_settings(config, results)
+        cancel_missed_runs()  # (1)
+        with stop_told(partial(stop_before_leg, settings)):
+            stopped, report = _make_pass(settings, folder, config, results)  # (2) and (3)
+        if report.rows:
+            show_deliveries(markdown_of_pass(folder, report))  # (4)
+        if letters is not None:
+            write_letters(letters, report)
+    except ProofsweepError as error:
+        return state_of_error(error)
+    return stopped or Completed(message=line_of_pass(folder, report))
+
+
+def _make_pass(
+    settings: Settings, folder: str, config: str | None, results: str | None
+) -> tuple[State[Any] | None, PassReport]:
+    """Make the pass; give the state of a run that did not end, if there is one, and what became of the files."""
+    stopped: State[Any] | None = None
+    with watched_folder(settings, folder, read_block) as watched:
+        one_pass = watched.one_pass()
+        for run_id in one_pass.runs():
+            with watched.ahead_of_sweeps():
+                state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
+            if not state.is_completed():
+                stopped = State(type=state.type, name=state.name, message=state.message)
+    return stopped, one_pass.report
