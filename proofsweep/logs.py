@@ -19,7 +19,7 @@ class Event(StrEnum):
     SHARD_PUBLISHED = "shard_published"
     LANE_LEARNED = "lane_learned"
     HEADER_IGNORED = "header_ignored"
-    DERIVED_NOT_UPDATED = "derived_not_updated"
+    UPDATE_MISSED = "update_missed"
     STOP_REQUESTED = "stop_requested"
     ALERT_MISSED = "alert_missed"
 
@@ -32,6 +32,7 @@ SENTENCES = {
     Event.SHARD_PUBLISHED: "A shard is finished; its rows are published.",
     Event.LANE_LEARNED: "The rate of calls changed.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
+    Event.UPDATE_MISSED: "The index or the snapshot was not updated; `proofsweep compact` makes both anew.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
     Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
 }

@@ -38,9 +38,9 @@ def _attempt(run_id: str, what: str, update: Callable[[], object]) -> None:
     try:
         update()
     except ProofsweepError as error:
-        log(Event.DERIVED_NOT_UPDATED, run_id=run_id, what=what, why=error.message)
+        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=error.message)
     except Exception as mistake:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
-        log(Event.DERIVED_NOT_UPDATED, run_id=run_id, what=what, why=type(mistake).__name__)
+        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=type(mistake).__name__)
 
 
 def _note_rows(results: Results, plan: Plan) -> None:
