@@ -60,7 +60,7 @@ def _advance(progress: Progress, task: TaskID, finished_before: int, seconds: fl
         return
     done = leg.counters.rows.total()
     stopping = "stopping, Ctrl-C again ends at once · " if leg.stop.reason is not None else ""
-    lane = _lane_text(leg.dispatcher.status())
+    lane = _lane_text(leg.lane)
     pace = f"{stopping}{done / seconds:,.0f} files/s · {size_text(leg.counters.audio_bytes)}{lane}"
     progress.update(task, completed=finished_before + done, pace=pace, counts=_coloured_counts(leg))
 
@@ -88,7 +88,7 @@ def _plain_line(leg: LegContext, items: int, finished_before: int, seconds: floa
     left = items - finished_before - done
     counts = ", ".join(f"{count:,} {word}" for word, count in _counts(leg))
     remaining = f", about {left / rate:,.0f} s left" if rate else ""
-    pace = f"{rate:,.1f} files/s{remaining}{_lane_text(leg.dispatcher.status())}"
+    pace = f"{rate:,.1f} files/s{remaining}{_lane_text(leg.lane)}"
     return f"{finished_before + done:,} of {items:,} rows ({counts}), {pace}"
 
 

@@ -16,6 +16,7 @@ class Event(StrEnum):
     LEG_OPENED = "leg_opened"
     LEG_CLOSED = "leg_closed"
     LEG_TAKEN_OVER = "leg_taken_over"
+    WORKER_LOST = "worker_lost"
     SHARD_PUBLISHED = "shard_published"
     LANE_LEARNED = "lane_learned"
     HEADER_IGNORED = "header_ignored"
@@ -29,6 +30,7 @@ SENTENCES = {
     Event.LEG_OPENED: "A leg of the run began.",
     Event.LEG_CLOSED: "The leg ended; its rows are published.",
     Event.LEG_TAKEN_OVER: "The last leg was killed; its finished rows are published.",
+    Event.WORKER_LOST: "A worker process ended or fell silent; others do its work.",
     Event.SHARD_PUBLISHED: "A shard is finished; its rows are published.",
     Event.LANE_LEARNED: "The rate of calls changed.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",

@@ -121,7 +121,7 @@ def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engin
     name = settings.model_dump_json()
     with _lock:
         if name not in _engines or _engines[name].stop.reason is not None:
-            _engines[name] = _build_engine(settings, read_block)
+            _engines[name] = build_engine(settings, read_block)
         return _engines[name]
 
 
@@ -147,7 +147,8 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
+def build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
+    """Make an engine that nothing else shares; `engine_for` gives the process's own."""
     stop = StopSwitch()
     unattributed: list[Exchange] = []
     retry, times = settings.retry, settings.timeouts

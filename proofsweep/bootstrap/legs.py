@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
 from proofsweep.bootstrap.runs import bounds_for, canaries_for, results_for
 from proofsweep.domain.anomalies import AnomalyGuard
@@ -21,6 +22,7 @@ from proofsweep.storage.results.lane_claims import LaneClaim
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.watches import ingest_store
 from proofsweep.usecases.ingest.pass_claim import yield_to_ingest
 from proofsweep.usecases.item.duplicates import DuplicateCache
@@ -42,18 +44,20 @@ class LegHandle:
     """What a worker process needs to open a leg that was claimed. Holds no secret.
 
     Attributes:
-        config: a profile's name or a file's path; None for the default.
-        results_url: None for the one in the settings.
-        bounds: of the leg; calls are counted in each process by itself.
+        settings: of the process that holds the leg, whatever the environment of the worker process is.
+        bounds: of the leg.
         dedupe: whether the same bytes are verified only once.
+        processes: how many worker processes share the lane and the items in flight.
+        version: of the program that claimed the leg.
     """
 
-    config: str | None
-    results_url: str | None
+    settings: Settings
     run_id: str
     leg: int
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool = True
+    processes: int = field(default=1, compare=False)
+    version: str = __version__
 
 
 _lock = threading.Lock()
@@ -81,7 +85,7 @@ def held_leg(
     engine, results = engine_for(settings, read_block), results_for(settings)
     bounds = bounds or bounds_for(settings)
     dedupe = settings.catalog.dedupe if dedupe is None else dedupe
-    unclaimed = LegHandle(config=config, results_url=results_url, run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe)
+    unclaimed = LegHandle(settings=_anywhere(settings), run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe)
     request = LegRequest(
         results=results,
         plan=_plan_with_wire_name(results, run_id, settings),
@@ -92,7 +96,7 @@ def held_leg(
         flow_run_id=flow_run_id,
         canaries=canaries_for(settings),
         clock=utc_now,
-        context_of=lambda leg: context_for(replace(unclaimed, leg=leg), read_block),
+        context_of=lambda leg: _hold(replace(unclaimed, leg=leg), engine),
     )
     since = utc_now() - timedelta(days=settings.pace.remember_days)
     try:
@@ -105,19 +109,38 @@ def held_leg(
         close_engines()
 
 
-def context_for(handle: LegHandle, read_block: ReadBlock | None = None) -> LegContext:
-    """Give this process's context of one leg, which must have been claimed."""
+def leg_held_here(handle: LegHandle) -> LegContext | None:
+    """Give the context of a leg that this process holds; None in its worker processes."""
     with _lock:
-        if handle not in _legs:
-            settings = load_settings(handle.config, handle.results_url)
-            _legs[handle] = _build_context(handle, engine_for(settings, read_block))
-        return _legs[handle]
+        return _legs.get(handle)
 
 
 def active_legs() -> list[LegContext]:
     """Give the legs that this process works on."""
     with _lock:
         return list(_legs.values())
+
+
+def _hold(handle: LegHandle, engine: Engine) -> LegContext:
+    """Make the context of a leg that this process has claimed."""
+    ask_seconds = engine.settings.bounds.ask_seconds
+    budget = BudgetGuard(handle.bounds, engine.partner, engine.stop, utc_now, ask_seconds)
+    leg = build_context(handle, engine, budget, Heartbeat)
+    with _lock:
+        _legs[handle] = leg
+    return leg
+
+
+def _anywhere(settings: Settings) -> Settings:
+    """Make the places in the settings absolute, for a process with another working directory."""
+    key_file = settings.service.api_key_file
+    service = {"api_key_file": None if key_file is None else key_file.absolute()}
+    return settings.model_copy(
+        update={
+            "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),
+            "service": settings.service.model_copy(update=service),
+        }
+    )
 
 
 def _plan_with_wire_name(results: Results, run_id: str, settings: Settings) -> Plan:
@@ -131,12 +154,14 @@ def _plan_with_wire_name(results: Results, run_id: str, settings: Settings) -> P
     return plan
 
 
-def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
+def build_context(
+    handle: LegHandle, engine: Engine, budget: BudgetGuard, heartbeat: Callable[..., Heartbeat]
+) -> LegContext:
+    """Make one process's context of a leg, with a journal of its own."""
     results = results_for(engine.settings)
     plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry
     past, guard = PastAnswers(results, plan), AnomalyGuard(verdicts=retry.storm_verdicts, failures=retry.storm_failures)
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-    budget = BudgetGuard(handle.bounds, engine.partner, stop, utc_now, engine.settings.bounds.ask_seconds)
     trail = AuditTrail(journal, budget, engine.unattributed)
     return LegContext(
         plan=plan,
@@ -151,7 +176,7 @@ def _build_context(handle: LegHandle, engine: Engine) -> LegContext:
         budget=budget,
         quarantine=Quarantine(guard, past, stop, retry.breaker_seconds),
         trail=trail,
-        heartbeat=Heartbeat(
+        heartbeat=heartbeat(
             legs=Legs(results, handle.run_id, utc_now),
             leg=handle.leg,
             journal=journal,

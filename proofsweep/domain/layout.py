@@ -82,6 +82,16 @@ def receipt_name(run_id: str, leg: int) -> str:
     return f"{leg_folder(run_id, leg)}/receipt.json"
 
 
+def orders_name(run_id: str, leg: int) -> str:
+    """What the process of a leg tells its worker processes."""
+    return f"{leg_folder(run_id, leg)}/orders.json"
+
+
+def reports_folder(run_id: str, leg: int) -> str:
+    """Where the worker processes of a leg report."""
+    return f"{leg_folder(run_id, leg)}/workers"
+
+
 def journals_folder(run_id: str) -> str:
     """Where the journals of a run's legs lie."""
     return f"{run_folder(run_id)}/journal"
@@ -90,6 +100,11 @@ def journals_folder(run_id: str) -> str:
 def journal_folder(run_id: str, leg: int) -> str:
     """Where a leg writes finished work that is not in a part yet."""
     return f"{journals_folder(run_id)}/{leg:03}"
+
+
+def begun_name(run_id: str, leg: int, shard: int, first: int) -> str:
+    """Says that a worker process has begun a slice; kept in the journal, and deleted with it."""
+    return f"{journal_folder(run_id, leg)}/begun-{shard:05}-{first:06}"
 
 
 def key_name(fingerprint: str) -> str:

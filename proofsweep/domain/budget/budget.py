@@ -9,10 +9,10 @@ from proofsweep.domain.exchanges import Call, Exchange
 
 _CALLS_OF_AN_ITEM = frozenset({Call.UPLOADS, Call.VERIFY})
 
-# Calls kept for the last probe of the headroom, which a leg makes when it ends.
-_LAST_PROBE_CALLS = 1
+LAST_PROBE_CALLS = 1
+"""Calls kept for the last probe of the headroom, which a leg makes when it ends."""
 
-CALLS_TO_BEGIN = len(_CALLS_OF_AN_ITEM) + _LAST_PROBE_CALLS
+CALLS_TO_BEGIN = len(_CALLS_OF_AN_ITEM) + LAST_PROBE_CALLS
 """Fewest calls with which a leg can finish an item: a quota with less begins none."""
 
 # Fewest calls between two quota snapshots that show what a call costs. Chosen: one call of another user then changes
@@ -58,11 +58,13 @@ class Budget:
 
     Attributes:
         spent: keyed calls of this leg.
+        granted: calls that worker processes may still make; they are owed too.
         reset: when the quota resets, by the last snapshot.
     """
 
     bounds: Bounds = field(default_factory=Bounds)
     spent: int = 0
+    granted: int = 0
     reset: datetime | None = None
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
@@ -78,8 +80,8 @@ class Budget:
 
     @property
     def owed(self) -> int:
-        """How many calls the items in flight still need."""
-        return sum(map(len, self._owed.values()))
+        """How many calls the items in flight still need, and worker processes may still make."""
+        return sum(map(len, self._owed.values())) + self.granted
 
     @property
     def left(self) -> int | None:
@@ -114,13 +116,22 @@ class Budget:
         others = self._others_per_second * max(0.0, now - self._snapshot_at)
         return self._shortage_for(CALLS_TO_BEGIN + self.is_probe_due, self._cost, others)
 
+    def grantable(self, now: float = 0.0) -> int | None:
+        """Say how many more calls worker processes may be granted; None for any number."""
+        bounds, kept = self.bounds, self.owed + LAST_PROBE_CALLS + self.is_probe_due
+        left = [] if bounds.max_calls is None else [bounds.max_calls - self.spent - kept]
+        if self._headroom is not None:
+            theirs = self._others_per_second * max(0.0, now - self._snapshot_at) + bounds.reserve
+            left.append(int((self._headroom - theirs) / self._cost) - self._since_snapshot - kept)
+        return max(0, min(left)) if left else None
+
     @property
     def can_probe(self) -> bool:
         """Say whether a call is left for a probe, besides the last probe and what the items in flight need.
 
         A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
         """
-        return self._shortage_for(1 + _LAST_PROBE_CALLS, min(1.0, self._cost)) is None
+        return self._shortage_for(1 + LAST_PROBE_CALLS, min(1.0, self._cost)) is None
 
     def _learn(self, fell_by: int, calls: int, seconds: float) -> None:
         """Learn from a headroom that fell: what a call costs, and how fast others spend."""

@@ -52,7 +52,7 @@ class Legs:
             NameTaken: another process was first, or last where the store let both through.
             ResultsError: it cannot be known; the leg is released if the store permits it.
         """
-        claim = _own_claim(self.now(), facts or {})
+        claim = own_claim(self.now(), facts or {})
         self.results.store.create(layout.claim_name(self.run_id, leg), json_bytes(asdict(claim)))
         try:
             holder = self.holder(leg)
@@ -90,7 +90,7 @@ class Legs:
     def is_alive(self, leg: int) -> bool:
         """Say whether a leg without a receipt is still worked on, judged by its last sign of life."""
         holder = self.holder(leg)
-        if holder is None or _is_gone(holder):
+        if holder is None or is_gone(holder):
             return False
         return is_fresh(self._last_sign(leg, holder), self.now(), same_boot=_is_of_this_boot(holder))
 
@@ -103,7 +103,7 @@ class Legs:
     def is_heard(self, leg: int) -> bool:
         """Wait up to 30 s for a new heartbeat of a leg that seems dead, if two hosts' clocks had to be compared."""
         holder = self.holder(leg)
-        if holder is None or _is_gone(holder) or (_is_of_this_boot(holder) and holder.uptime_seconds is not None):
+        if holder is None or is_gone(holder) or (_is_of_this_boot(holder) and holder.uptime_seconds is not None):
             return False
         before = self._heartbeat(leg)
         for _ in range(STALE_SECONDS):
@@ -156,7 +156,8 @@ class Legs:
         return f"{layout.leg_folder(self.run_id, leg)}/{name}"
 
 
-def _own_claim(now: ClockReading, facts: Row) -> Claim:
+def own_claim(now: ClockReading, facts: Row) -> Claim:
+    """Say which process this is."""
     pid = os.getpid()
     return Claim(
         host=socket.gethostname(),
@@ -171,7 +172,7 @@ def _own_claim(now: ClockReading, facts: Row) -> Claim:
     )
 
 
-def _is_gone(claim: Claim) -> bool:
+def is_gone(claim: Claim) -> bool:
     """Say whether the claim's process no longer exists; that is known only where its process ID has a meaning here."""
     here = (socket.gethostname(), boot_id(), _pid_namespace())
     if (claim.host, claim.boot, claim.pid_namespace) != here:

@@ -13,6 +13,8 @@ from proofsweep.domain.budget.budget import Budget, Shortage, reset_clause
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.errors import CallFailed, RunMustStop
 
+_NO_ROW = -1
+
 
 class BudgetGuard:
     """A leg's budget, safe to use from threads. When it runs out, items in flight are finished and the leg stops."""
@@ -40,6 +42,7 @@ class BudgetGuard:
         self._lock = threading.Lock()
         self._probing = threading.Lock()
         self._ran_out: RunMustStop | None = None
+        self._spent_by_workers = 0
 
     @property
     def ran_out(self) -> bool:
@@ -96,6 +99,22 @@ class BudgetGuard:
         closes_at = self._budget.bounds.closes_at
         if closes_at is not None and self._clock() >= closes_at:
             self._stop.pull(RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by="window"))
+
+    def count_workers(self, spent: int, granted: int) -> None:
+        """Take note of what all worker processes have spent so far, and of what they may still spend."""
+        with self._lock:
+            self._budget.spent += spent - self._spent_by_workers
+            self._spent_by_workers, self._budget.granted = spent, granted
+
+    def grantable(self, *, is_wanted: bool) -> int | None:
+        """Give how many calls may be granted to worker processes; None for any number.
+
+        The leg stops if they wait for calls, none of them has any, and none are left.
+        """
+        if is_wanted and not self._budget.granted and self.admits(_NO_ROW):
+            self.release(_NO_ROW)
+        with self._lock:
+            return self._budget.grantable(self._uptime())
 
     def _begin(self, row: int) -> Shortage | None:
         with self._lock:

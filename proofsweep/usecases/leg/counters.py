@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
+from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected, word_for
 
 
@@ -14,10 +15,14 @@ class Counters:
     Attributes:
         rows: finished rows by outcome word.
         audio_bytes: of the files that the service answered.
+        cpu_seconds: of worker processes.
+        lane: what worker processes know of it together; None if this process does the work.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
     audio_bytes: int = 0
+    cpu_seconds: float = 0.0
+    lane: LaneStatus | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, done: Finished | Deferred) -> None:
@@ -28,3 +33,8 @@ class Counters:
             self.rows[word_for(done.outcome)] += 1
             if isinstance(done.outcome, Accepted | Rejected):
                 self.audio_bytes += done.read.size_bytes if done.read else 0
+
+    def take(self, *, rows: Counter[str], audio_bytes: int, cpu_seconds: float, lane: LaneStatus | None) -> None:
+        """Take the sums of all worker processes."""
+        with self._lock:
+            self.rows, self.audio_bytes, self.cpu_seconds, self.lane = rows, audio_bytes, cpu_seconds, lane

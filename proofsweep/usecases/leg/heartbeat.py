@@ -70,7 +70,7 @@ class Heartbeat:
         """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
         while not over.wait(FLUSH_SECONDS):
             with suppress(ResultsError):  # settling finds out by itself
-                if is_due(self._beaten_at, self.legs.now()):
+                if self._is_due():
                     self._beat()
 
     def write(self) -> None:
@@ -81,7 +81,7 @@ class Heartbeat:
         """
         self._writing_since = time.monotonic()
         try:
-            if is_due(self._beaten_at, self.legs.now()):
+            if self._is_due():
                 self._beat()
                 self._stop_if_superseded()
                 self.on_beat()
@@ -102,6 +102,9 @@ class Heartbeat:
                 self.stop.pull(RunMustStop(_complaint(error), ended_by="breaker"))
         except ProofsweepError as error:
             self.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
+
+    def _is_due(self) -> bool:
+        return is_due(self._beaten_at, self.legs.now())
 
     def _beat(self) -> None:
         self.legs.beat(self.leg)

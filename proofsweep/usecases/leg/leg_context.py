@@ -3,7 +3,7 @@
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from proofsweep.client.pacing.dispatcher import Dispatcher
+from proofsweep.client.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.verdicts import RowContext
@@ -53,3 +53,8 @@ class LegContext:
     def row_context(self) -> RowContext:
         """What all rows of this leg share."""
         return RowContext(self.plan.run_id, self.leg, self.plan.environment)
+
+    @property
+    def lane(self) -> LaneStatus:
+        """What is known of the lane, by this process or by all worker processes of the leg."""
+        return self.counters.lane or self.dispatcher.status()

@@ -18,6 +18,7 @@ from proofsweep.usecases.leg.canaries import Canary, send_canaries
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.open import open_leg, settle_legs_before
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
+from proofsweep.usecases.leg.work import write_rest
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 from proofsweep.usecases.upkeep.note_leg import note_leg
 
@@ -81,8 +82,8 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
         raise
     finally:
         facts |= {"started_at": started_at, "quota_after": _headroom(leg)}
-        facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.dispatcher.status().rate}
-        _settle(leg, facts, request.clock, time.process_time() - cpu_then)  # (5)
+        facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
+        _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
         note_leg(results, plan)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
 
@@ -113,10 +114,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         quota_reset=leg.budget.quota_reset,
         facts=facts,
     )
-    leg.trail.write_unattributed()
-    for row in leg.quarantine.release():
-        leg.journal.add(row, [])
-    leg.journal.hold(leg.quarantine.held)
+    write_rest(leg)
     leg.journal.flush()
     with beside("heartbeat", leg.heartbeat.keep_beating):  # the parts of a long run take minutes
         row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))

@@ -1,5 +1,6 @@
 """Work through one slice of a shard: what remains of it is verified, and a whole shard leaves a part behind."""
 
+from collections.abc import Sequence
 from concurrent.futures import as_completed
 from contextlib import suppress
 from operator import itemgetter
@@ -19,25 +20,31 @@ from proofsweep.usecases.leg.leg_context import LegContext
 _STORE_CHECK_SECONDS = 0.2
 
 
-def verify_slice(leg: LegContext, piece: Slice) -> int:
+def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) -> int:
     """Work through what remains of a slice; give the number of rows it finished.
 
     (1) read what remains, (2) verify on the worker threads, (3) publish if the shard is done. A shard that ends early
     and one that is cut into single items publish nothing: their rows are in the journal until the leg's end.
 
+    Args:
+        leg: the leg, as this process sees it.
+        piece: the slice.
+        finished: rows of it that another process of this leg has finished.
+
     Raises:
-        NameTaken: another leg has taken this one over.
+        NameTaken: another leg has taken this one over, or another process of this leg has published the shard.
     """
-    items = leg.remaining.items(piece)  # (1)
+    known = {row["manifest_row"] for row in finished}
+    items = [item for item in leg.remaining.items(piece) if item.manifest_row not in known]  # (1)
     futures = [leg.workers.submit(work_item, leg, item) for item in items]  # (2)
     try:
         rows = [row for future in as_completed(futures) if (row := future.result()) is not None]
     except Exception:
         leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
         raise
-    if rows and len(rows) == len(items) and not leg.plan.is_small:
+    if (rows or finished) and len(rows) == len(items) and not leg.plan.is_small:
         with suppress(ResultsError):  # a store that fails for a while: the rows are published at the leg's end
-            _publish(leg, piece.shard, rows)  # (3)
+            _publish(leg, piece.shard, [*finished, *rows])  # (3)
     return len(rows)
 
 
@@ -57,6 +64,14 @@ def work_item(leg: LegContext, item: WorkItem) -> Row | None:
         leg.journal.add(each, [])
     leg.journal.hold(leg.quarantine.held)
     return row if row in admitted else None
+
+
+def write_rest(leg: LegContext) -> None:
+    """Add what is only in memory to the journal at the end of a leg: rows in quarantine, exchanges of no row."""
+    leg.trail.write_unattributed()
+    for row in leg.quarantine.release():
+        leg.journal.add(row, [])
+    leg.journal.hold(leg.quarantine.held)
 
 
 def _wait_for_store(leg: LegContext) -> None:

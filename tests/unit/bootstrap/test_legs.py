@@ -3,13 +3,12 @@
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proofsweep.bootstrap.engines import engine_for, utc_now
-from proofsweep.bootstrap.legs import LegHandle, active_legs, context_for, held_leg
+from proofsweep.bootstrap.legs import LegHandle, active_legs, held_leg, leg_held_here
 from proofsweep.bootstrap.runs import plan_catalog, results_for
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
@@ -44,9 +43,9 @@ def receipts(settings: Settings, run_id: str) -> list[object]:
     return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
 
 
-def test_a_handle_travels_to_worker_processes_without_a_secret(config: str, run_id: str) -> None:
-    """Each reads the settings, and with them the key, for itself."""
-    handle = LegHandle(config=config, results_url="elsewhere", run_id=run_id, leg=1, bounds=Bounds(max_calls=7))
+def test_a_handle_travels_to_worker_processes_without_a_secret(settings: Settings, run_id: str) -> None:
+    """It has the settings; each process reads the key for itself."""
+    handle = LegHandle(settings=settings, run_id=run_id, leg=1, bounds=Bounds(max_calls=7))
 
     packed = pickle.dumps(handle)
 
@@ -54,32 +53,24 @@ def test_a_handle_travels_to_worker_processes_without_a_secret(config: str, run_
     assert pickle.loads(packed) == handle  # noqa: S301 - it is our own
 
 
-def test_a_process_has_one_context_of_a_leg(config: str, run_id: str) -> None:
-    """Its tasks share workers, budget and journal; another leg has its own."""
-    handle = LegHandle(config=config, results_url=None, run_id=run_id, leg=1)
+def test_a_handle_means_the_same_places_everywhere(
+    config: str, run_id: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A worker process may have another working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "key")
+    with held_leg(run_id, config, "results", flow_run_id=None, read_block=None) as (handle, _):
+        pass
 
-    leg = context_for(handle)
-
-    assert context_for(replace(handle)) is leg
-    assert context_for(replace(handle, leg=2)) is not leg
-    assert (leg.leg, leg.plan.run_id) == (1, run_id)
-
-
-def test_processes_of_one_leg_have_journals_of_their_own(config: str, run_id: str) -> None:
-    """A segment's name has its writer's random name in it."""
-    handle = LegHandle(config=config, results_url=None, run_id=run_id, leg=1)
-
-    writers = {context_for(each).journal.writer for each in (handle, replace(handle, dedupe=False))}
-
-    assert len(writers) == 2
+    assert handle.settings.results.url == str(tmp_path / "results")
+    assert handle.settings.service.api_key_file == tmp_path / "key"
 
 
 @pytest.mark.parametrize("dedupe", [True, False])
 def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id: str, *, dedupe: bool) -> None:
     """Else every file is sent."""
-    leg = context_for(LegHandle(config=config, results_url=None, run_id=run_id, leg=1, dedupe=dedupe))
-
-    assert (leg.verify.duplicates is not None) is dedupe
+    with held(run_id, config, dedupe=dedupe) as (_, leg):
+        assert (leg.verify.duplicates is not None) is dedupe
 
 
 def test_a_held_leg_works_through_its_run(
@@ -87,7 +78,7 @@ def test_a_held_leg_works_through_its_run(
 ) -> None:
     """Tasks that are given its handle find its context; at the end the run is complete."""
     with held(run_id, config) as (handle, leg):
-        found = [context_for(handle), *active_legs()]
+        found = [leg_held_here(handle), *active_legs()]
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
