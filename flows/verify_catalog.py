@@ -26,6 +26,7 @@ from tasks.missed_schedules import cancel_missed_runs
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
 from tasks.tell_alerts import stop_told, tell_alerts
+from tasks.worker_cluster import started_runner
 
 # Bounds the tasks of a small run, which mostly wait. Chosen: 8 may leave workers idle, 32 only adds threads. The tasks
 # of a large run bound themselves to two at once.
@@ -103,18 +104,13 @@ def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | N
     """
     settings = load_settings(config, results)
     held = held_leg(
-        run_id,
-        config,
-        results,
-        flow_run_id=flow_run.get_id(),
-        read_block=read_block,
-        bounds=bounds,
-        dedupe=dedupe,
+        run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block, bounds=bounds, dedupe=dedupe
     )
     engine = engine_for(settings, read_block)
-    with stopped_on_signals(engine), held as (handle, leg):  # (a) and (c)
+    started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
+    with stopped_on_signals(engine), started as runner, held as (handle, leg):  # (a) and (c)
         tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
-        fan_out(handle, leg)  # (b)
+        fan_out(handle, leg, runner)  # (b)
     show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (d)
     tell_alerts(end_of_leg(settings, run))  # (e)
     return run

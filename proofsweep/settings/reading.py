@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -27,6 +27,7 @@ class Settings(BaseSettings):
         env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
+    runner: Literal["threads", "dask"] = "threads"
     service: sections.ServiceSettings
     results: sections.ResultsSettings = sections.ResultsSettings()
     pace: sections.PaceSettings = sections.PaceSettings()
@@ -38,6 +39,7 @@ class Settings(BaseSettings):
     canary: sections.CanarySettings = sections.CanarySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
+    dask: sections.DaskSettings = sections.DaskSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -252,6 +252,26 @@ class AlertsSettings(Section):
         return self
 
 
+class DaskSettings(Section):
+    """Where the worker processes are, if `runner` is `dask`.
+
+    Attributes:
+        processes: of a cluster on this machine; None for one for each of its processors.
+        address: of the scheduler of a cluster that runs; None starts one on this machine for each run.
+    """
+
+    processes: Annotated[int, Field(ge=1, le=256)] | None = None
+    address: str | None = None
+
+    @field_validator("address")
+    @classmethod
+    def _names_a_scheduler(cls, address: str | None) -> str | None:
+        parts = urlsplit(address or "tcp://host:1")
+        if not (parts.scheme and parts.hostname and parts.port) or parts.username is not None or parts.path:
+            raise ValueError("must be the address of a Dask scheduler like tcp://host:8786")
+        return address
+
+
 class TimeoutSettings(Section):
     """Seconds for each part of a call."""
 

@@ -219,3 +219,15 @@ def test_a_url_with_credentials_is_refused_without_showing_them(
 
     assert words in mistake
     assert "SECRET" not in mistake
+
+
+def test_the_runner_is_set_outside_of_the_sections(monkeypatch: Environ, profile: Path) -> None:
+    """Its variable has one underscore; another word is refused."""
+    before = load_settings(str(profile)).runner
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
+    monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", "3")
+    settings = load_settings(str(profile))
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "ray")
+
+    assert (before, settings.runner, settings.dask.processes) == ("threads", "dask", 3)
+    assert "runner" in mistake_in(profile)

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from proofsweep.settings.sections import AlertsSettings, BoundsSettings, ResultsSettings, ServiceSettings
+from proofsweep.settings.sections import AlertsSettings, BoundsSettings, DaskSettings, ResultsSettings, ServiceSettings
 
 
 def service(base_url: str, *, allow_plain_http: bool = False) -> ServiceSettings:
@@ -125,3 +125,21 @@ def test_a_setting_of_alerts_that_makes_no_sense_is_refused(settings: dict[str, 
     """A look back of more than five weeks is not read; the URLs themselves are no setting."""
     with pytest.raises(ValidationError):
         AlertsSettings.model_validate(settings)
+
+
+@pytest.mark.parametrize(
+    "address", ["scheduler:8786", "tcp://scheduler", "tcp://a:SECRET@scheduler:8786", "tcp://:8786"]
+)
+def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:
+    """The message shows one, and not what was given."""
+    with pytest.raises(ValidationError) as refused:
+        DaskSettings(address=address)
+
+    assert "like tcp://host:8786" in mistakes_in(refused)
+    assert "SECRET" not in mistakes_in(refused)
+
+
+def test_a_scheduler_may_be_anywhere() -> None:
+    """Over TLS too; without an address each run starts a cluster of its own."""
+    assert DaskSettings(address="tls://scheduler.example:8786").address == "tls://scheduler.example:8786"
+    assert DaskSettings().address is None

@@ -1,0 +1,133 @@
+"""A run whose tasks Dask gives to several worker processes has the same tables as one that one process did.
+
+What the processes do together is tested without Dask in tests/faults/test_worker_processes.py.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from itertools import cycle, islice
+
+import pytest
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+ROWS = 2_500
+KEYED = {"uploads", "verify", "usage"}
+
+
+@pytest.fixture
+def catalog(world: SandboxWorld, samples: Samples) -> str:
+    """A manifest of three shards over the sample files."""
+    return world.manifest(islice(cycle(samples.files), ROWS))
+
+
+@pytest.fixture
+def _on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two worker processes on this machine."""
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
+    monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", "2")
+
+
+def worker_processes(world: SandboxWorld) -> list[int]:
+    """Give the process IDs of the worker processes that have finished rows."""
+    found = world.results.glob("_runs/*/journal/*/verdicts-*")
+    return sorted({int(path.name.split("-")[1].partition("_")[0]) for path in found})
+
+
+def start_in_a_group(world: SandboxWorld, *arguments: str) -> "subprocess.Popen[bytes]":
+    """Start a command as a terminal does: it and its worker processes are one process group."""
+    command = [sys.executable, "-m", "cli", *arguments, "--results", world.results_url]
+    with (world.folder / "log-group.txt").open("wb") as log:
+        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+
+
+def check_calls(world: SandboxWorld, *, unrecorded: int = 0) -> None:
+    """Each charged call has its exchange and is counted, but for what a kill may cost."""
+    exchanges = sum(one["call"] in KEYED and one["bytes_sent"] is not None for one in world.table("exchanges"))
+    assert exchanges == sum(leg["calls"] for leg in world.legs())
+    assert 0 <= world.charged - exchanges <= unrecorded
+
+
+@pytest.mark.usefixtures("_on_dask")
+def test_a_killed_worker_process_costs_what_was_in_flight(world: SandboxWorld, samples: Samples, catalog: str) -> None:
+    """Dask gives its shard to another process. Every row is there once, and every exchange that was written down."""
+    process = world.start("verify", catalog)
+    world.wait_for(lambda: worker_processes(world) or process.poll() is not None)
+    done = world.charged
+
+    os.kill(worker_processes(world)[0], signal.SIGKILL)
+    code = process.wait(timeout=200)
+
+    assert code == 3, world.logs
+    rows, (leg,) = world.rows(), world.legs()
+    assert [row["manifest_row"] for row in rows] == list(range(ROWS))
+    assert [row["verdict"] for row in rows] == [samples.files[number % 300].verdict for number in range(ROWS)]
+    assert (leg["ended_by"], leg["remaining"]) == ("complete", 0)
+    check_calls(world, unrecorded=2_000)
+    needed = 2 * sum(row["outcome"] != "ineligible" for row in rows)
+    assert done < world.charged < needed + 2_000
+    assert f"{ROWS:,} of {ROWS:,} rows" in world.logs
+
+
+@pytest.mark.usefixtures("_on_dask")
+def test_ctrl_c_finishes_what_is_in_flight(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal sends it to the worker processes too. Nothing is lost or paid twice when the run is resumed."""
+    process = start_in_a_group(world, "verify", catalog)
+    world.wait_for(lambda: worker_processes(world) or process.poll() is not None)
+
+    os.killpg(process.pid, signal.SIGINT)
+    code = process.wait(timeout=200)
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "threads")
+    rest = world.start("resume").wait(timeout=200)
+
+    assert (code, rest) == (6, 3), world.logs
+    assert [leg["ended_by"] for leg in world.legs()] == ["cancelled", "complete"]
+    assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
+    assert [leg["calls_again"] for leg in world.legs()] == [0, 0]
+    check_calls(world)
+
+
+def test_a_task_runner_of_one_s_own_may_have_worker_processes(
+    world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are coordinated whatever the setting says. A run of few files has a task for each; the key is in a block."""
+    from prefect.blocks.system import Secret  # noqa: PLC0415 - Prefect reads the environment on import
+    from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
+
+    from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
+
+    Secret(value=world.key_file.read_text()).save("proofsweep-key", overwrite=True)  # type: ignore[unused-coroutine]
+    monkeypatch.delenv("PROOFSWEEP_SERVICE__API_KEY_FILE")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_BLOCK", "proofsweep-key")
+    runner = DaskTaskRunner(
+        cluster_kwargs={"n_workers": 2, "threads_per_worker": 4, "dashboard_address": "127.0.0.1:0"}
+    )
+    flow = verify_catalog.with_options(task_runner=runner)  # type: ignore[arg-type]  # its futures are of a subtype
+
+    state = flow(catalog=world.manifest(samples.valid[:20]), results=world.results_url, return_state=True)
+
+    assert state.name == "Completed"
+    assert [row["outcome"] for row in world.rows()] == ["accepted"] * 20
+    assert len(world.legs()) == 1
+    check_calls(world, unrecorded=1)  # the plan's own
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [("tcp://127.0.0.1:9", "cannot be used"), ("tcp://scheduler.example:8786", "set PREFECT_API_URL")],
+)
+def test_a_cluster_that_cannot_be_used_is_refused(
+    world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch, address: str, says: str
+) -> None:
+    """One line says why; no file is sent."""
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
+    monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", address)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
+    process = world.start("verify", world.manifest(samples.valid[:3]))
+
+    assert process.wait(timeout=120) == 2
+    assert says in world.logs
+    assert "Traceback" not in world.logs
+    assert world.legs() == []
