@@ -17,6 +17,7 @@ _ALL = {
     "lane_in_real_time": "--seconds 16",
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
+    "processes": "--rows 1500 --processes 1",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
 """Each script with options that make it quick. Its figures then mean nothing."""

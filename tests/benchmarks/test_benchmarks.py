@@ -20,6 +20,7 @@ SAYS = {
     "lane_in_real_time": "the simulation",
     "night": "Unexplained: 0.",
     "prefect_tasks": "a task for each shard",
+    "processes": "| dask, processes: 1 |",
     "sandbox_rate": "one file of 1 MiB",
 }
 RUNS = {"lane_in_real_time", "night"}
