@@ -2,9 +2,9 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from cli.watch_prefect import prefect_watched
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Forecast
-from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.domain.coverage import Coverage
+from proofsweep.errors import CatalogError, ResultsError, RunMustStop
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
@@ -41,6 +42,7 @@ class RunRequest:
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool | None = None
     forecast: Forecast | None = None
+    coverage: Callable[[], Coverage | None] = lambda: None
 
     @property
     def out(self) -> Console:
@@ -89,10 +91,31 @@ def report(run: RunStatus, request: RunRequest) -> int:
     results_url = request.results.store.url
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
-        print_json(json_of(run, results_url) | forecast)
+        print_json(json_of(run, results_url) | forecast | _coverage_json(request))
     else:
         print_summary(request.out, run, results_url, request.resume(run.plan.run_id))
+        print_coverage(request)
     return code_of_run(run)
+
+
+def print_coverage(request: RunRequest) -> None:
+    """Say how much of the catalog has a young answer, if an age was given."""
+    try:
+        coverage = request.coverage()
+    except (CatalogError, ResultsError) as error:  # the exit code stays that of the run
+        request.out.print(f"The coverage of the catalog is not known: {error.message}", soft_wrap=True)
+        return
+    if coverage is not None:
+        request.out.print(coverage.sentence, soft_wrap=True)
+
+
+def _coverage_json(request: RunRequest) -> dict[str, object]:
+    """Give the member `coverage`: null if it is not known, absent if no age was given."""
+    try:
+        coverage = request.coverage()
+    except (CatalogError, ResultsError):
+        return {"coverage": None}
+    return {} if coverage is None else {"coverage": asdict(coverage)}
 
 
 def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:

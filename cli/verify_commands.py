@@ -31,12 +31,12 @@ from cli.options import (
     SinceLast,
     Until,
 )
-from cli.run_flow import RunRequest, report, verify_run
+from cli.run_flow import RunRequest, print_coverage, report, verify_run
 from cli.screen import counted, print_json
 from cli.stop_told import stop_told
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for
-from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, plan_catalog, settle_dead_leg
+from proofsweep.bootstrap.runs import bounds_for, catalog_has_changed, coverage_for, plan_catalog, settle_dead_leg
 from proofsweep.domain.budget.budget import seconds_after_reset
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.runs import EndedBy, Plan
@@ -87,6 +87,8 @@ def verify(
     due = due_rules(
         utc_now(), since_last=since_last, max_age=max_age, oldest_first=oldest_first, max_calls=bounds.max_calls
     )
+    count = partial(coverage_for, settings, catalog, max_age, root=root, allow_outside=allow_outside)
+    request = replace(request, coverage=count)
     print_bounds(request.out, bounds, utc_now())
     plan = partial(plan_catalog, settings, catalog, read_block, reserve=bounds.reserve)
     return _plan_and_verify(request, settings, partial(plan, root=root, allow_outside=allow_outside, due=due))
@@ -155,6 +157,7 @@ def _report_nothing_due(request: RunRequest, nothing: NothingDue) -> int:
         print_json({"items": 0, "skipped": nothing.skipped})
     else:
         request.out.print(nothing.message, soft_wrap=True)
+        print_coverage(request)
     return ExitCode.ACCEPTED
 
 

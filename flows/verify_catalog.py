@@ -10,19 +10,21 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, stop_before_leg
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import bounds_for, resume_then_plan, run_of_retry
+from proofsweep.bootstrap.runs import bounds_for, coverage_for, resume_then_plan, run_of_retry
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
-from proofsweep.settings import Settings, load_settings
-from tasks.end_states import state_of_error, state_of_run
+from proofsweep.settings import load_settings
+from tasks.coverage import state_with_coverage
+from tasks.end_states import state_of_error
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
 from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs
+from tasks.run_of_retry import run_of_this_retry
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
 from tasks.tell_alerts import stop_told, tell_alerts
@@ -58,11 +60,11 @@ def verify_catalog(
     max_duration: str | None = None,
     dedupe: bool | None = None,
     may_be_empty: bool = False,
+    max_age: str | None = None,
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with the run's id, if no row remains.
 
-    (1) let this flow run stand for those that were missed, (2) resume the given run, on a retry its own one, else the
-    catalog's unfinished one, (3) plan the catalog anew, unless a run was given or rows remain, and verify that.
+    (1) stand for missed runs, (2) resume the given, the retried or the unfinished run, (3) plan anew, (4) say coverage.
 
     Args:
         run_id: a planned run; None goes on with `catalog`.
@@ -75,6 +77,7 @@ def verify_catalog(
         max_duration: no file begins after so long: `7h`.
         dedupe: whether the same bytes are verified only once.
         may_be_empty: whether a catalog without audio is Completed, as for a folder of deliveries; else it is Failed.
+        max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
     """
     set_up_logs()
     log_known_ends_on_one_line()
@@ -83,18 +86,13 @@ def verify_catalog(
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         verify = partial(_verify, config=config, results=results, dedupe=dedupe)
         cancel_missed_runs()  # (1)
+        given = run_id or run_of_this_retry(partial(run_of_retry, settings))
+        go_on = partial(resume_then_plan, settings, catalog or "", read_block, bounds, verify, max_age=max_age)
         with stop_told(partial(stop_before_leg, settings)):
-            if given := run_id or _run_of_retry(settings):
-                return state_of_run(verify(given, bounds))  # (2)
-            return state_of_run(resume_then_plan(settings, catalog or "", read_block, bounds, verify))  # (2) and (3)
+            work = partial(verify, given, bounds) if given else go_on  # (2), or (2) and (3)
+            return state_with_coverage(work, partial(coverage_for, settings, catalog, max_age))  # (4)
     except ProofsweepError as error:
         return state_of_error(error, may_be_empty=may_be_empty)
-
-
-def _run_of_retry(settings: Settings) -> str | None:
-    """Name this flow run's own run if Prefect runs it again; None for a first time, and if it had claimed no leg."""
-    flow_run_id = flow_run.get_id()
-    return run_of_retry(settings, flow_run_id) if flow_run_id and flow_run.get_run_count() > 1 else None
 
 
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:

@@ -1,16 +1,18 @@
 """Runs, wired: from settings to a catalog, a results store and a plan."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from tzlocal import get_localzone
 
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
-from proofsweep.domain.budget.bounds import Bounds, closing_of, left_of
+from proofsweep.domain.budget.bounds import Bounds, closing_of, duration_of, left_of
+from proofsweep.domain.coverage import Coverage
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import INGEST, EndedBy, Plan
 from proofsweep.domain.tables.snapshot import ANSWERED
-from proofsweep.errors import CatalogError, RunMustStop
+from proofsweep.errors import CatalogError, NothingDue, RunMustStop
 from proofsweep.reporting.past_runs import run_worked_on_by, unfinished_run_of
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
@@ -22,7 +24,7 @@ from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
-from proofsweep.usecases.plan.due_rows import DueRows, DueRules
+from proofsweep.usecases.plan.due_rows import DueRows, DueRules, due_rules
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
 from proofsweep.usecases.upkeep.note_leg import note_run
@@ -73,9 +75,7 @@ def plan_catalog(
     listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
     if due is None:
         return plan_listed(settings, listing, read_block, reserve=reserve)
-    results, environment = results_for(settings), settings.service.environment
-    answered_at = AnswerTimes(results, environment, ANSWERED).of
-    rows = DueRows(listing, due, answered_at=answered_at, tried_at=AnswerTimes(results, environment, OUTCOMES).of)
+    rows = _due_rows(settings, listing, due)
     return plan_listed(settings, rows, read_block, reserve=reserve, skipped=lambda: rows.skipped)
 
 
@@ -104,8 +104,9 @@ def plan_listed(
     engine, results = engine_for(settings, read_block), results_for(settings)
 
     def refuse_if_hopeless(survey: Survey) -> None:
-        refuse_only_unnamed_pairs(survey)
-        refuse_only_outside(survey, catalog)
+        if not skipped():  # else it is not the whole catalog that cannot be sent
+            refuse_only_unnamed_pairs(survey)
+            refuse_only_outside(survey, catalog)
         canaries_for(settings)
         engine.awaited_service(settings.bounds.reserve if reserve is None else reserve)
         if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
@@ -125,6 +126,37 @@ def plan_listed(
     return plan
 
 
+def coverage_for(
+    settings: Settings,
+    catalog: str | None,
+    max_age: str | None,
+    *,
+    root: str | None = None,
+    allow_outside: bool = False,
+) -> Coverage | None:
+    """List a catalog, and count its rows that have a young answer: those that a plan of the due rows leaves out.
+
+    It is None without a catalog or an age.
+
+    Raises:
+        CatalogError, ResultsError, UsageError: the catalog, the answers or the span cannot be read.
+    """
+    if catalog is None or max_age is None:
+        return None
+    listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
+    rows = _due_rows(settings, listing, DueRules(answered_since=utc_now() - duration_of(max_age)))
+    due = 0
+    with suppress(NothingDue):
+        due = sum(1 for _ in rows.rows())
+    return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=max_age)
+
+
+def _due_rows(settings: Settings, listing: Catalog, due: DueRules) -> DueRows:
+    results, environment = results_for(settings), settings.service.environment
+    answered_at = AnswerTimes(results, environment, ANSWERED).of
+    return DueRows(listing, due, answered_at=answered_at, tried_at=AnswerTimes(results, environment, OUTCOMES).of)
+
+
 def run_to_resume(settings: Settings, catalog: str) -> str | None:
     """Name the unfinished run of a catalog that a deployment resumes before it plans anew; None if there is none.
 
@@ -141,25 +173,42 @@ def resume_then_plan(
     read_block: ReadBlock | None,
     bounds: Bounds,
     verify: Callable[[str, Bounds], RunStatus],
+    *,
+    max_age: str | None = None,
 ) -> RunStatus:
-    """Verify what remains of a catalog's last run, then all of it if calls and time are left; give the last status.
+    """Verify what remains of a catalog's last run, then what is due of it if calls and time are left; give the status.
+
+    Args:
+        settings: of both runs.
+        catalog: its location.
+        read_block: reads a secret block of the orchestrator.
+        bounds: of both runs together.
+        verify: verifies a planned run within bounds.
+        max_age: the second run leaves out rows whose answer is younger: `30d`; None leaves out none.
 
     Raises:
+        NothingDue: there was no run to resume, and no row is due.
         CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned, or no leg can begin.
+        UsageError: `max_age` cannot be read; nothing was done.
     """
+    due = due_rules(utc_now(), since_last=False, max_age=max_age, oldest_first=False, max_calls=None)
     unfinished = run_to_resume(settings, catalog)
     if unfinished is None:
-        return verify(plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id, bounds)
+        return verify(plan_catalog(settings, catalog, read_block, reserve=bounds.reserve, due=due).run_id, bounds)
     run = verify(unfinished, bounds)
     rest = None if run.remaining else left_of(bounds, run.legs[-1].count("calls") or 0, utc_now())
-    planned = None if rest is None else _planned_within_quota(settings, catalog, read_block, rest)
+    planned = None if rest is None else _planned_if_worthwhile(settings, catalog, read_block, rest, due)
     return run if rest is None or planned is None else verify(planned, rest)
 
 
-def _planned_within_quota(settings: Settings, catalog: str, read_block: ReadBlock | None, bounds: Bounds) -> str | None:
-    """Plan a catalog and give the run's id; None if the quota leaves no calls for it."""
+def _planned_if_worthwhile(
+    settings: Settings, catalog: str, read_block: ReadBlock | None, bounds: Bounds, due: DueRules | None
+) -> str | None:
+    """Plan a catalog and give the run's id; None if no row is due, or if the quota leaves no calls for it."""
     try:
-        return plan_catalog(settings, catalog, read_block, reserve=bounds.reserve).run_id
+        return plan_catalog(settings, catalog, read_block, reserve=bounds.reserve, due=due).run_id
+    except NothingDue:
+        return None
     except RunMustStop as stop:
         if stop.ended_by == EndedBy.QUOTA:
             return None

@@ -1,5 +1,6 @@
 """A deployment resumes its catalog's unfinished run, then plans anew; Retry resumes the flow run's own run."""
 
+import shutil
 from datetime import UTC, datetime
 from itertools import cycle, islice
 
@@ -19,12 +20,17 @@ def catalog(world: SandboxWorld, samples: Samples) -> str:
     return world.manifest(islice(cycle(samples.valid), ROWS))
 
 
-def night(world: SandboxWorld, catalog: str, **options: int) -> str:
+def night(world: SandboxWorld, catalog: str, **options: object) -> str:
     """Run the flow as a deployment does, without a run's id; give the name of its state."""
+    return ended_night(world, catalog, **options)[0]
+
+
+def ended_night(world: SandboxWorld, catalog: str, **options: object) -> tuple[str, str]:
+    """Run the flow as a deployment does; give the name and the message of its state."""
     from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
 
     state = verify_catalog(catalog=catalog, results=world.results_url, return_state=True, **options)
-    return str(state.name)
+    return str(state.name), str(state.message)
 
 
 def rows_of_runs(world: SandboxWorld) -> list[list[int]]:
@@ -57,6 +63,44 @@ def test_a_finished_run_without_quota_for_another_is_completed(world: SandboxWor
 
     assert ended in {"Completed", "QuotaSpent"}  # two or three calls may be left for a new run
     assert rows_of_runs(world)[0] == list(range(ROWS))
+
+
+def test_nights_of_young_answers_verify_nothing_twice(world: SandboxWorld, samples: Samples, api: httpx.Client) -> None:
+    """Each message says the coverage; when no row is due, no run is planned, and the flow run is Completed."""
+    folder = world.folder / "music"
+    folder.mkdir()
+    for number, sample in enumerate(islice((each for each in samples.valid if each.sidecar is None), 10)):
+        shutil.copy(sample.audio, folder / f"{number}{sample.audio.suffix}")
+
+    first = ended_night(world, str(folder), max_age="30d", max_calls=11)
+    done = len(world.rows())
+    second = ended_night(world, str(folder), max_age="30d")
+    charged = world.charged
+    third = ended_night(world, str(folder), max_age="30d")
+    (folder / "0.wav").touch()
+    fourth = ended_night(world, str(folder), max_age="30d")
+
+    whole = "100 % of the catalog has an answer younger than 30 days: 10 of 10 rows."
+    part = f"{done * 10} % of the catalog has an answer younger than 30 days: {done} of 10 rows."
+    assert [name for name, _ in (first, second, third, fourth)] == ["WindowClosed", *["Completed"] * 3]
+    assert [message.endswith(whole) for _, message in (first, second, third, fourth)] == [False, True, True, True]
+    assert first[1].endswith(part)
+    assert "nothing is due" in third[1]
+    assert charged < world.charged < charged + 8
+    assert [len(rows) for rows in rows_of_runs(world)] == [10, 1]
+    artifacts = api.post(
+        "/artifacts/latest/filter", json={"artifacts": {"key": {"any_": ["proofsweep-coverage"]}}}
+    ).json()
+    assert [(it["data"], it["description"]) for it in artifacts] == [(100.0, whole)]
+
+
+def test_an_age_that_cannot_be_read_stops_before_the_unfinished_run(world: SandboxWorld, catalog: str) -> None:
+    """A typing error in a deployment is told by the first night, not by the one that has finished the run."""
+    night(world, catalog, max_calls=9)
+    charged = world.charged
+
+    assert ended_night(world, catalog, max_age="a month")[0] == "Failed"
+    assert world.charged == charged
 
 
 def test_an_unfinished_run_that_is_too_old_is_left(

@@ -46,11 +46,11 @@ def due_rules(
         raise UsageError("Give --since-last or --max-age, not both: the first one leaves out answers of any age.")
     if oldest_first and max_calls is None:
         raise UsageError("--oldest-first needs --max-calls: it verifies as many rows as these calls are enough for.")
-    if not (since_last or max_age or oldest_first):
+    if not (since_last or max_age is not None or oldest_first):
         return None
     since = _NEVER if since_last else None
     most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM) if oldest_first and max_calls is not None else None
-    return DueRules(answered_since=now - duration_of(max_age) if max_age else since, most=most)
+    return DueRules(answered_since=since if max_age is None else now - duration_of(max_age), most=most)
 
 
 class DueRows:

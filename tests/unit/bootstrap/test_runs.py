@@ -12,11 +12,14 @@ from proofsweep.bootstrap.runs import (
     canaries_for,
     catalog_for,
     catalog_has_changed,
+    coverage_for,
     plan_catalog,
+    plan_listed,
     results_for,
     settle_dead_leg,
 )
 from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.coverage import Coverage
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.settings import Settings
@@ -264,3 +267,24 @@ def test_a_run_that_is_not_there_cannot_be_settled(settings: Settings) -> None:
     """It is an error of the command."""
     with pytest.raises(ResultsError):
         settle_dead_leg(settings, "20261120T120000Z_000aa")
+
+
+def test_the_coverage_counts_the_rows_that_a_plan_would_leave_out(settings: Settings, catalog: str) -> None:
+    """Without any answer it is zero; a plan of the rows that are due has them all."""
+    coverage = coverage_for(settings, catalog, "30d")
+
+    assert coverage_for(settings, catalog, None) is None
+    assert coverage == Coverage(rows=3, answered=0, max_age="30d")
+    with pytest.raises(UsageError, match="time span"):
+        coverage_for(settings, catalog, "soon")
+
+
+def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: Settings, catalog: str) -> None:
+    """If other rows were left out, a plan of nothing but pairs without a wire name is not a wrong setting."""
+    for name in ("1.wav", "2.wav"):
+        (Path(catalog) / name).unlink()
+    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
+
+    plan = plan_listed(settings, catalog_for(settings, catalog), skipped=lambda: 2)
+
+    assert (plan.items, plan.eligible, plan.skipped) == (1, 0, 2)

@@ -103,3 +103,5 @@ def test_options_become_rules() -> None:
         rules(oldest_first=True)
     with pytest.raises(UsageError, match="time span"):
         rules(max_age="a month")
+    with pytest.raises(UsageError, match="time span"):
+        rules(max_age="")

@@ -1,0 +1,11 @@
+"""Find the run that a retried flow run works on."""
+
+from collections.abc import Callable
+
+from prefect.runtime import flow_run
+
+
+def run_of_this_retry(run_of: Callable[[str], str | None]) -> str | None:
+    """Name this flow run's own run if Prefect runs it again; None for a first time, and if it had claimed no leg."""
+    flow_run_id = flow_run.get_id()
+    return run_of(flow_run_id) if flow_run_id and flow_run.get_run_count() > 1 else None
