@@ -1,13 +1,22 @@
 """The services of docker-compose.yml, running on this machine, as the tests use them."""
 
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import httpx
-from pyarrow.fs import S3FileSystem
+import pyarrow.dataset
+from pyarrow.fs import FileType, S3FileSystem
 
 from ..worlds.waiting import wait_for
 from .native_compose import Composition
+
+ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+RESULTS = "proofsweep/sandbox"
+"""The results store's bucket and prefix."""
 
 
 @dataclass(slots=True)
@@ -29,3 +38,42 @@ class ComposedSystem:
             self.parts.start(name)
         for name in names:
             self.wait_for(lambda name=name: self.parts.is_healthy(name), f"{name} healthy")  # type: ignore[misc]
+
+    def kill(self, name: str) -> None:
+        """Kill a service and the processes that it started, as a power cut would."""
+        process = self.parts.processes.pop(name)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.killpg(process.pid, signal.SIGKILL)
+        for child in children:
+            if Path(f"/proc/{child}").exists():
+                os.kill(int(child), signal.SIGKILL)
+        process.wait()
+
+    def deployment(self, name: str, flow: str = "verify_catalog") -> dict[str, Any]:
+        """Ask the server for a deployment."""
+        answer = self.api.get(f"/deployments/name/{flow.replace('_', '-')}/{name}").raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def started(self, name: str) -> str:
+        """Start a run of a deployment; give its id."""
+        path = f"/deployments/{self.deployment(name)['id']}/create_flow_run"
+        return str(self.api.post(path, json={}).raise_for_status().json()["id"])
+
+    def ended(self, flow_run_id: str) -> dict[str, Any]:
+        """Wait for the end of a flow run; give what the server says of it."""
+        path = f"/flow_runs/{flow_run_id}"
+        self.wait_for(lambda: self.api.get(path).json().get("state_type") in ENDED, f"end of {flow_run_id}")
+        found: dict[str, Any] = self.api.get(path).json()
+        return found
+
+    def run_of(self, name: str) -> dict[str, Any]:
+        """Start a run of a deployment, and wait for its end."""
+        return self.ended(self.started(name))
+
+    def verdicts(self) -> list[dict[str, Any]]:
+        """Read all verdicts in the store."""
+        if self.files.get_file_info(f"{RESULTS}/verdicts").type == FileType.NotFound:
+            return []
+        table = pyarrow.dataset.dataset(f"{RESULTS}/verdicts", format="parquet", filesystem=self.files).to_table()
+        return list(table.to_pylist())
