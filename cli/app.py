@@ -27,6 +27,7 @@ _MODULES = {
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",
     "compact": "cli.upkeep_commands",
+    "prune": "cli.prune_command",
     "alerts": "cli.alerts_commands",
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",

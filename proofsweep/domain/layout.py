@@ -21,9 +21,14 @@ def plan_name(run_id: str) -> str:
     return f"{run_folder(run_id)}/plan.json"
 
 
+def shards_folder(run_id: str) -> str:
+    """Where the work items of a run lie."""
+    return f"{run_folder(run_id)}/shards"
+
+
 def shard_name(run_id: str, shard: int) -> str:
     """The work items of one shard, in manifest order."""
-    return f"{run_folder(run_id)}/shards/{shard:05}.parquet"
+    return f"{shards_folder(run_id)}/{shard:05}.parquet"
 
 
 def table_folder(table: str, run_date: date) -> str:
@@ -107,10 +112,32 @@ def begun_name(run_id: str, leg: int, shard: int, first: int) -> str:
     return f"{journal_folder(run_id, leg)}/begun-{shard:05}-{first:06}"
 
 
+def pruning_folder(run_id: str) -> str:
+    """Where the intents and receipts of a run's prunings lie."""
+    return f"{PRUNED_FOLDER}/{run_id}"
+
+
+def pruning_intent_name(run_id: str, number: int) -> str:
+    """What a pruning of a run deletes: written before the first deletion; `number` counts from 1."""
+    return f"{pruning_folder(run_id)}/{number:03}-intent.json"
+
+
+def pruning_receipt_name(run_id: str, number: int) -> str:
+    """That a pruning has deleted all that its intent names."""
+    return f"{pruning_folder(run_id)}/{number:03}-receipt.json"
+
+
+def run_of(part_name: str) -> str:
+    """Read the run from the name of a part of any table."""
+    return part_name.rpartition("/")[2].partition("-")[0]
+
+
 def key_name(fingerprint: str) -> str:
     """The record of which service a key belongs to."""
     return f"_keys/{fingerprint}.json"
 
+
+PRUNED_FOLDER = "_pruned"
 
 # Derived from the other objects: each may be deleted at any time, and `proofsweep compact` makes it anew.
 INDEX_FOLDER = "_index"

@@ -6,14 +6,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from proofsweep.domain.layout import leg_folder, shard_and_leg_of
+from proofsweep.domain.layout import leg_folder, pruning_intent_name, shard_and_leg_of
 from proofsweep.domain.run_records import OUTCOMES, RunRecord
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.run_status import Group, LegStatus, RunStatus
+from proofsweep.reporting.run_status import Group, LegStatus, Pruned, RunStatus
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.prunings import completed_at, prunings_of
 from proofsweep.storage.results.run_index import RunIndex
 
 # Chosen: to read the index takes some seven requests, so parts up to about as many are read themselves.
@@ -29,6 +30,11 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
     statuses = tuple(_leg_status(legs, number) for number in legs.numbers())
+    pruned = prunings_of(results.store, run_id)[-1:]
+    if pruned:
+        at = completed_at(results.store, pruned[0])
+        note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
+        return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note)
     return RunStatus(plan=plan, groups=_groups(results, plan) if statuses else (), legs=statuses)
 
 
@@ -65,12 +71,16 @@ def _is_over(results: Results, record: RunRecord) -> bool:
 
 def _brief(record: RunRecord) -> RunStatus:
     legs = tuple(_status_of(leg.leg, leg.receipt) for leg in record.legs)
-    groups = [
+    return RunStatus(plan=record.plan, groups=_outcomes_of(legs), legs=legs)
+
+
+def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
+    """Count the rows by outcome alone, from the receipts."""
+    return tuple(
         Group(outcome=outcome, verdict=None, reason=None, rows=rows, example="")
         for outcome in OUTCOMES
         if (rows := sum(leg.count(outcome) or 0 for leg in legs))
-    ]
-    return RunStatus(plan=record.plan, groups=tuple(groups), legs=legs)
+    )
 
 
 def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import takewhile
 
-from proofsweep.domain.runs import INGEST, new_run_id
+from proofsweep.domain.runs import INGEST, Plan, new_run_id
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.run_index import RunIndex
 
 
 def unfinished_run_of(results: Results, catalog: str, environment: str, since: datetime) -> str | None:
@@ -20,24 +22,24 @@ def unfinished_run_of(results: Results, catalog: str, environment: str, since: d
         environment: the service's label.
         since: an instant in UTC.
     """
-    for run_id in _newest_first(results, since):
-        plan = results.plan(run_id)
+    for plan in _newest_first(results, since):
         is_pass = plan.catalog_kind == INGEST  # the next pass over the folder goes on with it
         if not is_pass and (plan.catalog, plan.environment) == (catalog, environment):
-            return run_id if describe_run(results, run_id).remaining else None
+            return plan.run_id if describe_run(results, plan.run_id).remaining else None
     return None
 
 
 def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
     """Name the newest run of which a flow run has claimed a leg; a leg that was killed counts too."""
-    for run_id in _newest_first(results, since):
-        legs = Legs(results, run_id)
+    for plan in _newest_first(results, since):
+        legs = Legs(results, plan.run_id)
         holders = [legs.holder(leg) for leg in legs.numbers()]
         if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
-            return run_id
+            return plan.run_id
     return None
 
 
-def _newest_first(results: Results, since: datetime) -> Iterator[str]:
+def _newest_first(results: Results, since: datetime) -> Iterator[Plan]:
     oldest = new_run_id(since, "")
-    return (run_id for run_id in sorted(results.run_ids(), reverse=True) if run_id >= oldest)
+    plans = (record.plan for record in RunIndex(results).refreshed().newest_first())
+    return takewhile(lambda plan: plan.run_id >= oldest, plans)

@@ -40,12 +40,30 @@ class LegStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """The last pruning of a run.
+
+    Attributes:
+        intent: name of the object that says what was deleted.
+        completed_at: ISO instant in UTC; None if it did not come to its end.
+    """
+
+    intent: str
+    completed_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """A run by its parts and receipts."""
+    """A run by its parts and receipts.
+
+    Attributes:
+        pruned: None if nothing of it was deleted; else its groups are by outcome alone.
+    """
 
     plan: Plan
     groups: tuple[Group, ...]
     legs: tuple[LegStatus, ...]
+    pruned: Pruned | None = None
 
     @property
     def finished(self) -> int:

@@ -1,13 +1,14 @@
 """A run in words: how it ended, what to do about each kind of row, where the tables are. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import EndedBy
 from proofsweep.printable import markdown
-from proofsweep.reporting.run_status import Group, RunStatus
+from proofsweep.reporting.run_status import Group, Pruned, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",
@@ -52,11 +53,18 @@ def notes_of(run: RunStatus) -> list[str]:
     """Say why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
     notes += unsent_pairs_note(run.plan.reasons)
+    notes += [] if run.pruned is None else [_pruned_note(run.pruned)]
     if run.sunset is not None:
         notes.append(
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
         )
     return notes
+
+
+def _pruned_note(pruned: Pruned) -> str:
+    if pruned.completed_at is None:
+        return f"Pruning this run has begun and is not complete: run proofsweep prune again ({pruned.intent})."
+    return f"Pruned at {pruned.completed_at}: {pruned.intent} names what was deleted; the counts are by the receipts."
 
 
 def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
@@ -131,6 +139,7 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "calls_unrecorded": run.calls_unrecorded,
         "seconds": round(run.seconds, 3),
         "results": results_url,
+        "pruned": None if run.pruned is None else asdict(run.pruned),
         "groups": [
             {
                 "outcome": group.outcome,

@@ -21,7 +21,7 @@ Command = Callable[..., CompletedProcess[str]]
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
-COMMANDS = ("demo", "doctor", "plan", "verify", "resume", "check", "runs", "status", "sandbox", "conformance")
+COMMANDS = ("demo", "doctor", "plan", "verify", "resume", "check", "runs", "status", "prune", "sandbox", "conformance")
 SUBCOMMANDS = ("sandbox issue", "sandbox samples")
 
 

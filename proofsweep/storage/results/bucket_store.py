@@ -72,8 +72,12 @@ class BucketStore:
 
     def names(self, folder: str) -> list[str]:
         """List the objects right below a folder."""
-        paths = [self._name(meta["path"]) for meta in self._below(folder)["objects"]]
-        return sorted(path for path in paths if _is_open(path) and path.startswith(f"{folder}/"))
+        return sorted(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Read the sizes from the same listing."""
+        found = {self._name(meta["path"]): meta["size"] for meta in self._below(folder)["objects"]}
+        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(f"{folder}/")}
 
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the prefixes right below a folder. After a given one, nothing before it is listed."""

@@ -49,6 +49,14 @@ class FolderStore:
         """List files; drafts of unfinished writes are not objects."""
         return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
 
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Ask the file system for the size of each file; one that is deleted meanwhile is left out."""
+        found: dict[str, int] = {}
+        for entry in self._entries(folder):
+            with self._wrapped_errors("read"), suppress(FileNotFoundError):
+                found |= {f"{folder}/{entry.name}": entry.stat().st_size} if entry.is_file() else {}
+        return found
+
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List sub-folders."""
         return [entry.name for entry in self._entries(folder) if entry.name > after and entry.is_dir()]

@@ -16,6 +16,7 @@ from proofsweep.domain.runs import Plan, rows_of_shard
 from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
+from proofsweep.storage.results.prunings import pruned_names
 from proofsweep.storage.results.receipts import Part, ended_parts
 from proofsweep.storage.results.store import Store
 
@@ -65,7 +66,8 @@ class Results:
         """List the names of one run's parts of a table, sorted.
 
         A leg that has ended has the verdicts that its receipt names, whatever the listing shows. Exchanges may come
-        later: those of a leg that was taken over and came back.
+        later: those of a leg that was taken over and came back. What a pruning has deleted,
+        or will delete, is left out.
         """
         return self._parts_of(table, plan, {} if table == "runs" else ended_parts(self.store, plan.run_id))
 
@@ -125,12 +127,16 @@ class Results:
         listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
         named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
         is_late = table == "exchanges"
-        return sorted({*named, *(name for name in listed if is_late or layout.leg_of(name) not in ended)})
+        found = {*named, *(name for name in listed if is_late or layout.leg_of(name) not in ended)}
+        return sorted(found if table == "runs" else found - pruned_names(self.store, plan.run_id))
 
     def _table(self, name: str, columns: list[str] | None) -> pa.Table:
-        content = self._required(name)
+        content = self.store.read(name)
+        if content is None and name in pruned_names(self.store, layout.run_of(name)):  # since it was listed
+            schema = SCHEMAS[name.partition("/")[0]]
+            return schema.empty_table().select(columns or schema.names)
         try:
-            return _table_of(content, columns)
+            return _table_of(self._required(name) if content is None else content, columns)
         except (pa.ArrowException, OSError) as damage:
             raise ResultsError(
                 f"{name} in the results store {self.store.url} is damaged: it cannot be read as Parquet. Restore it "

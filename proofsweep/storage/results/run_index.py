@@ -17,6 +17,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.storage.results.derived_log import DerivedLog, Entry
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results, plan_of
+from proofsweep.storage.results.prunings import wholly_pruned
 
 # Chosen: half folds at each run, which writes the whole index; twice costs each reader as many more requests.
 _MOST_ENTRIES = 4
@@ -74,6 +75,8 @@ class RunIndex:
             ResultsError: the store cannot be read.
         """
         index = self._readable()
+        if not index.complete_to:
+            index = _merged_with(index, [], pruned=wholly_pruned(self._results.store, index.pruned))
         missing = [name for name in self._later_runs(index) if name not in index.records and name not in index.pruned]
         chosen = missing if most is None else missing[-most:]
         complete_to = index.complete_to if len(chosen) < len(missing) else self._complete_to(index, missing)
@@ -108,12 +111,12 @@ class RunIndex:
             ResultsError: the store cannot be read or written.
         """
         before = self._log.names()  # what is added from now on stays
-        known = self._readable()
-        names = self._results.store.folders("_runs")
+        known, gone = self._readable(), frozenset(wholly_pruned(self._results.store))
+        names = [name for name in self._results.store.folders("_runs") if name not in gone]
         found = self._records(names)
         records = {record.plan.run_id: record for record in found}
         records = {name: _with_groups(record, known.records.get(name)) for name, record in records.items()}
-        whole = IndexedRuns(records=records, complete_to=self._complete_to(IndexedRuns(), names))
+        whole = IndexedRuns(records=records, pruned=gone, complete_to=self._complete_to(IndexedRuns(), names))
         self._log.add(_body(whole), also=before)
         return whole
 

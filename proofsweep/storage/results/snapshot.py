@@ -62,14 +62,19 @@ class Snapshot:
         """
         return self._log.entries()
 
-    def rows(self, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
+    def rows(self, columns: Sequence[str] = (), entries: Sequence[Entry] | None = None) -> Iterator[pa.Table]:
         """Give the whole snapshot, sorted by item: of each item and environment one answer, one failure, or both.
+
+        Args:
+            columns: those that are needed; the others may be missing.
+            entries: as they were read; None reads them.
 
         Raises:
             ResultsError: it cannot be read.
         """
         wanted = [name for name in COLUMNS if name in columns or name in _ORDERING] if columns else COLUMNS
-        return merged([self.tables_of(files_of(entry), wanted) for entry in self.entries()])
+        chosen = self.entries() if entries is None else entries
+        return merged([self.tables_of(files_of(entry), wanted) for entry in chosen])
 
     def tables_of(self, files: Iterable[SnapshotFile], columns: Sequence[str] = COLUMNS) -> Iterator[pa.Table]:
         """Read files one by one, in small tables."""

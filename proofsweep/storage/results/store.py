@@ -44,6 +44,10 @@ class Store(Protocol):
         """List the full names of the objects directly in a folder, sorted; none if the folder is missing."""
         ...
 
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Give the sizes in bytes of the objects directly in a folder, by their full names."""
+        ...
+
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
         ...

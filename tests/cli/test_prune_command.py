@@ -1,0 +1,100 @@
+"""`proofsweep prune`: it says what would go, asks, and leaves receipts."""
+
+import io
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.store import open_store
+
+from ..worlds.year_old_store import PARTLY, SUPERSEDED, year_old_store
+
+Command = Callable[..., CompletedProcess[str]]
+
+OLD = ("prune", "--older-than", "400d", "--keep", "latest")
+
+
+class _Terminal(io.StringIO):
+    """A person at a terminal, who has typed something."""
+
+    def isatty(self) -> bool:
+        """Look like a terminal."""
+        return True
+
+
+@pytest.fixture
+def parts(workdir: Path) -> Callable[[], int]:
+    """Fill `results`; give what counts the parts of `verdicts`."""
+    year_old_store(Results(open_store(str(workdir / "results"))))
+    return lambda: len(list((workdir / "results" / "verdicts").rglob("*.parquet")))
+
+
+def test_without_a_terminal_nothing_is_deleted_unasked(proofsweep: Command, parts: Callable[[], int]) -> None:
+    """One line says what to add."""
+    before = parts()
+
+    done = proofsweep(*OLD)
+
+    assert (done.returncode, done.stdout, parts()) == (2, "", before)
+    assert done.stderr.splitlines() == [
+        "proofsweep: There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go."
+    ]
+
+
+@pytest.mark.parametrize(("typed", "left"), [("n\n", 8), ("\n", 8), ("y\n", 5)])
+def test_on_a_terminal_it_asks(
+    proofsweep: Command, parts: Callable[[], int], monkeypatch: pytest.MonkeyPatch, typed: str, left: int
+) -> None:
+    """After it has said what would go; no is the default."""
+    monkeypatch.setattr(sys, "stdin", _Terminal(typed))
+
+    done = proofsweep(*OLD)
+
+    assert (done.returncode, parts()) == (0, left)
+    assert "Would delete: 6 rows of verdicts, 2 rows of exchanges, " in done.stdout
+    assert SUPERSEDED.run_id in done.stdout
+
+
+def test_a_script_says_yes(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
+    """A second time nothing is left to do; `status` says what happened."""
+    before = parts()
+    told = json.loads(proofsweep(*OLD, "--dry-run", "--json").stdout)
+    assert (parts(), told["pruned"]) == (before, [])
+
+    done = json.loads(proofsweep(*OLD, "--yes", "--json").stdout)
+    again = proofsweep(*OLD, "--yes")
+
+    assert done["found"] == told["found"]
+    assert done["pruned"] == [PARTLY.run_id, SUPERSEDED.run_id]
+    assert "Nothing was deleted." in again.stdout
+    status = proofsweep("status", SUPERSEDED.run_id)
+    intent = f"_pruned/{SUPERSEDED.run_id}/001-intent.json"
+    assert status.returncode == 0
+    assert f"{intent} names what was deleted" in status.stdout
+    assert (workdir / "results" / intent).exists()
+    assert json.loads(proofsweep("status", SUPERSEDED.run_id, "--json").stdout)["pruned"]["intent"] == intent
+    assert proofsweep("resume", SUPERSEDED.run_id).returncode == 0
+
+
+def test_what_cannot_be_done_is_one_line(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
+    """An age that cannot be read, a place without runs, a snapshot that is not whole."""
+    before = parts()
+    for arguments, said in (
+        (("prune", "--older-than", "1y", "--yes"), "write it like 400d"),
+        ((*OLD, "--yes", "--results", "misspelt"), "There is no run in"),
+    ):
+        done = proofsweep(*arguments)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert said in done.stderr
+
+    shutil.rmtree(workdir / "results" / "_snapshot")
+    done = proofsweep(*OLD, "--yes")
+
+    assert (done.returncode, parts()) == (2, before)
+    assert "run proofsweep compact first" in done.stderr

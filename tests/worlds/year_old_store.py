@@ -1,0 +1,111 @@
+"""A store of five old runs, and a process that prunes it and is killed at a given step."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from proofsweep.domain.layout import exchanges_name, runs_name, verdicts_name
+from proofsweep.domain.pruning import Keep
+from proofsweep.domain.runs import Plan
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.snapshot import Snapshot
+from proofsweep.storage.results.store import Store, open_store
+from proofsweep.usecases.upkeep.note_leg import note_leg
+from proofsweep.usecases.upkeep.prune import Prunable, find_prunable, prune
+
+from ..unit.ended_runs import answered, plan_of_run
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+SUPERSEDED, PARTLY, UNFINISHED, PLANNED, NEWEST = (
+    plan_of_run(f"202501{day:02}T120000Z_000aa", items=items, shard_items=2, shards=shards)
+    for day, items, shards in ((1, 4, 2), (2, 4, 2), (3, 3, 2), (4, 1, 1), (5, 3, 2))
+)
+
+
+def finish(results: Results, plan: Plan, items: str, *, outcome: str = "accepted") -> None:
+    """Leave a run behind that ended: two rows in each part, an exchange, its row in `runs`, shards and a journal."""
+    rows = [answered(plan, row, item, outcome) | {"leg": 1} for row, item in enumerate(items)]
+    store = results.store
+    results.write_plan(plan)
+    legs = Legs(results, plan.run_id)
+    legs.claim(1)
+    parts = []
+    for shard in range(plan.shards):
+        name = verdicts_name(plan.run_id, plan.run_date, shard, 1)
+        parts.append(results.create_part(name, "verdicts", rows[2 * shard : 2 * shard + 2]))
+        store.create(f"_runs/{plan.run_id}/shards/{shard:05}.parquet", b"planned")
+    call = {"run_id": plan.run_id, "leg": 1, "call": "verify", "started_at": NOW, "request_id": "r", "attempt": 1}
+    call |= {"elapsed_ms": 1.0, "bytes_sent": 1}
+    parts.append(results.create_part(exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", [call]))
+    store.create(f"_runs/{plan.run_id}/journal/001/exchanges-w-000001.arrow", b"left")
+    counts = {outcome: len(rows), "remaining": plan.items - len(rows), "finished_at": plan.created_at}
+    row = {"run_id": plan.run_id, "leg": 1, "environment": "beta", "ended_by": "complete"}
+    named = [{"name": part.name, "rows": part.rows, "sha256": part.sha256} for part in parts]
+    legs.write_receipt(1, {"ended_by": "complete", "counts": row | counts, "parts": named})
+    results.create_part(runs_name(plan.run_id, plan.run_date, 1), "runs", [row])
+    note_leg(results, plan)
+
+
+def year_old_store(results: Results) -> Results:
+    """Fill a store: `a` to `d` were answered again, `x` and `y` never; one run is unfinished, one only planned."""
+    finish(results, SUPERSEDED, "abca")
+    finish(results, PARTLY, "abxb")
+    finish(results, UNFINISHED, "ab")
+    results.write_plan(PLANNED)
+    finish(results, NEWEST, "abc")
+    return results
+
+
+def found(results: Results, days: int = 400) -> Prunable:
+    """Find what can go now."""
+    return find_prunable(results, days, Keep.LATEST, NOW)
+
+
+def prune_all(results: Results) -> list[str]:
+    """Prune; name the runs of which something went."""
+    return [pruning.run_id for pruning in prune(results, found(results), lambda: NOW)]
+
+
+def newest(results: Results) -> list[dict[str, Any]]:
+    """Give the rows of the snapshot."""
+    return [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
+
+
+class _KilledAtStep:
+    """A results store that kills its process with SIGKILL before one of its changes."""
+
+    def __init__(self, store: Store, steps: int) -> None:
+        self._store = store
+        self._steps = steps
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        """Hand everything on; count the changes."""
+
+        def change(*arguments: object) -> object:
+            self._steps -= 1
+            if self._steps < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return handed_on(*arguments)
+
+        handed_on: Callable[..., object] = getattr(self._store, name)
+        return change if name in {"create", "replace", "delete"} else handed_on
+
+
+def _prune_until(url: str, steps: int, environment: Mapping[str, str]) -> None:
+    os.environ.update(environment)
+    prune_all(Results(_KilledAtStep(open_store(url), steps)))  # type: ignore[arg-type]  # it hands all calls on
+
+
+def is_killed_at(url: str, steps: int) -> bool:
+    """Prune in a process of its own, which is killed after so many changes; say whether it was."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["proofsweep.usecases.upkeep.prune"])  # else each process imports it anew
+    child = context.Process(target=_prune_until, args=(url, steps, dict(os.environ)))
+    child.start()
+    child.join()
+    assert child.exitcode in {0, -signal.SIGKILL}
+    return child.exitcode != 0
