@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from proofsweep.domain.layout import exchanges_name, runs_name, verdicts_name
 from proofsweep.domain.pruning import Keep
@@ -100,10 +100,15 @@ def _prune_until(url: str, steps: int, environment: Mapping[str, str]) -> None:
     prune_all(Results(_KilledAtStep(open_store(url), steps)))  # type: ignore[arg-type]  # it hands all calls on
 
 
-def is_killed_at(url: str, steps: int) -> bool:
-    """Prune in a process of its own, which is killed after so many changes; say whether it was."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["proofsweep.usecases.upkeep.prune"])  # else each process imports it anew
+def is_killed_at(url: str, steps: int, method: Literal["fork", "forkserver"] = "forkserver") -> bool:
+    """Prune in a process of its own, which is killed after so many changes; say whether it was.
+
+    `fork` starts it much sooner, but the client of a bucket does not survive it.
+    """
+    context = multiprocessing.get_context(method)
+    multiprocessing.get_context("forkserver").set_forkserver_preload(
+        ["proofsweep.usecases.upkeep.prune"]
+    )  # else each process imports it anew
     child = context.Process(target=_prune_until, args=(url, steps, dict(os.environ)))
     child.start()
     child.join()
