@@ -15,6 +15,7 @@ SAYS = {
     "planning": "| 2,000 |",
     "settling": "| 1,200 | show the run |",
     "first_byte": "Prefect's home warm",
+    "a_year": "| verify, its start |",
     "bucket_copy": "times a copy",
     "lanes": "R2 B2",
     "lane_in_real_time": "the simulation",
