@@ -59,7 +59,6 @@ def verify_catalog(
     until: str | None = None,
     max_duration: str | None = None,
     dedupe: bool | None = None,
-    may_be_empty: bool = False,
     max_age: str | None = None,
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with the run's id, if no row remains.
@@ -76,7 +75,6 @@ def verify_catalog(
         until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
         max_duration: no file begins after so long: `7h`.
         dedupe: whether the same bytes are verified only once.
-        may_be_empty: whether a catalog without audio is Completed, as for a folder of deliveries; else it is Failed.
         max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
     """
     set_up_logs()
@@ -92,7 +90,7 @@ def verify_catalog(
             work = partial(verify, given, bounds) if given else go_on  # (2), or (2) and (3)
             return state_with_coverage(work, partial(coverage_for, settings, catalog, max_age))  # (4)
     except ProofsweepError as error:
-        return state_of_error(error, may_be_empty=may_be_empty)
+        return state_of_error(error)
 
 
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:

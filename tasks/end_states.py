@@ -6,7 +6,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
 from proofsweep.domain.runs import EndedBy
-from proofsweep.errors import EmptyCatalog, ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import line_of
 
@@ -27,17 +27,11 @@ def state_of_run(run: RunStatus) -> State[str]:
     return _stopped(run.ended_by, line)
 
 
-def state_of_error(error: ProofsweepError, *, may_be_empty: bool = False) -> State[Any]:
+def state_of_error(error: ProofsweepError) -> State[Any]:
     """Give the state of a run that a known error ended. A caller in this process finds the error in its result.
 
     It is returned, not raised, because Prefect logs a traceback for what is raised.
-
-    Args:
-        error: what ended the run.
-        may_be_empty: whether a catalog without audio is nothing to do, and so Completed.
     """
-    if may_be_empty and isinstance(error, EmptyCatalog):
-        return Completed(message=error.message)
     if isinstance(error, RunIsActive):  # somebody else does this work: nothing failed
         return Cancelled(message=error.message, data=error)
     return _stopped(error.ended_by if isinstance(error, RunMustStop) else None, error.message, error)

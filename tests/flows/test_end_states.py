@@ -81,22 +81,14 @@ def test_a_known_error_is_one_line(world: SandboxWorld, api: httpx.Client, deplo
     assert "Traceback" not in log.read_text()
 
 
-@pytest.mark.parametrize(("may_be_empty", "name"), [(True, "Completed"), (False, "Failed")])
-def test_a_folder_without_audio_is_completed_if_it_may_be_empty(
-    world: SandboxWorld, *, may_be_empty: bool, name: str
-) -> None:
-    """A folder of deliveries often is empty; a catalog that is empty may be a disk that is not mounted."""
+def test_a_catalog_without_audio_is_failed(world: SandboxWorld) -> None:
+    """It may be a disk that is not mounted."""
     from flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
 
     (world.folder / "deliveries").mkdir()
-    state = verify_catalog(
-        catalog=str(world.folder / "deliveries"),
-        results=world.results_url,
-        may_be_empty=may_be_empty,
-        return_state=True,
-    )
+    state = verify_catalog(catalog=str(world.folder / "deliveries"), results=world.results_url, return_state=True)
 
-    assert (state.name, world.legs()) == (name, [])
+    assert (state.name, world.legs()) == ("Failed", [])
     assert "no audio in this folder" in str(state.message)
 
 
