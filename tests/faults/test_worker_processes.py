@@ -20,7 +20,7 @@ from ..worlds.foreign_world import ForeignWorld
 from ..worlds.waiting import wait_for
 
 PROGRAM = str(Path(__file__).with_name("bare_cluster.py"))
-ROWS = 240
+ROWS = 480
 VERDICTS = ("valid", "tampered", "valid", "local_seal")
 IN_FLIGHT = 8
 """Items in flight of all processes together."""
