@@ -114,7 +114,7 @@ class BucketFiles:
 
     def facts(self, location: str) -> FileFacts | None:
         """Ask for size and version of one object."""
-        store, key = self._place_of(location)
+        store, key = self.place_of(location)
         try:
             return facts_of(obstore.head(store, key)) if _is_name(key) else None
         except FAILURES as error:
@@ -123,7 +123,7 @@ class BucketFiles:
 
     def open(self, location: str) -> BucketFile | None:
         """Open one object, with its first bytes."""
-        store, key = self._place_of(location)
+        store, key = self.place_of(location)
         try:
             return BucketFile(store, key) if _is_name(key) else None
         except FAILURES as error:
@@ -143,7 +143,7 @@ class BucketFiles:
         Raises:
             SourceError: it cannot be listed.
         """
-        store, key = self._place_of(location)
+        store, key = self.place_of(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
         try:
             for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
@@ -158,7 +158,12 @@ class BucketFiles:
         with self._lock:
             self._stores.pop(root_and_key(location)[0], None)
 
-    def _place_of(self, location: str) -> tuple["ObjectStore", str]:
+    def place_of(self, location: str) -> tuple["ObjectStore", str]:
+        """Give an object's bucket and key.
+
+        Raises:
+            SourceError: the bucket cannot be opened.
+        """
         root, key = root_and_key(location)
         with self._lock:
             if root not in self._stores:

@@ -1,7 +1,6 @@
 """Place objects in buckets where none is, and delete them only while they are what they were."""
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.storage.buckets.failures import FAILURES, FailureKind, failure_of
 from proofsweep.storage.buckets.open_bucket import open_bucket
-from proofsweep.storage.files.bucket_files import facts_of, source_error
-from proofsweep.storage.locations import root_and_key
+from proofsweep.storage.files.bucket_files import BucketFiles, facts_of, source_error
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -23,9 +21,7 @@ class BucketMoves:
     """Creates and removes objects; `open_root` opens each bucket once."""
 
     def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
-        self._open_root = open_root
-        self._stores: dict[str, ObjectStore] = {}
-        self._lock = threading.Lock()
+        self._files = BucketFiles(open_root)
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
@@ -37,7 +33,7 @@ class BucketMoves:
         content = b"".join(pieces)
         if hashlib.sha256(content).hexdigest() != sha256:
             raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
-        store, key = self._place_of(location)
+        store, key = self._files.place_of(location)
         try:
             obstore.put(store, key, content, mode="create", use_multipart=False)
         except FAILURES as error:
@@ -53,7 +49,7 @@ class BucketMoves:
 
         S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
         """
-        store, key = self._place_of(location)
+        store, key = self._files.place_of(location)
         try:
             if facts_of(obstore.head(store, key)) != facts:
                 return False
@@ -65,13 +61,3 @@ class BucketMoves:
 
     def put_back(self, folder: str) -> None:
         """Do nothing: an object is never renamed."""
-
-    def _place_of(self, location: str) -> tuple["ObjectStore", str]:
-        root, key = root_and_key(location)
-        with self._lock:
-            if root not in self._stores:
-                try:
-                    self._stores[root] = self._open_root(root)
-                except FAILURES as error:
-                    raise source_error(error) from error
-            return self._stores[root], key
