@@ -69,7 +69,7 @@ def instant_of(until: str, now: datetime, zone: tzinfo) -> datetime:
 
 
 def duration_of(text: str) -> timedelta:
-    """Read a time span like `7h`, `90m` or `1h30m`.
+    """Read a time span like `30d`, `7h`, `90m` or `1h30m`.
 
     Raises:
         UsageError: it cannot be read, is zero or is longer than a year.
@@ -81,7 +81,7 @@ def duration_of(text: str) -> timedelta:
     except OverflowError:
         span = timedelta()
     if not timedelta() < span < timedelta(days=366):
-        raise UsageError(f"{text!r} is not a time span of up to a year; write it like 7h, 90m or 1h30m.")
+        raise UsageError(f"{text!r} is not a time span of up to a year; write it like 30d, 7h, 90m or 1h30m.")
     return span
 
 
