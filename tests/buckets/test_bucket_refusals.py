@@ -96,5 +96,5 @@ def test_missing_credentials_are_reported(
 
     err = capfd.readouterr().err
     assert code == 2
-    assert re.fullmatch(r"proofsweep: .*[Nn]o credentials were found.*docs/buckets\.md.*\n", err), err
+    assert re.fullmatch(r"proofsweep: .*No credentials were found.*docs/buckets\.md.*\n", err), err
     assert time.monotonic() - started < AT_ONCE_SECONDS
