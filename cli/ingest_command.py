@@ -8,6 +8,7 @@ from rich.console import Console
 from cli.bounds import print_bounds
 from cli.embedded_server import prefect_api
 from cli.exit_codes import ExitCode, code_of_run
+from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_flow import RunRequest, report, run_leg
@@ -18,6 +19,7 @@ from proofsweep.bootstrap.ingest import WatchedFolder, watched_folder
 from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.reporting.deliveries import json_of_pass, line_of_pass, messages_of, write_letters
 from proofsweep.settings import load_settings
+from tasks.stop_on_signals import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
@@ -65,12 +67,12 @@ def ingest(
     )
     print_bounds(request.out, bounds, utc_now())
     code = ExitCode.ACCEPTED
-    with watched_folder(settings, prefix, read_block) as watched:
+    with interrupted_by_signals(), watched_folder(settings, prefix, read_block) as watched:
         try:
             while True:
                 with stop_told(settings):
                     code = _one_pass(watched, request, letters)
-                if not watch or code in _LAST_PASS:
+                if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
                     return code
                 time.sleep(every or settings.ingest.watch_seconds)
         except KeyboardInterrupt:

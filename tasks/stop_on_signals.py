@@ -19,6 +19,9 @@ _EXIT_CANCELLED = 6
 # Bounds the last flush of the journals. Chosen: half may be too short for a bucket, twice keeps a person waiting.
 _LAST_FLUSH_SECONDS = 2.0
 
+STOP_ASKED = threading.Event()
+"""Whether a signal has asked this process to stop. A leg may end as if it had not, when all its files were in flight."""
+
 
 @contextmanager
 def stopped_on_signals(engine: Engine) -> Iterator[None]:
@@ -32,6 +35,7 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
     first = next_signal(reader)
     if first == OVER:
         return
+    STOP_ASKED.set()
     engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
     log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
     try:

@@ -25,7 +25,7 @@ def test_a_kill_is_healed_by_pruning_again(moto: BucketServer, monkeypatch: pyte
         results = year_old_store(Results(open_store(f"{bucket.url}/{steps}")))
         rows = newest(results)
 
-        assert is_killed_at(results.store.url, steps) == (steps in STEPS)
+        assert is_killed_at(results, steps) == (steps in STEPS)
 
         assert [describe_run(results, plan.run_id).rows("accepted") for plan in (SUPERSEDED, PARTLY)] == [4, 4]
         compact(results)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -114,16 +115,28 @@ def test_json_is_one_object_for_a_pass(
     assert [row["item_id"] for row in document["rows"]] == [row["item_id"] for row in world.table("ingest")]
 
 
+@pytest.fixture
+def as_in_a_script() -> Iterator[None]:
+    """A process that starts meanwhile ignores SIGINT, as a script's background job does."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.timeout(400)
-def test_watching_goes_on_until_it_is_stopped(world: SandboxWorld, samples: Samples, delivered: Path) -> None:
-    """What is delivered later is verified too; a second process may not watch the same folder; Ctrl-C ends it."""
+@pytest.mark.usefixtures("as_in_a_script")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_watching_goes_on_until_it_is_stopped(
+    world: SandboxWorld, samples: Samples, delivered: Path, stop: signal.Signals
+) -> None:
+    """What is delivered later is verified too; a second process may not watch the same folder."""
     process = world.start("ingest", str(delivered), "--watch", "--every", "1")
     try:
         world.wait_for(lambda: "nothing new" in world.logs or process.poll() is not None)
         deliver(of_verdict(samples, "valid", 1), delivered)
         world.wait_for(lambda: world.table("ingest") or process.poll() is not None)
         assert world.run("ingest", str(delivered)) == 9
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         assert process.wait(timeout=60) == 0, world.logs
     finally:
         process.kill()

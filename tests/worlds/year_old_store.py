@@ -1,11 +1,8 @@
-"""A store of five old runs, and a process that prunes it and is killed at a given step."""
+"""A store of five old runs, and a way to prune it that is killed at a given step."""
 
-import multiprocessing
-import os
-import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from proofsweep.domain.layout import exchanges_name, runs_name, verdicts_name
 from proofsweep.domain.pruning import Keep
@@ -13,7 +10,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.snapshot import Snapshot
-from proofsweep.storage.results.store import Store, open_store
+from proofsweep.storage.results.store import Store
 from proofsweep.usecases.upkeep.note_leg import note_leg
 from proofsweep.usecases.upkeep.prune import Prunable, find_prunable, prune
 
@@ -75,8 +72,12 @@ def newest(results: Results) -> list[dict[str, Any]]:
     return [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
 
 
+class _Dead(BaseException):
+    """What a killed process would have done next; no handler of the program catches it."""
+
+
 class _KilledAtStep:
-    """A results store that kills its process with SIGKILL before one of its changes."""
+    """A results store that no change reaches after so many: what a killed process leaves behind."""
 
     def __init__(self, store: Store, steps: int) -> None:
         self._store = store
@@ -88,29 +89,17 @@ class _KilledAtStep:
         def change(*arguments: object) -> object:
             self._steps -= 1
             if self._steps < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                raise _Dead
             return handed_on(*arguments)
 
         handed_on: Callable[..., object] = getattr(self._store, name)
         return change if name in {"create", "replace", "delete"} else handed_on
 
 
-def _prune_until(url: str, steps: int, environment: Mapping[str, str]) -> None:
-    os.environ.update(environment)
-    prune_all(Results(_KilledAtStep(open_store(url), steps)))  # type: ignore[arg-type]  # it hands all calls on
-
-
-def is_killed_at(url: str, steps: int, method: Literal["fork", "forkserver"] = "forkserver") -> bool:
-    """Prune in a process of its own, which is killed after so many changes; say whether it was.
-
-    `fork` starts it much sooner, but the client of a bucket does not survive it.
-    """
-    context = multiprocessing.get_context(method)
-    multiprocessing.get_context("forkserver").set_forkserver_preload(
-        ["proofsweep.usecases.upkeep.prune"]
-    )  # else each process imports it anew
-    child = context.Process(target=_prune_until, args=(url, steps, dict(os.environ)))
-    child.start()
-    child.join()
-    assert child.exitcode in {0, -signal.SIGKILL}
-    return child.exitcode != 0
+def is_killed_at(results: Results, steps: int) -> bool:
+    """Prune until a kill after so many changes, each of which is atomic; say whether there was one."""
+    try:
+        prune_all(Results(_KilledAtStep(results.store, steps)))  # type: ignore[arg-type]  # it hands all calls on
+    except _Dead:
+        return True
+    return False

@@ -150,7 +150,6 @@ def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_pa
     assert objects(tmp_path) == after
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # no other thread is at work
 def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_path: Path) -> None:
     """Between both, status and snapshot are right, and each run that lost something has an intent."""
     rows, young = newest(results), NOW - timedelta(days=1)
@@ -160,8 +159,8 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
     for steps in range(99):
         root = tmp_path.with_name(f"killed-{steps}")
         shutil.copytree(tmp_path, root)
-        was_killed = is_killed_at(str(root), steps, "fork")
         killed = Results(FolderStore(root))
+        was_killed = is_killed_at(killed, steps)
 
         for plan in (SUPERSEDED, PARTLY):
             names = {name for name in objects(tmp_path) - objects(root) if plan.run_id in name}
