@@ -20,7 +20,7 @@ _EXIT_CANCELLED = 6
 _LAST_FLUSH_SECONDS = 2.0
 
 STOP_ASKED = threading.Event()
-"""Whether a signal has asked this process to stop. A leg may end as if it had not, when all its files were in flight."""
+"""Whether a signal has asked this process to stop. A leg may still end whole, if all its files were in flight."""
 
 
 @contextmanager

@@ -71,6 +71,7 @@ class WorkItem:
 
     Attributes:
         former_item_id: the id that earlier builds gave the item, if it was another one.
+        relative_path: the audio as seen from the catalog's root, printable; None if it lies outside it.
     """
 
     manifest_row: int
@@ -82,6 +83,7 @@ class WorkItem:
     audio_version: str | None = None
     sidecar_version: str | None = None
     tags_json: str | None = None
+    relative_path: str | None = None
     ineligible: Ineligible | None = None
 
     @property
@@ -93,6 +95,12 @@ class WorkItem:
     def mode(self) -> Mode:
         """A sidecar makes the item a legacy pair; without one it is a one-file item."""
         return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
+
+
+def relative_path_of(row: ManifestRow) -> str | None:
+    """Give a row's audio as seen from the catalog's root; None without audio, or if it lies outside the root."""
+    is_outside = not row.named_audio or row.named_audio.startswith("/") or "://" in row.named_audio
+    return None if is_outside else printable(row.named_audio)
 
 
 def item_id_of(row: ManifestRow, catalog_name: str) -> str:

@@ -19,6 +19,7 @@ from proofsweep.domain.items import (
     former_item_id_of,
     item_id_of,
     printable,
+    relative_path_of,
 )
 from proofsweep.domain.reasons import Ineligible, Reason
 
@@ -60,6 +61,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         audio_version=row.audio_facts.version if isinstance(row.audio_facts, FileFacts) else None,
         sidecar_version=row.sidecar_facts.version if isinstance(row.sidecar_facts, FileFacts) else None,
         tags_json=_tags_json(row),
+        relative_path=relative_path_of(row),
         ineligible=judge_listing(row, limits),
     )
 

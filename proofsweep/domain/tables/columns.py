@@ -17,12 +17,22 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its type as Arrow writes it, and its meaning."""
+    """One column: its name, its type as Arrow writes it, and its meaning.
+
+    Attributes:
+        since: the first version of the table that has it; files of earlier versions lack it, so it reads as null.
+    """
 
     name: str
     kind: str
     meaning: str
     nullable: bool = True
+    since: int = 1
+
+
+def version_of(columns: Sequence[Column]) -> int:
+    """Give the version of a table: it grows with each change that adds columns."""
+    return max(column.since for column in columns)
 
 
 def empty_row(columns: Sequence[Column]) -> Row:

@@ -16,6 +16,7 @@ COLUMNS = (
     Column("detail", TEXT, "the reason in one sentence for a person"),
     Column("former_item_id", TEXT, "as in verdicts"),
     Column("sidecar_version", TEXT, "version of the sidecar when planned"),
+    Column("relative_path", TEXT, "as in verdicts"),
 )
 
 
@@ -33,6 +34,7 @@ def planned_row(item: WorkItem) -> Row:
         "detail": item.ineligible.detail if item.ineligible else None,
         "former_item_id": item.former_item_id,
         "sidecar_version": item.sidecar_version,
+        "relative_path": item.relative_path,
     }
 
 
@@ -50,6 +52,7 @@ def planned_item(row: Row) -> WorkItem:
         audio_version=_maybe_text(row["audio_version"]),
         tags_json=_maybe_text(row["tags"]),
         sidecar_version=_maybe_text(row.get("sidecar_version")),  # shards of older versions have none
+        relative_path=_maybe_text(row.get("relative_path")),
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
 

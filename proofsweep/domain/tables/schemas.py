@@ -1,6 +1,7 @@
 """The tables' Arrow schemas; the only module of the domain that imports Arrow.
 
-It is apart from the declarations, so that `proofsweep check` need not load Arrow.
+It is apart from the declarations, so that `proofsweep check` need not load Arrow. A schema carries the table's name and
+version, and each field its meaning under `comment`, the key that Spark and Iceberg use; Parquet files keep them.
 """
 
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from proofsweep.domain.tables import exchanges, ingest, planned_items, runs, snapshot, verdicts
-from proofsweep.domain.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column
+from proofsweep.domain.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, version_of
 
 _KINDS: dict[str, pa.DataType] = {
     TEXT: pa.string(),
@@ -22,14 +23,36 @@ _KINDS: dict[str, pa.DataType] = {
 }
 
 
-def schema_of(columns: Sequence[Column]) -> pa.Schema:
+def schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
     """Give the Arrow schema of a table."""
-    return pa.schema([pa.field(column.name, _KINDS[column.kind], nullable=column.nullable) for column in columns])
+    schema = pa.schema([_field_of(column) for column in columns])
+    return schema.with_metadata({"proofsweep.table": table, "proofsweep.table_version": str(version_of(columns))})
 
 
-VERDICTS = schema_of(verdicts.COLUMNS)
-EXCHANGES = schema_of(exchanges.COLUMNS)
-RUNS = schema_of(runs.COLUMNS)
-INGEST = schema_of(ingest.COLUMNS)
-ITEMS = schema_of(planned_items.COLUMNS)
-SNAPSHOT = schema_of(snapshot.COLUMNS)
+def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give a table the columns of a schema, in its order: those that an older file lacks are null.
+
+    Raises:
+        pyarrow.ArrowException: a column has another type that cannot be converted.
+    """
+    if table.schema.equals(schema):
+        return table.replace_schema_metadata(schema.metadata)
+    there = frozenset(table.column_names)
+    columns = [
+        table[field.name].cast(field.type) if field.name in there else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    fields = [field if field.name in there else field.with_nullable(True) for field in schema]
+    return pa.table(columns, schema=pa.schema(fields).with_metadata(schema.metadata))
+
+
+def _field_of(column: Column) -> "pa.Field[pa.DataType]":
+    return pa.field(column.name, _KINDS[column.kind], nullable=column.nullable, metadata={"comment": column.meaning})
+
+
+VERDICTS = schema_of("verdicts", verdicts.COLUMNS)
+EXCHANGES = schema_of("exchanges", exchanges.COLUMNS)
+RUNS = schema_of("runs", runs.COLUMNS)
+INGEST = schema_of("ingest", ingest.COLUMNS)
+ITEMS = schema_of("planned items", planned_items.COLUMNS)
+SNAPSHOT = schema_of("snapshot", snapshot.COLUMNS)

@@ -65,8 +65,11 @@ COLUMNS = (
     Column("upload_ms", REAL, "milliseconds of the slot's form POST"),
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
-    Column("former_item_id", TEXT, "the item_id that earlier builds gave the item; null if it is the same"),
-    Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned"),
+    Column("former_item_id", TEXT, "the item_id that earlier builds gave the item; null if it is the same", since=2),
+    Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned", since=3),
+    Column(
+        "relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root", since=4
+    ),
 )
 
 
@@ -107,6 +110,7 @@ def _item_cells(item: WorkItem) -> Row:
         "tags": item.tags_json,
         "former_item_id": item.former_item_id,
         "sidecar_version": item.sidecar_version,
+        "relative_path": item.relative_path,
     }
 
 

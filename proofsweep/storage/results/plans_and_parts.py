@@ -15,6 +15,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan, rows_of_shard
 from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.domain.tables.columns import Row
+from proofsweep.domain.tables.schemas import conformed
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.prunings import pruned_names
 from proofsweep.storage.results.receipts import Part, ended_parts
@@ -51,7 +52,13 @@ class Results:
         content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
-        return plan_of(json.loads(content))
+        try:
+            return _checked(plan_of(json.loads(content)))
+        except (ValueError, TypeError, AttributeError) as damage:
+            raise ResultsError(
+                f"{layout.plan_name(run_id)} in the results store {self.store.url} is damaged: it is not a whole plan. "
+                "Restore it from a backup."
+            ) from damage
 
     def plan_digest(self, run_id: str) -> str:
         """Give the hex sha256 of the plan in the store."""
@@ -109,9 +116,8 @@ class Results:
 
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""
-        schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
-        parts = [schema.empty_table(), *self.tables(names, columns)]
-        return pa.concat_tables(parts, promote_options="default")  # parts of older builds lack new columns
+        parts = [_schema(table, columns).empty_table(), *self.tables(names, columns)]
+        return pa.concat_tables(parts, promote_options="default")  # a column that an older part lacks is nullable there
 
     def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
         """Read parts one by one: those of a long run do not fit in memory together."""
@@ -132,11 +138,11 @@ class Results:
 
     def _table(self, name: str, columns: list[str] | None) -> pa.Table:
         content = self.store.read(name)
+        schema = _schema(name.partition("/")[0], columns)
         if content is None and name in pruned_names(self.store, layout.run_of(name)):  # since it was listed
-            schema = SCHEMAS[name.partition("/")[0]]
-            return schema.empty_table().select(columns or schema.names)
+            return schema.empty_table()
         try:
-            return _table_of(self._required(name) if content is None else content, columns)
+            return conformed(_table_of(self._required(name) if content is None else content, columns), schema)
         except (pa.ArrowException, OSError) as damage:
             raise ResultsError(
                 f"{name} in the results store {self.store.url} is damaged: it cannot be read as Parquet. Restore it "
@@ -150,11 +156,25 @@ class Results:
         return content
 
 
+def _schema(table: str, columns: list[str] | None) -> pa.Schema:
+    """Give the schema of some columns of a table; None stands for all."""
+    whole = SCHEMAS[table]
+    return whole if columns is None else pa.schema(map(whole.field, columns)).with_metadata(whole.metadata)
+
+
 def plan_of(document: dict[str, Any]) -> Plan:
     """Read a plan from its document, also one of an older version."""
     document.setdefault("ignored", document.get("passed_over", {}))  # its name in older plans
     known = {field.name for field in fields(Plan)}
     return Plan(**{name: value for name, value in document.items() if name in known})
+
+
+def _checked(plan: Plan) -> Plan:
+    """Give a plan whose counts are numbers and whose date is one; TypeError or ValueError otherwise."""
+    plan.run_date.isoformat()
+    if not all(isinstance(count, int) for count in (plan.items, plan.shards, plan.shard_items)):
+        raise TypeError("a plan counts in whole numbers")
+    return plan
 
 
 def parquet_of(table: pa.Table) -> bytes:

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 from proofsweep.domain import layout
+from proofsweep.errors import ResultsError
 from proofsweep.storage.results.store import Store
 
 
@@ -33,9 +34,19 @@ def has_claim(store: Store, run_id: str, leg: int) -> bool:
 
 
 def receipt_of(store: Store, run_id: str, leg: int) -> dict[str, object] | None:
-    """Read how a leg ended; None while it runs."""
+    """Read how a leg ended; None while it runs.
+
+    Raises:
+        ResultsError: it is damaged.
+    """
     content = store.read(layout.receipt_name(run_id, leg))
-    document = None if content is None else json.loads(content)
+    try:
+        document = None if content is None else json.loads(content)
+    except ValueError as damage:
+        name = layout.receipt_name(run_id, leg)
+        raise ResultsError(
+            f"{name} in the results store {store.url} is damaged: it is not a whole receipt. Restore it from a backup."
+        ) from damage
     return document if isinstance(document, dict) else None
 
 

@@ -145,8 +145,11 @@ class Snapshot:
         """
         name = file.name
         content = self._store.read(name)
+        schema = pa.schema(map(schemas.SNAPSHOT.field, columns))
         try:
-            return pq.ParquetFile(io.BytesIO(content or b"")).read(list(columns), use_threads=False)
+            return schemas.conformed(
+                pq.ParquetFile(io.BytesIO(content or b"")).read(list(columns), use_threads=False), schema
+            )
         except (pa.ArrowException, OSError) as damage:
             what = "missing" if content is None else "damaged"
             raise ResultsError(

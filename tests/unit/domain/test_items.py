@@ -5,7 +5,16 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.domain.items import ManifestRow, Mode, WorkItem, former_item_id_of, item_id_of, printable, raw_bytes
+from proofsweep.domain.items import (
+    ManifestRow,
+    Mode,
+    WorkItem,
+    former_item_id_of,
+    item_id_of,
+    printable,
+    raw_bytes,
+    relative_path_of,
+)
 
 
 def test_the_manifests_own_id_names_the_item() -> None:
@@ -76,3 +85,13 @@ def test_any_text_can_be_shown_and_named(text: str) -> None:
 
     assert printable(text).encode().decode() == printable(text)
     assert len(item_id_of(row, text)) == 32
+
+
+def test_the_relative_path_is_the_audio_as_seen_from_the_catalogs_root() -> None:
+    """A file that lies elsewhere has none, nor has a row without audio."""
+    seen = [
+        relative_path_of(ManifestRow(number=0, audio="/c/x", named_audio=named))
+        for named in ("a/b.wav", "caf\udce9.wav", "/elsewhere/b.wav", "s3://masters/b.wav", "")
+    ]
+
+    assert seen == ["a/b.wav", "caf\\xe9.wav", None, None, None]

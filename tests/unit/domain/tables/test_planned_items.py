@@ -16,6 +16,7 @@ from proofsweep.domain.tables.planned_items import planned_item, planned_row
     "item",
     [
         WorkItem(manifest_row=0, item_id="i", audio="/a.wav", audio_bytes=1, audio_version="v", tags_json="{}"),
+        WorkItem(manifest_row=0, item_id="i", audio="/c/a.wav", relative_path="a.wav"),
         WorkItem(manifest_row=1, item_id="i", former_item_id="f", audio="/caf\udce9\n.wav", sidecar="/s\udcff"),
         WorkItem(manifest_row=2, item_id="i", audio="", ineligible=Ineligible(Reason.MISSING_AUDIO, "None.")),
     ],

@@ -239,3 +239,42 @@ def test_a_part_of_an_older_version_lacks_new_columns(results: Results) -> None:
 
     assert whole.schema == schemas.VERDICTS
     assert some["sidecar_version"].to_pylist() == [None, "v"]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"run_id": "2026', b"[]", b"{}", b"\xff", b"null"])
+def test_a_broken_plan_is_named_in_one_line(results: Results, content: bytes) -> None:
+    """A write that broke off, or a hand, left it so."""
+    results.store.create(layout.plan_name(PLAN.run_id), content)
+
+    with pytest.raises(ResultsError, match=r"plan\.json in the results store .* is damaged") as caught:
+        results.plan(PLAN.run_id)
+
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("cells", [{"created_at": "yesterday"}, {"items": "many"}, {"created_at": None}])
+def test_a_plan_with_other_values_is_broken(results: Results, cells: dict[str, object]) -> None:
+    """It is found when it is read, not where a value is used."""
+    results.store.create(layout.plan_name(PLAN.run_id), json.dumps(asdict(PLAN) | cells).encode())
+
+    with pytest.raises(ResultsError, match="is damaged"):
+        results.plan(PLAN.run_id)
+
+
+@pytest.mark.parametrize("columns", [None, ["run_id", "sunset", "skipped"], ["sunset"]])
+def test_a_part_of_an_older_version_reads_as_null_where_it_lacks_a_column(
+    results: Results, columns: list[str] | None
+) -> None:
+    """Alone or with newer ones, whole or by columns."""
+    older = [dict.fromkeys(schemas.RUNS.names) | {"run_id": "r", "leg": 1, "environment": "x", "ended_by": "complete"}]
+    table = pa.Table.from_pylist(older, schema=schemas.RUNS).drop_columns(["sunset", "skipped"])
+    results.store.create("runs/run_date=2026-11-20/r-001.parquet", parquet_of(table))
+    results.create_part("runs/run_date=2026-11-20/s-001.parquet", "runs", [older[0] | {"run_id": "s", "skipped": 2}])
+
+    (first,) = results.tables(["runs/run_date=2026-11-20/r-001.parquet"], columns)
+    both = results.table("runs", results.all_parts("runs"), columns)
+
+    assert first.column_names == both.column_names == (columns or schemas.RUNS.names)
+    assert both["sunset"].null_count == 2
+    if columns != ["sunset"]:
+        assert both["skipped"].to_pylist() == [None, 2]

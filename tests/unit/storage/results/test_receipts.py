@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain import layout
+from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.receipts import Part, ended_parts, has_claim, last_leg, receipt_of
 
@@ -57,3 +58,12 @@ def test_a_receipt_names_the_parts_of_its_leg(tmp_path: Path) -> None:
     assert ended_parts(store, "r") == {1: [Part(name=str(PART["name"]), rows=3, sha256="ab")]}
     assert receipt_of(store, "r", 2) == {"ended_by": "killed"}
     assert receipt_of(store, "r", 3) is None
+
+
+def test_a_broken_receipt_is_named_in_one_line(tmp_path: Path) -> None:
+    """No leg can be judged by half a receipt."""
+    store = FolderStore(tmp_path)
+    store.create(layout.receipt_name("r", 1), b'{"ended_by": "comp')
+
+    with pytest.raises(ResultsError, match=r"receipt\.json in the results store .* is damaged"):
+        receipt_of(store, "r", 1)
