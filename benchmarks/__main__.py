@@ -7,17 +7,17 @@ import sys
 
 _ALL = {
     "cpu_per_file": "--kibibytes 4 --at-once 2 --files 240 --few 1 --plain",
-    "memory": "--rows 300",
+    "memory": "--rows 60",
     "planning": "--rows 2000",
     "settling": "--rows 1200",
-    "first_byte": "--runs 1 --rows 300",
+    "first_byte": "--runs 1 --rows 40",
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",
-    "lane_in_real_time": "--seconds 16",
+    "lane_in_real_time": "--seconds 8",
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
-    "processes": "--rows 1500 --processes 1",
+    "processes": "--rows 200 --processes 1",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
 """Each script with options that make it quick. Its figures then mean nothing."""

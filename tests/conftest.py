@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
     import sandbox
@@ -40,12 +42,27 @@ def pytest_configure(config: pytest.Config) -> None:
         "PROOFSWEEP_CATALOG__DEDUPE": "false",  # a test's many rows are often a few files
         "PREFECT_HOME": home.name,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_WORKER_QUERY_SECONDS": "1",  # a test's worker need not wait ten seconds for its flow run
     }
 
 
 def pytest_xdist_auto_num_workers() -> int:
     """Use one worker more than there are processors: tests wait for other processes a third of the time."""
     return (os.cpu_count() or 1) + 1
+
+
+class _SlowFirst(LoadFileScheduling):
+    """Gives each file to one worker, in the order of `testpaths`; the tests of the composed system go to one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "tests/deployment" if Path(file).stem in {"test_composed_system", "test_five_nights"} else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _SlowFirst:
+    """Begin with the slowest folders, so that no worker is alone with a slow file at the end."""
+    config.option.loadscopereorder = False
+    return _SlowFirst(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SAYS = {
     "cpu_per_file": "| 4 KiB | 2 |",
-    "memory": "| 300 |",
+    "memory": "| 60 |",
     "planning": "| 2,000 |",
     "settling": "| 1,200 | show the run |",
     "first_byte": "Prefect's home warm",

@@ -13,6 +13,8 @@ from ..worlds.sandbox_world import Samples
 
 FILES = 26
 """Every kind of sample once."""
+REPEATED = 12
+"""So often each is in a catalog that a test interrupts."""
 
 MakeWorld = Callable[[Bucket], BucketWorld]
 
@@ -87,7 +89,7 @@ def test_run_whose_bucket_is_unavailable_fails_no_row_and_is_resumed(
     """It waits, then publishes what it finished, and the next leg does the rest."""
     delivery, world = moto.new_bucket(), make_world(moto.new_bucket())
     deliver(samples.folder, delivery, "audio")
-    delivery.put("all.csv", write_manifest(samples.files * 40, samples.folder, "audio"))
+    delivery.put("all.csv", write_manifest(samples.files * REPEATED, samples.folder, "audio"))
     monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "2")
     process = world.start("verify", f"{delivery.url}/all.csv", "--no-dedupe")
@@ -101,8 +103,8 @@ def test_run_whose_bucket_is_unavailable_fails_no_row_and_is_resumed(
     rows = world.rows()
     assert (stopped, code) == (8, 3), world.logs
     assert "Traceback" not in world.logs
-    assert [row["manifest_row"] for row in rows] == list(range(40 * len(samples.files)))
-    assert [row["verdict"] for row in rows] == [one.verdict for one in samples.files] * 40
+    assert [row["manifest_row"] for row in rows] == list(range(REPEATED * len(samples.files)))
+    assert [row["verdict"] for row in rows] == [one.verdict for one in samples.files] * REPEATED
     assert {row["leg"] for row in rows} == {1, 2}
     assert not [row["reason"] for row in rows if str(row["reason"]).startswith("source_")]
 

@@ -98,6 +98,7 @@ class Composition:
             "PREFECT_HOME": str(home / "prefect"),
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "DO_NOT_TRACK": "1",
+            "PREFECT_WORKER_QUERY_SECONDS": "1",  # a worker of a test need not wait ten seconds for its flow run
         }
         own = {
             variable: "127.0.0.1" if variable.endswith("_HOST") and value in self.services else self.adapted(str(value))

@@ -80,6 +80,7 @@ def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> 
     settings = own_places((ROOT / "deploy" / "systemd" / "worker.env").read_text(), machine, port)
     settings = settings.replace("https://partner.example/v1", running.base_url).replace("=production", "=sandbox")
     settings = settings.replace("#PROOFSWEEP_SERVICE__SIDECAR_FIELD=", "PROOFSWEEP_SERVICE__SIDECAR_FIELD=sidecar")
+    settings += "\nPREFECT_WORKER_QUERY_SECONDS=1\n"
     (machine / "deploy" / "systemd" / "worker.env").write_text(settings)
     shutil.copy(ROOT / "prefect.yaml", machine)
     commands = [own_places(line, machine, port) for line in commands_of_page() if not INSTALLING.search(line)]

@@ -13,7 +13,7 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-ROWS = 2_500
+ROWS = 2_100
 KEYED = {"uploads", "verify", "usage"}
 
 
