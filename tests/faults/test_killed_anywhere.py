@@ -22,7 +22,7 @@ from ..worlds.command_world import Row
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
 
-KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "32"))
+KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "16"))
 PLACES = {"folder": KILLS - KILLS // 4, "bucket": KILLS // 4}
 """By place of the results: the number of kills."""
 ROWS = 60

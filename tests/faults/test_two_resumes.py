@@ -18,7 +18,7 @@ from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
 
-RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "8"))
+RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "4"))
 PLACES = {"folder": RACES - RACES // 4, "bucket": RACES // 4}
 SITUATIONS = ("planned", "killed", "ending")
 """What the racers find: a run without a leg, a leg that was killed, or a leg that ends just then."""
