@@ -1,7 +1,5 @@
 """What became of delivered files, in words: for the person who runs the pass, and for each supplier."""
 
-import hashlib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +12,7 @@ from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
 from proofsweep.printable import markdown, printable
+from proofsweep.reporting.file_names import file_name_of
 from proofsweep.storage.locations import path_within
 
 # Files that are named on a screen. Chosen: a person reads them at once; the letters and the table name all.
@@ -102,7 +101,7 @@ def write_letters(folder: str, report: PassReport) -> list[Path]:
     written = []
     for supplier, letter in letters_of(report.rows).items():
         try:
-            written.append(_write_new(Path(folder), f"{_file_name(supplier)}-{run_id}", letter))
+            written.append(_write_new(Path(folder), f"{file_name_of(supplier)}-{run_id}", letter))
         except OSError as error:
             because = error.strerror or "unknown error"
             raise ResultsError(f"The letters cannot be written to {printable(folder)} ({because}).") from error
@@ -145,11 +144,3 @@ def _message(row: Row) -> str:
 
 def _audio(row: Row) -> str:
     return printable(str(row["audio"]))
-
-
-def _file_name(supplier: str) -> str:
-    """Name a letter after its supplier; a name with other characters gets a digest, so that no two are the same."""
-    plain = re.sub(r"[^A-Za-z0-9._-]", "_", supplier).lstrip(".")[:80]
-    if plain == supplier and plain:
-        return plain
-    return f"{plain or 'supplier'}-{hashlib.sha256(supplier.encode('utf-8', 'replace')).hexdigest()[:8]}"

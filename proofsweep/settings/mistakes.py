@@ -5,15 +5,13 @@ from difflib import get_close_matches
 
 from pydantic import ValidationError
 
+from proofsweep.domain.likely_names import ALIKE, ask_for, did_you_mean
+
 Names = Mapping[str, Collection[str]]
 """The settings of each section."""
 
 _PREFIX = "PROOFSWEEP_"
 _CONFIG = f"{_PREFIX}CONFIG"
-
-# How alike two names are at least, as difflib counts from 0 to 1. Chosen: with 0.6 it refuses variables that Kubernetes
-# sets for a service of our name (`PROOFSWEEP_SERVICE_PORT`), with 0.9 it misses two letters in the wrong order.
-_ALIKE = 0.8
 
 
 def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Collection[str]) -> list[str]:
@@ -37,12 +35,6 @@ def mistakes_in(error: ValidationError, names: Names) -> list[str]:
     ]
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Ask for the known name that is most like this one; nothing if none is."""
-    alike = get_close_matches(name, known, 1, _ALIKE)
-    return _ask(alike[0]) if alike else ""
-
-
 def _mistake_in(variable: str, names: Names) -> str:
     """Say what is wrong with a variable's name, or nothing; fields of a section that exists are checked elsewhere."""
     section, is_nested, field = variable.upper().removeprefix(_PREFIX).lower().partition("__")
@@ -50,8 +42,8 @@ def _mistake_in(variable: str, names: Names) -> str:
         return ""
     meant = _variable_of(_setting_like(section, field, names)) or (did_you_mean(section, ["config"]) and _CONFIG)
     if is_nested:
-        return f"{variable} sets nothing: there is no section {section!r}{_ask(meant)}"
-    return f"{variable} sets nothing: there is no such setting{_ask(meant)}" if meant else ""
+        return f"{variable} sets nothing: there is no section {section!r}{ask_for(meant)}"
+    return f"{variable} sets nothing: there is no such setting{ask_for(meant)}" if meant else ""
 
 
 def _described(where: str, kind: str, message: str, names: Names) -> str:
@@ -60,14 +52,10 @@ def _described(where: str, kind: str, message: str, names: Names) -> str:
         case "missing":
             return f"{where}: must be set, in the config or as {_variable_of(where)}"
         case "extra_forbidden" if field:
-            return f"{where}: there is no such setting{_ask(_setting_like(section, field, names))}"
+            return f"{where}: there is no such setting{ask_for(_setting_like(section, field, names))}"
         case "extra_forbidden":
             return f"{where}: there is no such section{did_you_mean(section, names)}"
     return f"{where}: {message.removeprefix('Value error, ')}"
-
-
-def _ask(meant: str) -> str:
-    return f" (did you mean {meant}?)" if meant else ""
 
 
 def _variable_of(setting: str) -> str:
@@ -80,7 +68,7 @@ def _setting_like(section: str, field: str, names: Names) -> str:
     whole = {_letters(each + name): f"{each}.{name}" for each, name in settings}
     alone = {_letters(name): f"{each}.{name}" for each, name in settings}
     for given, known in ((section + field, whole), (field or section, alone)):
-        for alike in get_close_matches(_letters(given), known, 1, _ALIKE):
+        for alike in get_close_matches(_letters(given), known, 1, ALIKE):
             return known[alike]
     return ""
 

@@ -9,9 +9,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from proofsweep.domain.likely_names import did_you_mean
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
-from proofsweep.settings.mistakes import did_you_mean, misspelt_variables, mistakes_in
+from proofsweep.settings.mistakes import misspelt_variables, mistakes_in
 
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
