@@ -10,7 +10,7 @@ from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_
 from proofsweep.domain.budget.bounds import Bounds, closing_of, duration_of, left_of
 from proofsweep.domain.coverage import Coverage
 from proofsweep.domain.run_records import OUTCOMES
-from proofsweep.domain.runs import INGEST, EndedBy, Plan
+from proofsweep.domain.runs import PARTIAL_KINDS, EndedBy, Plan
 from proofsweep.domain.tables.snapshot import ANSWERED
 from proofsweep.errors import CatalogError, NothingDue, RunMustStop
 from proofsweep.reporting.past_runs import run_worked_on_by, unfinished_run_of
@@ -262,11 +262,11 @@ def canaries_for(settings: Settings) -> list[Canary]:
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
     """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too.
 
-    The files of an ingest pass are a part of their folder, and each is compared with its plan when it is read.
+    The files of an ingest pass or of a redrive are a part of their catalog; each is compared with its plan when read.
     """
     root = plan.catalog_root
     try:
-        return plan.catalog_kind != INGEST and (
+        return plan.catalog_kind not in PARTIAL_KINDS and (
             catalog_for(settings, plan.catalog, root=root, allow_outside=root is None).digest() != plan.catalog_digest
         )
     except CatalogError:

@@ -29,6 +29,12 @@ STALE_SECONDS = 30
 INGEST = "ingest"
 """The kind of catalog that a pass over a watched folder makes of the files that are ready."""
 
+REDRIVE = "redrive"
+"""The kind of catalog that is made of rows of earlier runs."""
+
+PARTIAL_KINDS = frozenset({INGEST, REDRIVE})
+"""Kinds that are a part of the catalog that they name; such a run says nothing of the rest of it."""
+
 
 class EndedBy(StrEnum):
     """Why a leg ended, as in the `runs` table."""

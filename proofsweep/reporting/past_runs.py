@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import takewhile
 
-from proofsweep.domain.runs import INGEST, Plan, new_run_id
+from proofsweep.domain.runs import PARTIAL_KINDS, Plan, new_run_id
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
@@ -23,8 +23,8 @@ def unfinished_run_of(results: Results, catalog: str, environment: str, since: d
         since: an instant in UTC.
     """
     for plan in _newest_first(results, since):
-        is_pass = plan.catalog_kind == INGEST  # the next pass over the folder goes on with it
-        if not is_pass and (plan.catalog, plan.environment) == (catalog, environment):
+        is_partial = plan.catalog_kind in PARTIAL_KINDS  # a pass over the folder, or a person, goes on with it
+        if not is_partial and (plan.catalog, plan.environment) == (catalog, environment):
             return plan.run_id if describe_run(results, plan.run_id).remaining else None
     return None
 

@@ -5,6 +5,18 @@ from datetime import datetime
 
 from proofsweep.domain.runs import EndedBy, Plan
 
+NEED_ATTENTION = ("rejected", "failed", "ineligible")
+"""The outcomes that somebody must look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file that needs attention, as its catalog names it."""
+
+    audio: str
+    outcome: str
+    reason: str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.domain.reasons import Reason, advice_for_outcome
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import EndedBy
 from proofsweep.printable import markdown
@@ -84,7 +84,7 @@ def label_of(group: Group) -> str:
 
 def advice_for(group: Group) -> str:
     """Say what to do about a kind of row."""
-    return "accept the credential" if group.outcome == "accepted" else remedy_for(group.reason or "")
+    return advice_for_outcome(group.outcome, group.reason or "")
 
 
 def markdown_of(run: RunStatus, results_url: str) -> str:

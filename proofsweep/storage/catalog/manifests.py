@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from proofsweep.domain.completion_report import own_columns, restored
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
@@ -27,12 +28,17 @@ _AUDIO = ("audio", "path")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The position of each column; names match in any case and with spaces around them."""
+    """The position of each column; names match in any case and with spaces around them.
+
+    Attributes:
+        is_report: whether it is a completion report of ours, whose own columns are no tags.
+    """
 
     audio: int | None
     sidecar: int | None
     item_id: int | None
     tags: Mapping[str, int]
+    is_report: bool = False
 
     @classmethod
     def of(cls, header: Sequence[str]) -> "Columns":
@@ -42,12 +48,13 @@ class Columns:
             next((plain.index(name) for name in names if name in plain), None)
             for names in (_AUDIO, ("sidecar",), ("id",))
         )
+        own = own_columns(header)
         tags: dict[str, int] = {}
-        for index, name in enumerate(map(str.strip, header)):
-            if index not in (audio, sidecar, item_id):
+        for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
+            if index not in {audio, sidecar, item_id, *own}:
                 is_new = name and name not in tags
                 tags[name if is_new else f"{name or 'column'} ({index + 1})"] = index
-        return cls(audio, sidecar, item_id, tags)
+        return cls(audio, sidecar, item_id, tags, bool(own))
 
 
 class Manifests:
@@ -209,7 +216,7 @@ def _table(path: str, source: Source, digest: Digest | None = None) -> Iterator[
             if len(known) == 1 and columns.audio is None:
                 found = one_line(", ".join(header))
                 raise CatalogError(f"{one_line(path)}: no column is named audio or path; the columns are: {found}")
-        yield line, columns, cells
+        yield line, columns, [restored(cell) for cell in cells] if columns.is_report else cells
 
 
 def _cell(cells: Sequence[str], index: int | None) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.layout import verdicts_name
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import PARTIAL_KINDS, Plan, new_run_id
 from proofsweep.reporting.past_runs import run_worked_on_by, unfinished_run_of
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
@@ -89,3 +89,12 @@ def test_a_flow_run_is_known_by_the_claims_of_its_legs(results: Results, plan: P
 
     assert run_worked_on_by(results, "f1", LONG_AGO) == own.run_id
     assert run_worked_on_by(results, "f9", LONG_AGO) is None
+
+
+@pytest.mark.parametrize("kind", sorted(PARTIAL_KINDS))
+def test_a_run_of_a_part_of_the_catalog_does_not_hide_its_night(results: Results, plan: Plan, kind: str) -> None:
+    """An ingest pass or a redrive has planned none of the rows that the night left."""
+    night = planned(results, plan, 5)
+    planned(results, plan, 4, catalog_kind=kind)
+
+    assert unfinished(results) == night.run_id

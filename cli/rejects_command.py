@@ -1,0 +1,98 @@
+"""`proofsweep rejects`: the files that need attention, and what to do about each kind."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
+
+import typer
+from rich.console import Console
+from rich.padding import Padding
+
+from cli.exit_codes import ExitCode
+from cli.next_command import next_command
+from cli.options import AsJson, Config, ResultsUrl, RunId
+from cli.screen import COLOURS, console, counted, print_json, styled
+from proofsweep.bootstrap.selections import selected_rows
+from proofsweep.reporting.attention import AttentionGroup, attention_groups
+from proofsweep.reporting.run_status import NEED_ATTENTION
+from proofsweep.settings import load_settings
+from proofsweep.storage.results.selected_rows import SelectedRows
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(rejects)
+
+
+def rejects(
+    run_id: str | None = RunId,
+    *,
+    by: str | None = typer.Option(
+        None, "--by", metavar="TAG", help="List them for each value of a tag of the manifest, such as supplier."
+    ),
+    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Name at most this many files of each kind."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """List the files that need attention: rejected, failed or ineligible, why, and what to do.
+
+    A file that was rejected stays in the list until the service accepts it. The exit code is 0, whatever is listed.
+
+    Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
+    """
+    selected = selected_rows(load_settings(config, results), run_id, NEED_ATTENTION)
+    groups = attention_groups(selected, limit, by)
+    if as_json:
+        print_json(_json_of(selected, groups))
+        return ExitCode.ACCEPTED
+    out = console()
+    rows = sum(group.rows for group in groups)
+    needs = "needs" if rows == 1 else "need"
+    headline = f"{counted(rows, 'file')} {needs} attention" if rows else "No file needs attention"
+    out.print(f"{headline} ({_words_of(selected)})", style="bold", soft_wrap=True)
+    for value, of_value in groupby(groups, key=lambda group: group.value):
+        _print_groups(out, list(of_value), value, by)
+    if rows:
+        out.print()
+        words = [
+            "export",
+            *([run_id] if run_id else []),
+            "--only",
+            ",".join(NEED_ATTENTION),
+            *(["--by", by] if by else []),
+        ]
+        listed = next_command(*words, config=config, results=results)
+        out.print(f"As a list for a spreadsheet, or to verify again: {listed}", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def _words_of(selected: SelectedRows) -> str:
+    which = "newest answers of all runs" if selected.plan is None else f"run {selected.plan.run_id}"
+    return f"{selected.environment}, {which}"
+
+
+def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | None, tag: str | None) -> None:
+    if tag is not None:
+        title = f"no {tag}" if value is None else value
+        out.print()
+        out.print(styled(title, "bold"), f"— {counted(sum(group.rows for group in groups), 'file')}", soft_wrap=True)
+    for group in groups:
+        out.print()
+        kind = styled(f"{group.rows:,} {group.outcome} · {group.reason}", COLOURS.get(group.outcome, ""))
+        out.print("  ", kind, sep="", soft_wrap=True)
+        out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
+        for audio in group.files:
+            out.print(f"    {audio or '(no audio named)'}", soft_wrap=True)
+        if group.rows > len(group.files):
+            out.print(f"    … and {group.rows - len(group.files):,} more")
+
+
+def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, object]:
+    return {
+        "environment": selected.environment,
+        "run_id": None if selected.plan is None else selected.plan.run_id,
+        "rows": sum(group.rows for group in groups),
+        "groups": [asdict(group) | {"what_to_do": group.what_to_do} for group in groups],
+        "results": selected.results.store.url,
+    }

@@ -1,0 +1,85 @@
+"""The files that need attention, by what is to be done about them; only the first of each kind are in memory."""
+
+import json
+from dataclasses import dataclass, field
+
+from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.run_records import OUTCOMES
+from proofsweep.domain.runs import Plan
+from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile
+from proofsweep.storage.locations import path_of, path_within
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.selected_rows import SelectedRows
+
+# Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
+# says where all are; half names none more often, twice costs a bucket as many more requests.
+_FEW_PARTS = 6
+
+
+@dataclass(slots=True, kw_only=True)
+class AttentionGroup:
+    """Files with the same outcome and reason, and the same value of a tag if one was asked for.
+
+    Attributes:
+        value: of the tag; None if the files have no such tag, or none was asked for.
+        rows: how many there are.
+        files: locations of the first ones.
+    """
+
+    value: str | None
+    outcome: str
+    reason: str
+    rows: int = 0
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def what_to_do(self) -> str:
+        """Say what to do about these files."""
+        return remedy_for(self.reason)
+
+
+def attention_groups(selected: SelectedRows, most_files: int, tag: str | None = None) -> list[AttentionGroup]:
+    """Count rows by kind, and name the first files of each; the largest kinds come first.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    groups: dict[tuple[str | None, str, str], AttentionGroup] = {}
+    columns = ["audio", "outcome", "reason", *(["tags"] if tag else [])]
+    for _, table in selected.tables(columns):
+        for row in table.to_pylist():
+            value = _value_of(row["tags"], tag) if tag else None
+            outcome, reason = row["outcome"], row["reason"] or ""
+            kind = (value, outcome, reason)
+            group = groups.setdefault(kind, AttentionGroup(value=value, outcome=outcome, reason=reason))
+            group.rows += 1
+            if len(group.files) < most_files:
+                group.files.append(row["audio"])
+    return sorted(
+        groups.values(),
+        key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),
+    )
+
+
+def first_files(results: Results, plan: Plan, most: int) -> list[NamedFile]:
+    """Name the first files of a run that need attention, by its first parts.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+    found: list[NamedFile] = []
+    for name in results.parts_of("verdicts", plan)[:_FEW_PARTS]:
+        table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row"])
+        for row in table.sort_by("manifest_row").to_pylist():
+            if row["outcome"] in NEED_ATTENTION:
+                audio = path_within(row["audio"], root) if root else row["audio"]
+                found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
+                if len(found) == most:
+                    return found
+    return found
+
+
+def _value_of(tags: str | None, tag: str) -> str | None:
+    value = json.loads(tags).get(tag) if tags else None
+    return None if value is None else str(value)

@@ -1,0 +1,131 @@
+"""Rows of `verdicts` that somebody asks for: those of one run, or of each item the row that says how it stands now."""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.domain.layout import shard_and_leg_of
+from proofsweep.domain.run_records import OUTCOMES
+from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.domain.tables.columns import Row
+from proofsweep.domain.tables.snapshot import ANSWERED
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.snapshot import Snapshot, missing_legs
+
+_WANTED_OF_SNAPSHOT = ["reason"]
+_KEY = ["run_id", "leg", "manifest_row"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedRows:
+    """A choice of rows, read part by part: they may be too many for memory.
+
+    Attributes:
+        environment: the service's label; rows of others are never mixed in.
+        plan: the run; None for how each item stands now, over all runs.
+        outcomes: of the rows.
+        reasons: of the rows; None for any.
+    """
+
+    results: Results
+    environment: str
+    plan: Plan | None = None
+    outcomes: Sequence[str] = OUTCOMES
+    reasons: Sequence[str] | None = None
+
+    def tables(self, columns: Sequence[str]) -> Iterator[tuple[Plan, pa.Table]]:
+        """Give the rows, each table with the run that it comes from; the columns as asked for.
+
+        Raises:
+            ResultsError: the store cannot be read, or its snapshot is not whole.
+        """
+        read = [*dict.fromkeys((*columns, "outcome", "reason", "manifest_row"))]
+        found = self._of_run(self.plan, read) if self.plan is not None else self._current(read)
+        for plan, table in found:
+            if table.num_rows:
+                yield plan, table.select(list(columns))
+
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[Plan, Row]]:
+        """Give the rows one by one, each with exact locations: names that are not UTF-8 hold surrogate escapes."""
+        wanted = [*dict.fromkeys((*columns, "manifest_row", "audio", "sidecar"))]
+        for plan, table in self.tables(wanted):
+            known: dict[int, Mapping[int, Row]] = {}
+            for row in table.to_pylist():
+                is_escaped = "\\x" in row["audio"] or "\\x" in (row["sidecar"] or "")
+                exact = _exact_locations(self.results, plan, row["manifest_row"], known) if is_escaped else {}
+                yield plan, row | exact
+
+    def _of_run(self, plan: Plan, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
+        for name in self.results.parts_of("verdicts", plan):
+            yield plan, self.results.table("verdicts", [name], columns).filter(self._which)
+
+    def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
+        """Choose rows by the snapshot, then read what it lacks from the parts."""
+        index, snapshot = RunIndex(self.results).refreshed(), Snapshot(self.results.store)
+        entries = snapshot.entries()
+        if any(missing_legs(entries, index.newest_first())):
+            raise ResultsError(
+                f"The snapshot of the results store {self.results.store.url} is not whole, so the newest answers are "
+                "not known: run proofsweep compact first, or name a run."
+            )
+        chosen: dict[str, dict[int, array[int]]] = defaultdict(lambda: defaultdict(lambda: array("q")))
+        for table in snapshot.rows(_WANTED_OF_SNAPSHOT, entries):
+            standing = standing_rows(table.filter(pc.field("environment") == self.environment)).filter(self._which)
+            for run_id, leg, row in zip(*(standing[name].to_pylist() for name in _KEY), strict=True):
+                chosen[run_id][leg].append(row)
+        for run_id in sorted(chosen):
+            record = index.records.get(run_id)
+            plan = self.results.plan(run_id) if record is None else record.plan
+            yield from self._parts_with(plan, chosen.pop(run_id), columns)
+
+    def _parts_with(
+        self, plan: Plan, chosen: Mapping[int, Sequence[int]], columns: list[str]
+    ) -> Iterator[tuple[Plan, pa.Table]]:
+        wanted = {leg: pa.array(rows, pa.int64()) for leg, rows in chosen.items()}
+        shards = {leg: {shard_of(plan, row) for row in rows} for leg, rows in chosen.items()}
+        for name in self.results.parts_of("verdicts", plan):
+            shard, leg = shard_and_leg_of(name)
+            if shard in shards.get(leg, ()):
+                table = self.results.table("verdicts", [name], columns)
+                yield plan, table.filter(pc.is_in(table["manifest_row"], wanted[leg]))
+
+    @property
+    def _which(self) -> pc.Expression:
+        which = pc.field("outcome").isin(list(self.outcomes))
+        return which if self.reasons is None else which & pc.field("reason").isin(list(self.reasons))
+
+
+def standing_rows(table: pa.Table) -> pa.Table:
+    """Keep of each item the row that says how it stands, of one environment's rows of the snapshot.
+
+    That is its newest answer. A newer attempt without an answer counts only where the answer was an acceptance: then
+    somebody must see it. What was rejected stays rejected until the service accepts it.
+    """
+    items, outcomes, times = table["item_id"], table["outcome"], table["finished_at"]
+    replaced = []
+    for place in pc.indices_nonzero(pc.invert(pc.is_in(outcomes, pa.array(ANSWERED)))).to_pylist():
+        if place and items[place - 1] == items[place]:
+            is_news = outcomes[place - 1].as_py() == "accepted" and times[place].as_py() > times[place - 1].as_py()
+            replaced.append(place - 1 if is_news else place)
+    if not replaced:
+        return table
+    places = pa.array(range(table.num_rows), pa.int64())
+    return table.filter(pc.invert(pc.is_in(places, pa.array(replaced, pa.int64()))))
+
+
+def _exact_locations(results: Results, plan: Plan, row: int, known: dict[int, Mapping[int, Row]]) -> Row:
+    """Read a row's locations from its shard; nothing if the shard was pruned."""
+    shard = shard_of(plan, row)
+    if shard not in known:
+        try:
+            items = results.shard_items(plan.run_id, shard)
+        except ResultsError:
+            items = []
+        known[shard] = {item.manifest_row: {"audio": item.audio, "sidecar": item.sidecar} for item in items}
+    return dict(known[shard].get(row, {}))

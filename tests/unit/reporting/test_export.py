@@ -1,0 +1,125 @@
+"""Exported rows feed back as a manifest, whatever their names are."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.items import ManifestRow, WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables import planned_items, schemas
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.reporting.export import export
+from proofsweep.storage.catalog.open_catalog import open_catalog
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.selected_rows import SelectedRows
+from proofsweep.storage.results.store import open_store
+
+from ..ended_runs import answered, end_leg, plan_of_run
+
+HOSTILE = [
+    *("=1+1", "+49", "-5", "@SUM(A1)", "'=x", "'74", "a,b", 'say "x"', "a\nb", "a\r\nb", "\t=1", " padded "),
+    *("ünï", "<script>", "\u202etxt.wav", "x;=cmd()", "\udcff", "\\xff", "~", "#", "a=b", "＝1"),  # noqa: RUF001
+]
+PLAN = plan_of_run("20261116T100000Z_a", len(HOSTILE), catalog_root="file:///c")
+
+
+def store_of(folder: Path, plan: Plan, tags: list[dict[str, str]]) -> SelectedRows:
+    """Leave a run behind, each of whose rows has a hostile name, id and tag."""
+    results = Results(open_store(str(folder / "results")))
+    items = [
+        WorkItem(manifest_row=row, item_id=name.replace("\udcff", "?"), audio=f"/c/{name}", sidecar=f"/c/{name}.proof")
+        for row, name in enumerate(HOSTILE)
+    ]
+    shard = schemas.pa.Table.from_pylist([planned_items.planned_row(item) for item in items], schema=schemas.ITEMS)
+    results.write_shard(plan.run_id, 0, shard)
+    rows = [
+        answered(plan, item.manifest_row, item.item_id, "rejected", reason="tampered")
+        | {"audio": item.audio.replace("\udcff", r"\xff"), "sidecar": (item.sidecar or "").replace("\udcff", r"\xff")}
+        | {"tags": json.dumps(tags[item.manifest_row % len(tags)])}
+        for item in items
+    ]
+    end_leg(results, plan, rows)
+    return SelectedRows(results=results, environment="beta", plan=plan)
+
+
+def rows_of(path: Path) -> list[ManifestRow]:
+    """Read a report as a manifest."""
+    return list(open_catalog(str(path), sidecar_names=(), root="/", is_confined=False).rows())
+
+
+def test_a_report_gives_back_the_same_rows(tmp_path: Path) -> None:
+    """Locations, ids and tags come back letter by letter, and the report's own columns are no tags."""
+    tags = [{"supplier": "=A1", "outcome": "theirs"}, {"+x": "'=y", "supplier": " "}]
+    selected = store_of(tmp_path, PLAN, tags)
+
+    done = export(selected, tmp_path / "all.csv")
+
+    back = rows_of(tmp_path / "all.csv")
+    assert [row.audio for row in back] == [f"/c/{name}" for name in HOSTILE]
+    assert [row.sidecar for row in back] == [f"/c/{name}.proof" for name in HOSTILE]
+    assert [row.item_id for row in back] == [name.replace("\udcff", "?") for name in HOSTILE]
+    assert [dict(row.tags) for row in back] == [tags[number % 2] for number in range(len(HOSTILE))]
+    assert done.catalogs == {("/c/catalog.csv", "file:///c")}
+
+
+def test_no_cell_of_a_report_begins_as_a_formula(tmp_path: Path) -> None:
+    """A spreadsheet that opens it runs nothing."""
+    export(store_of(tmp_path, PLAN, [{"=t": "=1"}]), tmp_path / "all.csv")
+
+    import csv  # noqa: PLC0415 - the reader of others, not ours
+
+    with (tmp_path / "all.csv").open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        cells = [cell for line in csv.reader(file) for cell in line]
+    assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))] == []
+
+
+def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
+    """Rows without the tag too, and values that a disk may not tell apart; no value leads out of the folder."""
+    tags = [{"by": value} if value else {"x": "1"} for value in ("Nord", "nord", "../up", "", "no-by")]
+
+    done = export(store_of(tmp_path, PLAN, tags), tmp_path / "out" / "r.csv", "by")
+
+    names = sorted(report.path.name for report in done.reports)
+    assert len({name.lower() for name in names}) == 5
+    assert {"r-Nord.csv", "r-nord-1.csv", "r-no-by.csv", "r-no-by-1.csv"} < set(names)
+    assert sum(report.rows for report in done.reports) == len(HOSTILE)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+
+
+def test_a_tag_that_no_row_has_is_refused(tmp_path: Path) -> None:
+    """The tags that there are are named; nothing is written."""
+    with pytest.raises(UsageError, match=r"'suplier' \(did you mean supplier\?\); there are supplier"):
+        export(store_of(tmp_path, PLAN, [{"supplier": "x"}]), tmp_path / "r.csv", "suplier")
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_no_file_is_overwritten(tmp_path: Path) -> None:
+    """Also not one of several, and then none of them is written."""
+    (tmp_path / "r-b.csv").write_text("mine")
+
+    with pytest.raises(UsageError, match=r"r-b.csv exists already"):
+        export(store_of(tmp_path, PLAN, [{"by": "a"}, {"by": "b"}]), tmp_path / "r.csv", "by")
+
+    assert [path.read_text() for path in tmp_path.glob("*.csv")] == ["mine"]
+
+
+def test_no_rows_make_no_file(tmp_path: Path) -> None:
+    """An empty list would look like a list."""
+    selected = store_of(tmp_path, PLAN, [{}])
+
+    done = export(
+        SelectedRows(results=selected.results, environment="beta", plan=PLAN, outcomes=["failed"]),
+        tmp_path / "r.csv",
+        "by",
+    )
+
+    assert (done.reports, list(tmp_path.glob("*.csv"))) == ([], [])
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    """A file stands in the way."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ResultsError, match=r"The report cannot be written to .*/file \("):
+        export(store_of(tmp_path, PLAN, [{}]), tmp_path / "file" / "r.csv")
