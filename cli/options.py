@@ -16,6 +16,9 @@ ResultsUrl = typer.Option(
     metavar="URL",
     help="Results store, a folder or bucket URL; default from the config (`results`).",
 )
+RunId = typer.Argument(
+    None, metavar="[RUN]", help="A run; without one, how each file stands now by its newest answer of all runs."
+)
 Reserve = typer.Option(
     None, "--reserve", metavar="N", min=0, help="Leave this many calls of the quota to other users of the key."
 )

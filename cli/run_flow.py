@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -14,6 +13,7 @@ from rich.console import Console
 from cli.embedded_server import EmbeddedServer
 from cli.exit_codes import code_of_run
 from cli.forecast_lines import forecast_json
+from cli.next_command import next_command
 from cli.progress import progress_shown
 from cli.screen import console, flush, print_error, print_json, print_summary
 from cli.watch_prefect import prefect_watched
@@ -22,11 +22,15 @@ from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Forecast
 from proofsweep.domain.coverage import Coverage
 from proofsweep.errors import CatalogError, ResultsError, RunMustStop
+from proofsweep.reporting.attention import first_files
 from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_status import RunStatus
+from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results.plans_and_parts import Results
+
+# Files that a summary names. Chosen: a person reads them at once; `rejects` names all.
+_NAMED_FILES = 10
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -59,11 +63,13 @@ class RunRequest:
         """The results store of this run."""
         return results_for(self.settings)
 
+    def command(self, name: str, run_id: str) -> str:
+        """Write the command that does something with a run of this store."""
+        return next_command(name, run_id, config=self.config, results=self.results_url)
+
     def resume(self, run_id: str) -> str:
         """Write the command that resumes a run of this store."""
-        options = {"--results": self.results_url, "--config": self.config}
-        given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
-        return " ".join(["proofsweep resume", run_id, *given])
+        return self.command("resume", run_id)
 
     def run_status(self, run_id: str) -> RunStatus:
         """Read how a run stands."""
@@ -91,11 +97,29 @@ def report(run: RunStatus, request: RunRequest) -> int:
     results_url = request.results.store.url
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
-        print_json(json_of(run, results_url) | forecast | _coverage_json(request))
+        print_json(json_of(run, results_url) | _attention_json(run, request) | forecast | _coverage_json(request))
     else:
-        print_summary(request.out, run, results_url, request.resume(run.plan.run_id))
+        print_summary(
+            request.out,
+            run,
+            results_url,
+            resume=request.resume(run.plan.run_id),
+            files=_named_files(run, request),
+            rejects=request.command("rejects", run.plan.run_id),
+        )
         print_coverage(request)
     return code_of_run(run)
+
+
+def _named_files(run: RunStatus, request: RunRequest) -> list[NamedFile]:
+    """Name a few files that need attention, if there are any."""
+    needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
+    return first_files(request.results, run.plan, _NAMED_FILES) if needed else []
+
+
+def _attention_json(run: RunStatus, request: RunRequest) -> dict[str, object]:
+    """Give the member `attention`: the files that the summary names."""
+    return {"attention": [asdict(file) for file in _named_files(run, request)]}
 
 
 def print_coverage(request: RunRequest) -> None:

@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.printable import printable, printable_json
-from proofsweep.reporting.run_status import RunStatus
+from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
@@ -84,8 +84,19 @@ def _discard(stream: IO[str]) -> None:
     os.close(sink)
 
 
-def print_summary(out: Console, run: RunStatus, results_url: str, resume: str) -> None:
-    """Print a run's summary; `resume` is the command that does what remains."""
+def print_summary(
+    out: Console, run: RunStatus, results_url: str, *, resume: str, files: Sequence[NamedFile], rejects: str
+) -> None:
+    """Print a run's summary.
+
+    Args:
+        out: where to.
+        run: its status.
+        results_url: where its tables are.
+        resume: the command that does what remains.
+        files: some that need attention.
+        rejects: the command that names all of them.
+    """
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
@@ -94,6 +105,7 @@ def print_summary(out: Console, run: RunStatus, results_url: str, resume: str) -
     if run.groups:
         out.print(_kinds(run))
         out.print()
+    _print_attention(out, run, files, rejects)
     out.print(
         f"  {calls_of(run)}; {run.total('throttled'):,} throttled, {size_text(run.total('bytes_sent'))} sent, "
         f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}",
@@ -127,6 +139,19 @@ def size_text(size_bytes: float) -> str:
             return f"{size_bytes:,.0f} {unit}" if unit == "B" else f"{size_bytes:,.1f} {unit}"
         size_bytes /= 1024
     return f"{size_bytes:,.1f} TiB"
+
+
+def _print_attention(out: Console, run: RunStatus, files: Sequence[NamedFile], rejects: str) -> None:
+    needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
+    if not needed:
+        return
+    some = f", {len(files)} of them" if 0 < len(files) < needed else ""
+    out.print(f"  need attention{some}:" if files else "  some files need attention", style="bold")
+    for file in files:
+        kind = styled(f"{file.outcome} · {file.reason}", COLOURS.get(file.outcome, ""))
+        out.print("    ", kind, "  ", file.audio, sep="", soft_wrap=True)
+    out.print(f"  all of them, with what to do: {rejects}", soft_wrap=True)
+    out.print()
 
 
 def _counts(run: RunStatus) -> Text:

@@ -91,7 +91,7 @@ def verify(
     request = replace(request, coverage=count)
     print_bounds(request.out, bounds, utc_now())
     plan = partial(plan_catalog, settings, catalog, read_block, reserve=bounds.reserve)
-    return _plan_and_verify(request, settings, partial(plan, root=root, allow_outside=allow_outside, due=due))
+    return plan_and_verify(request, settings, partial(plan, root=root, allow_outside=allow_outside, due=due))
 
 
 def resume(
@@ -134,7 +134,7 @@ def resume(
         return verify_run(run_id, _with_forecast(request, settings, _need_of_rest(before)), server)
 
 
-def _plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:
+def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:
     """Plan a run and verify it; without a row that is due there is no run."""
     with prefect_api() as server:
         try:

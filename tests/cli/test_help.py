@@ -22,7 +22,22 @@ Command = Callable[..., CompletedProcess[str]]
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
-COMMANDS = ("demo", "doctor", "plan", "verify", "resume", "check", "runs", "status", "prune", "sandbox", "conformance")
+COMMANDS = (
+    "demo",
+    "doctor",
+    "plan",
+    "verify",
+    "resume",
+    "check",
+    "runs",
+    "status",
+    "rejects",
+    "export",
+    "redrive",
+    "prune",
+    "sandbox",
+    "conformance",
+)
 SUBCOMMANDS = ("sandbox issue", "sandbox samples")
 
 

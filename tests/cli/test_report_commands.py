@@ -1,0 +1,122 @@
+"""The morning after: which files need attention, lists for suppliers, and a new run of just some files."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+import sandbox
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.selections import plan_redrive, selected_rows
+from proofsweep.domain.runs import Plan
+from proofsweep.results import open_results
+from proofsweep.settings import load_settings
+from proofsweep.usecases.leg.work import verify_slice
+
+Command = Callable[..., CompletedProcess[str]]
+
+
+def verified(plan: Plan) -> str:
+    """Verify a planned run without Prefect; give its id."""
+    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+    return plan.run_id
+
+
+@pytest.fixture
+def delivery(workdir: Path, running: sandbox.Running, catalog: Path) -> Path:
+    """A manifest of two suppliers whose names, ids and tags a spreadsheet would run; one file of each is bad."""
+    del workdir
+    folder = catalog.parent / "delivery"
+    folder.mkdir(exist_ok=True)
+    bare = next(catalog.rglob("*.wav"))
+    rows = [("audio", "id", "supplier", "outcome")]
+    for number, supplier in enumerate(("=Nord", "Süd & Co")):
+        good = running.operator.issue(bare, folder / f"=good{number}.wav", song="A Song")
+        bad = folder / f"+bad{number}.wav"
+        bad.write_bytes(bare.read_bytes())
+        rows += [(f"=good{number}.wav", f"-{number}", supplier, "x"), (bad.name, f"@{number}", supplier, "y")]
+        assert good.audio.exists()
+    with (folder / "catalog.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return folder / "catalog.csv"
+
+
+def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Path) -> None:
+    """Verify, list by supplier, export for each, verify the list again: every item keeps its id and its tags."""
+    first = verified(plan_catalog(load_settings(), str(delivery)))
+
+    listed = proofsweep("rejects", "--by", "supplier")
+    exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
+    files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
+    again = verified(plan_catalog(load_settings(), str(files[0]), root=str(delivery.parent)))
+    redriven = verified(
+        plan_redrive(load_settings(), selected_rows(load_settings(), first, reasons=["unreadable"]), None, reserve=0)
+    )
+
+    assert (listed.returncode, exported.returncode) == (0, 0)
+    assert "2 files need attention (sandbox, newest answers of all runs)\n\n=Nord — 1 file\n" in listed.stdout
+    assert f"    {delivery.parent}/+bad1.wav\n" in listed.stdout
+    assert len(files) == 2
+    columns = ["item_id", "audio", "tags", "outcome"]
+    rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, again, redriven)}
+    bad = [row for row in rows[first] if row["outcome"] == "rejected"]
+    assert [row["item_id"] for row in bad] == ["@0", "@1"]
+    assert rows[again] == [bad[0]]
+    assert rows[redriven] == bad
+    assert (workdir / "out").is_dir()
+
+
+def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str, catalog: Path) -> None:
+    """The command that is printed can be given as it is; a list in a workbook cannot be verified again."""
+    listed = proofsweep("rejects", finished_run, "--limit", "1", "-r", "results")
+    written = proofsweep("export", finished_run, "--only", "rejected,failed")
+    refused = proofsweep("export", finished_run, "--only", "rejected,failed")
+    workbook = proofsweep("export", "--format", "xlsx")
+    nothing = proofsweep("export", "--only", "failed")
+
+    assert "… and " in listed.stdout
+    assert f"proofsweep export {finished_run} --only rejected,failed,ineligible --results results\n" in listed.stdout
+    assert f"Verify them again: proofsweep verify rejected-failed.csv --root {catalog}\n" in written.stdout
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "rejected-failed.csv exists already" in refused.stderr
+    assert workbook.stdout == "report.xlsx: 26 rows\n"
+    assert (nothing.returncode, nothing.stdout) == (0, "There is no such row; nothing was written.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("export", "--only", "rejectd"), "no such outcome (did you mean rejected?)"),
+        (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv or xlsx"),
+        (("export", "--file", "a.csv", "--format", "xlsx"), "contradict each other"),
+        (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
+        (("rejects", "nope"), "There is no run 'nope'"),
+        (("redrive",), "Say which files to verify again with --reason; the rows have: "),
+        (("redrive", "--reason", "tamperd"), "(did you mean tampered?)"),
+    ],
+)
+def test_a_wrong_request_is_one_line(
+    proofsweep: Command, finished_run: str, arguments: tuple[str, ...], says: str
+) -> None:
+    """The exit code is 2, and nothing is written."""
+    del finished_run
+    done = proofsweep(*arguments)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr
+
+
+def test_a_summary_names_files_that_need_attention(proofsweep: Command, finished_run: str) -> None:
+    """Ten at most, as the catalog names them, and the command for the rest."""
+    text = proofsweep("status", finished_run).stdout
+    document = json.loads(proofsweep("status", finished_run, "--json").stdout)
+
+    assert len(document["attention"]) == 10
+    assert all(f"{each['outcome']} · {each['reason']}  {each['audio']}" in text for each in document["attention"])
+    assert f"all of them, with what to do: proofsweep rejects {finished_run}\n" in text
