@@ -23,6 +23,7 @@ _MODULES = {
     "verify": "cli.verify_commands",
     "resume": "cli.verify_commands",
     "ingest": "cli.ingest_command",
+    "explain": "cli.explain_command",
     "check": "cli.check_command",
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",

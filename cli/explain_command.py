@@ -1,0 +1,79 @@
+"""`proofsweep explain`: everything that is known about one file, and what to send to the partner's support."""
+
+from collections.abc import Iterable
+
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.options import AsJson, Config, ResultsUrl
+from cli.screen import console, print_json
+from proofsweep.bootstrap.explain import explain_item, is_run, packet_of_item, packet_of_run
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.domain.budget.bounds import duration_of
+from proofsweep.reporting.explanation import json_of_item, lines_of
+from proofsweep.settings import load_settings
+from proofsweep.storage.results.plans_and_parts import Results
+
+_What = typer.Argument(
+    metavar="WHAT",
+    help="A file's location or its end, an item_id, a request ID; or a run's ID, for its calls that did not succeed.",
+)
+_Since = typer.Option(None, "--since", metavar="SPAN", help="Search only runs begun since, like 30d; all by default.")
+_Packet = typer.Option(False, "--packet", help="Print only what the partner's support needs, to paste into a ticket.")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(explain)
+
+
+def explain(
+    what: str = _What,
+    *,
+    since: str | None = _Since,
+    packet: bool = _Packet,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Show every call that was made for one file over all runs, its verdicts, and what to do.
+
+    The last lines are a packet for the partner's support: times, endpoints and request IDs. It names no file and holds
+    no secret.
+    """
+    store = results_for(load_settings(config, results))
+    if is_run(store, what):
+        return _explain_run(store, what, as_json=as_json)
+    item_id, found = explain_item(store, what, None if since is None else duration_of(since))
+    text = packet_of_item(found)
+    if as_json:
+        print_json(json_of_item(item_id, found) | {"support_packet": text})
+        return ExitCode.ACCEPTED
+    if not packet:
+        _print_lines(lines_of(item_id, found))
+    _print_packet(text, alone=packet)
+    return ExitCode.ACCEPTED
+
+
+def _explain_run(store: Results, run_id: str, *, as_json: bool) -> int:
+    text = packet_of_run(store, run_id)
+    if as_json:
+        print_json({"run_id": run_id, "support_packet": text})
+    elif text:
+        _print_packet(text, alone=True)
+    else:
+        console().print(f"Every call of run {run_id} succeeded; there is nothing to look up.", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    out = console()
+    for line in lines:
+        out.print(line, soft_wrap=True)
+
+
+def _print_packet(text: str, *, alone: bool) -> None:
+    if not alone:
+        for line in ("", "For the partner's support (--packet prints only this):", ""):
+            console().print(line, style="bold", soft_wrap=True)
+    _print_lines(text.splitlines())

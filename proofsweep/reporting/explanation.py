@@ -1,0 +1,77 @@
+"""What happened to one file, in words: each run with its exchanges, and what to do."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from proofsweep.domain.occurrences import Occurrence
+from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.support_packet import answer_of
+from proofsweep.domain.tables.columns import Row
+
+
+def lines_of(item_id: str, found: Sequence[Occurrence]) -> Iterator[str]:
+    """Write everything that is known about an item, the newest run first; text that others wrote is as they wrote it.
+
+    Args:
+        item_id: the item.
+        found: what happened to it, the newest run first.
+    """
+    newest = next((each.row for each in found if each.row is not None), None)
+    yield str(newest["audio"]) if newest is not None else item_id
+    yield f"  item {item_id}, in {len(found)} {'run' if len(found) == 1 else 'runs'}"
+    if newest is not None:
+        yield f"  newest: {_result_of(newest)}"
+        yield f"  what to do: {_advice_for(newest)}"
+    for each in found:
+        yield ""
+        yield from _lines_of_run(each)
+
+
+def json_of_item(item_id: str, found: Sequence[Occurrence]) -> dict[str, object]:
+    """Give the same as one object; rows and exchanges are those of the tables."""
+    return {
+        "item_id": item_id,
+        "runs": [
+            {
+                "run_id": each.plan.run_id,
+                "environment": each.plan.environment,
+                "catalog": each.plan.catalog,
+                "manifest_row": each.manifest_row,
+                "verdict_row": each.row,
+                "what_to_do": None if each.row is None else _advice_for(each.row),
+                "exchanges": each.exchanges,
+            }
+            for each in found
+        ],
+    }
+
+
+def _lines_of_run(each: Occurrence) -> Iterator[str]:
+    result = "remains: no outcome yet" if each.row is None else _result_of(each.row)
+    yield f"run {each.plan.run_id} ({each.plan.environment}), row {each.manifest_row}: {result}"
+    if each.row is not None and each.row["detail"] is not None:
+        yield f"  {each.row['detail']}"
+    if each.row is not None and each.row["answered_by_row"] is not None:
+        yield f"  The answer is that of row {each.row['answered_by_row']}, which has the same bytes; its calls:"
+    if not each.exchanges:
+        yield "  no call was made"
+    yield from (f"  {_line_of_call(call)}" for call in each.exchanges)
+
+
+def _result_of(row: Row) -> str:
+    words = [str(row["outcome"])]
+    words += [str(word) for word in dict.fromkeys((row["verdict"], row["reason"])) if word is not None]
+    finished = row["finished_at"]
+    when = f", {finished:%Y-%m-%d %H:%M} UTC" if isinstance(finished, datetime) else ""
+    return " · ".join(words) + when
+
+
+def _advice_for(row: Row) -> str:
+    return "accept the credential" if row["outcome"] == "accepted" else remedy_for(str(row["reason"]))
+
+
+def _line_of_call(call: Row) -> str:
+    started, elapsed = call["started_at"], float(str(call["elapsed_ms"]))
+    when = f"{started:%Y-%m-%d %H:%M:%S}" if isinstance(started, datetime) else ""
+    request_id = call["request_id"] or "no request ID"
+    return f"{when}  {call['call']!s:<8} {answer_of(call)}  {elapsed:,.0f} ms  {request_id}"

@@ -1,0 +1,1 @@
+"""Everything that a results store knows about one file."""

@@ -1,0 +1,74 @@
+"""`explain` tells the story of one file, and writes what the partner's support needs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.app import run
+from proofsweep.domain.layout import exchanges_name
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.plans_and_parts import Results
+
+from ..unit.ended_runs import answered, end_leg, plan_of_run
+from ..unit.exchange_rows import exchange
+
+PLAN = plan_of_run("20261120T020000Z_000aa", items=1)
+SECRET_NAME = "unreleased \x1b[31m\nsong.wav"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """A store with one rejected file, whose name others chose, and one failed call."""
+    results = Results(FolderStore(tmp_path))
+    row = answered(PLAN, 0, "a", "rejected", audio=f"/m/{SECRET_NAME}", verdict="tampered", reason="tampered")
+    end_leg(results, PLAN, [row])
+    calls = [exchange(PLAN, 0, "uploads", 1, status=500, request_id="r-1"), exchange(PLAN, 0, request_id="r-2")]
+    results.create_part(exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1), "exchanges", calls)
+    return str(tmp_path)
+
+
+def test_a_request_id_leads_to_the_file(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the service and a supplier wrote stays text on its line; the packet stands at the end."""
+    assert run(["explain", "r-2", "--results", store]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "/m/unreleased \\x1b[31m\\nsong.wav"
+    assert lines[2].startswith("  newest: rejected · tampered")
+    assert "POST /uploads: 500. 1 call, 2026-11-20 02:00:01; partner.example (beta)" in lines
+
+
+def test_the_packet_alone_can_be_pasted(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names no file. A run's packet has the calls that did not succeed."""
+    assert run(["explain", "a", "--packet", "--results", store]) == 0
+    of_file = capsys.readouterr().out
+    assert run(["explain", PLAN.run_id, "--results", store]) == 0
+    of_run = capsys.readouterr().out
+
+    assert of_file.startswith("Calls to look up.")
+    assert "song" not in of_file + of_run
+    assert ("r-1" in of_file, "r-2" in of_file) == (True, True)
+    assert ("r-1" in of_run, "r-2" in of_run) == (True, False)
+
+
+def test_json_is_one_object(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the rows as the tables have them."""
+    assert run(["explain", "a", "--json", "--results", store]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"][0]["verdict_row"]["audio"] == f"/m/{SECRET_NAME}"
+    assert "r-1" in found["support_packet"]
+
+
+@pytest.mark.parametrize(
+    ("what", "says"), [(["b"], "neither an item nor a request"), (["a", "--since", "tomorrow"], "not a time span")]
+)
+def test_what_cannot_be_found_is_one_line(
+    store: str, capsys: pytest.CaptureFixture[str], what: list[str], says: str
+) -> None:
+    """It says what to give instead."""
+    assert run(["explain", *what, "--results", store]) == 2
+
+    error = capsys.readouterr().err
+    assert says in error
+    assert len(error.splitlines()) == 1

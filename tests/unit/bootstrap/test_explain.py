@@ -1,0 +1,64 @@
+"""A file or a run is explained from the store alone."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.bootstrap.explain import explain_item, is_run, packet_of_item, packet_of_run
+from proofsweep.domain.layout import exchanges_name
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.plans_and_parts import Results
+
+from ..ended_runs import answered, end_leg, plan_of_run
+from ..exchange_rows import exchange
+
+PLAN = plan_of_run("20251120T020000Z_000aa", items=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Results:
+    """A run of one file, with one call that failed and one that succeeded."""
+    results = Results(FolderStore(tmp_path))
+    end_leg(results, PLAN, [answered(PLAN, 0, "a", audio="/music/a song.wav")])
+    calls = [
+        exchange(PLAN, 0, "uploads", 1, status=500, request_id="failed-1"),
+        exchange(PLAN, 0, "uploads", 2, request_id="good-1"),
+    ]
+    results.create_part(exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1), "exchanges", calls)
+    return results
+
+
+def test_a_file_is_explained_with_all_its_calls(store: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative location is one of this folder; the packet names no file."""
+    monkeypatch.chdir(Path("/"))
+
+    item_id, found = explain_item(store, "music/a song.wav", None)
+
+    packet = packet_of_item(found)
+    assert item_id == "a"
+    assert "failed-1" in packet
+    assert "good-1" in packet
+    assert "song" not in packet
+
+
+def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
+    """Calls that succeeded are nothing to look up."""
+    packet = packet_of_run(store, PLAN.run_id)
+
+    assert "failed-1" in packet
+    assert "good-1" not in packet
+
+
+def test_only_younger_runs_are_searched(store: Results) -> None:
+    """The run is a year old."""
+    with pytest.raises(ResultsError, match=r"There is no run in .* that began since"):
+        explain_item(store, "a", timedelta(days=1))
+
+
+def test_a_run_is_told_from_a_file(store: Results) -> None:
+    """By the runs that there are."""
+    assert is_run(store, PLAN.run_id)
+    assert not is_run(store, "20251120T020000Z_other")
+    assert not is_run(store, "a song.wav")

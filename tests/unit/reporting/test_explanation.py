@@ -1,0 +1,55 @@
+"""What happened to a file reads as a story: the newest answer first."""
+
+from proofsweep.domain.occurrences import Occurrence
+from proofsweep.domain.tables.columns import empty_row
+from proofsweep.domain.tables.verdicts import COLUMNS
+from proofsweep.reporting.explanation import json_of_item, lines_of
+
+from ..ended_runs import answered, plan_of_run
+from ..exchange_rows import exchange
+
+OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=2) for day in (19, 20))
+
+
+def occurrence_of(**cells: object) -> Occurrence:
+    """Make a row of the older run with one call."""
+    row = empty_row(COLUMNS) | answered(OLD, 1, "a", **cells)
+    return Occurrence(plan=OLD, manifest_row=1, row=row, exchanges=[exchange(OLD, 1, request_id="r-1")])
+
+
+def test_a_rejected_file_says_what_to_do() -> None:
+    """The newest run has no answer yet; the answer before it counts."""
+    remains = Occurrence(plan=NEW, manifest_row=0, row=None, exchanges=[])
+    rejected = occurrence_of(outcome="rejected", verdict="tampered", reason="tampered", detail="Because.")
+
+    lines = list(lines_of("a", [remains, rejected]))
+
+    assert lines == [
+        "/c/a",
+        "  item a, in 2 runs",
+        "  newest: rejected · tampered, 2026-11-19 02:00 UTC",
+        "  what to do: reject, and ask the supplier for the untouched original delivery",
+        "",
+        f"run {NEW.run_id} (beta), row 0: remains: no outcome yet",
+        "  no call was made",
+        "",
+        f"run {OLD.run_id} (beta), row 1: rejected · tampered, 2026-11-19 02:00 UTC",
+        "  Because.",
+        "  2026-11-19 02:00:00  verify   200  1,500 ms  r-1",
+    ]
+
+
+def test_an_answer_of_the_same_bytes_is_named() -> None:
+    """The calls that follow are those of the other row."""
+    lines = list(lines_of("a", [occurrence_of(answered_by_row=0)]))
+
+    assert "  The answer is that of row 0, which has the same bytes; its calls:" in lines
+
+
+def test_json_has_the_rows_as_the_tables_have_them() -> None:
+    """And what to do."""
+    (run,) = json_of_item("a", [occurrence_of()])["runs"]  # type: ignore[misc]  # a list of one
+
+    assert (run["run_id"], run["manifest_row"], run["what_to_do"]) == (OLD.run_id, 1, "accept the credential")
+    assert run["verdict_row"]["item_id"] == "a"
+    assert [call["request_id"] for call in run["exchanges"]] == ["r-1"]
