@@ -30,6 +30,7 @@ _MODULES = {
     "rejects": "cli.rejects_command",
     "export": "cli.export_command",
     "redrive": "cli.redrive_command",
+    "query": "cli.query_command",
     "compact": "cli.upkeep_commands",
     "prune": "cli.prune_command",
     "alerts": "cli.alerts_commands",

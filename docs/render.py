@@ -14,6 +14,7 @@ from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.domain.tables import exchanges, ingest, runs, snapshot, verdicts
 from proofsweep.domain.tables.columns import Column
+from proofsweep.query.views import views
 from sandbox.mutants import MUTANTS
 from sandbox.unspecified import markdown_of_unspecified
 
@@ -29,6 +30,7 @@ def rendered(text: str) -> str:
         "runs": columns_table(runs.COLUMNS),
         "snapshot": columns_table(snapshot.COLUMNS),
         "ingest": columns_table(ingest.COLUMNS),
+        "views": views_table(),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_and_mutants()),
         "untestable": "\n".join(not_testable()),
@@ -48,6 +50,14 @@ def columns_table(columns: Sequence[Column]) -> str:
         kind = column.kind if column.nullable else f"{column.kind}, not null"
         lines.append(f"| `{column.name}` | {kind} | {column.meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def views_table() -> str:
+    """Give a table of the views, each with its meaning."""
+    return (
+        "\n".join(["| view | meaning |", "|---|---|", *(f"| `{each.name}` | {each.meaning} |" for each in views())])
+        + "\n"
+    )
 
 
 def checks_and_mutants() -> Iterator[str]:

@@ -5,12 +5,16 @@
     store = results.open_results("results")
     store.verdicts(columns=["audio", "verdict"])            # pyarrow.Table
     store.pandas("verdicts", run_id=store.latest_run())     # pandas.DataFrame, Arrow-backed
+    store.latest()                                          # each item's newest answer
+    store.changes(store.latest_run())                       # what that run found otherwise than before
+    store.sql("SELECT file, what_to_do FROM rejects")       # duckdb.DuckDBPyRelation
 
-The columns of the tables are declared in `proofsweep.domain.tables`.
+The columns of the tables are declared in `proofsweep.domain.tables`, the views in `proofsweep/query/sql`.
 """
 
+import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import pyarrow as pa
 
@@ -20,9 +24,13 @@ from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.store import open_store
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 TableName = Literal["verdicts", "exchanges", "runs", "ingest"]
+ViewName = Literal[
+    "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "spend", "request_log"
+]
 
 
 class ResultsStore:
@@ -92,20 +100,90 @@ class ResultsStore:
         names = self._results.all_parts(table) if run_id is None else self._parts_of(table, run_id)
         return self._results.table(table, names, None if columns is None else list(columns))
 
-    def pandas(
-        self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None
-    ) -> "pd.DataFrame":
-        """Give a table as a pandas frame whose columns keep their Arrow types, so that null stays null.
+    def latest(self, *, attempts: bool = False, environment: str | None = None) -> pa.Table:
+        """Give one row per item: its newest answer; with `attempts` its newest row, also one without an answer.
 
         Example:
-            `store.pandas("verdicts").groupby("outcome").size()`
+            `store.latest().group_by("outcome").aggregate([("item_id", "count")])`
+
+        Raises:
+            ResultsError: as `sql` does.
+        """
+        return self.view("latest_attempt" if attempts else "latest_answer", environment=environment)
+
+    def changes(self, run_id: str | None = None, *, environment: str | None = None) -> pa.Table:
+        """Give what each run, or one, found otherwise than the runs before: per item before, now, and the cause.
+
+        Example:
+            `store.changes(store.latest_run()).select(["file", "change", "cause"]).to_pylist()`
+
+        Raises:
+            ResultsError: there is no such run, and as `sql` does.
+        """
+        return self.view("changes", run_id, environment=environment)
+
+    def sql(self, query: str, environment: str | None = None) -> "duckdb.DuckDBPyRelation":
+        """Ask in SQL over the views of `proofsweep query`, whose tables read the store anew.
+
+        Args:
+            query: one or more statements; the last one's answer is given, and it is computed when it is read.
+            environment: the one that the views show; None for that of the newest run, `all` for all of them.
+
+        Example:
+            `store.sql("SELECT outcome, count(*) FROM latest_answer GROUP BY ALL").df()`
+
+        Raises:
+            ResultsError: there is no run of the environment, or the store cannot be read.
+            duckdb.Error: the query is wrong.
+        """
+        from proofsweep.query.connection import close, connect  # noqa: PLC0415 - a reader of tables needs no DuckDB
+
+        connection = connect(self._results, environment, with_tags="rejects" in query.lower()).connection
+        answer = connection.sql(query)
+        weakref.finalize(self, close, connection)
+        return answer
+
+    def pandas(
+        self, table: TableName | ViewName, run_id: str | None = None, columns: Sequence[str] | None = None
+    ) -> "pd.DataFrame":
+        """Give a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null.
+
+        Example:
+            `store.pandas("latest_answer").groupby("outcome").size()`
 
         Raises:
             ResultsError: as `table` does.
         """
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
-        return self.table(table, run_id, columns).to_pandas(types_mapper=pd.ArrowDtype)
+        is_table = table in get_args(TableName)
+        rows = self.table(table, run_id, columns) if is_table else self.view(table, run_id, columns)  # type: ignore[arg-type]  # one or the other
+        return rows.to_pandas(types_mapper=pd.ArrowDtype)
+
+    def view(
+        self,
+        view: ViewName,
+        run_id: str | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        environment: str | None = None,
+    ) -> pa.Table:
+        """Give a view by its name; without an environment, in that of the run, or of the newest run.
+
+        Raises:
+            ResultsError: there is no such view, run or column, or the store cannot be read.
+        """
+        if view not in get_args(ViewName):
+            named = ", ".join([*SCHEMAS, *get_args(ViewName)])
+            raise ResultsError(f"There is no table or view {view!r}; there are {named}.")
+        its_own = None if run_id is None else self._results.plan(run_id).environment
+        answer = self.sql(f"FROM {view}", environment or its_own)
+        unknown = {*(columns or ()), *(() if run_id is None else ["run_id"])}.difference(answer.columns)
+        if unknown:
+            raise ResultsError(f"The view {view} has no column {', '.join(sorted(unknown))}.")
+        chosen = answer if run_id is None else answer.filter(f"run_id = '{run_id}'")
+        rows: pa.Table = (chosen if columns is None else chosen.select(*columns)).to_arrow_table()
+        return rows
 
     def _parts_of(self, table: TableName, run_id: str) -> list[str]:
         return self._results.parts_of(table, self._results.plan(run_id))

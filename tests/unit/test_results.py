@@ -107,7 +107,7 @@ def test_an_unknown_table_is_named(folder: Path) -> None:
     """The message lists the tables."""
     store = results.open_results(str(folder))
 
-    with pytest.raises(ResultsError, match="there are verdicts, exchanges, runs"):
+    with pytest.raises(ResultsError, match=r"no table or view .verdict.; there are verdicts, exchanges, runs"):
         store.pandas("verdict")  # type: ignore[arg-type]  # the mistake that is tested
 
 

@@ -70,6 +70,13 @@ class BucketStore:
                 return None
             self._fail("read", error)
 
+    def read_range(self, name: str, start: int, end: int) -> bytes:
+        """Get the bytes of an object from `start` to before `end`."""
+        try:
+            return bytes(obstore.get_range(self._bucket, self._key(name), start=start, end=end))
+        except FAILURES as error:
+            self._fail("read", error)
+
     def names(self, folder: str) -> list[str]:
         """List the objects right below a folder."""
         return sorted(self.sizes(folder))

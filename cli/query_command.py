@@ -1,0 +1,82 @@
+"""`proofsweep query`: ask a results store in SQL."""
+
+import sys
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.options import Config, ResultsUrl
+from cli.query_output import Format, write, write_text
+from cli.screen import print_error
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.errors import UsageError
+from proofsweep.query.connection import OpenStore, opened, tags_in
+from proofsweep.query.script import script_of
+from proofsweep.query.views import views
+from proofsweep.settings import load_settings
+from proofsweep.storage.results.plans_and_parts import Results
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(query)
+
+
+def query(
+    sql: str | None = typer.Argument(None, metavar="SQL", help="One or more statements; `-` reads them from stdin."),
+    *,
+    as_format: Format = typer.Option(Format.TABLE, "--format", "-f", help="How the answer is written."),
+    file: Path | None = typer.Option(
+        None, "--file", "-o", metavar="FILE", help="Write the answer to this file, which must not exist."
+    ),
+    environment: str | None = typer.Option(
+        None, "--environment", "-e", metavar="NAME", help="The environment to show, or all; that of the newest run."
+    ),
+    print_views: bool = typer.Option(False, "--print-views", help="Print the views as SQL for your own DuckDB."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+) -> int:
+    """Ask the results store in SQL, with DuckDB.
+
+    The views: verdicts, runs, exchanges and ingest are the tables. latest_answer and latest_attempt have a row for each
+    item. changes is what each run found otherwise than before, and why. rejects is what needs attention now. reasons,
+    coverage, spend and request_log count and look up. docs/cookbook.md has twenty questions with their SQL.
+
+    Example: proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"
+    """
+    store = results_for(load_settings(config, results))
+    statements = _statements(sql, print_views=print_views)
+    if print_views:
+        return _print_views(store, environment, file)
+    with opened(store, environment, with_tags="rejects" in statements.lower()) as views_of:
+        _say_which(views_of)
+        try:
+            write(views_of.connection.sql(statements), as_format, file)
+        except (duckdb.Error, pa.ArrowException) as mistake:
+            raise UsageError(f"The query cannot be answered: {mistake}") from mistake
+    return ExitCode.ACCEPTED
+
+
+def _statements(sql: str | None, *, print_views: bool) -> str:
+    if sql == "-" or (sql is None and not print_views and not sys.stdin.isatty()):
+        sql = sys.stdin.read()
+    if not print_views and not (sql or "").strip():
+        raise UsageError('Give a query, for example: proofsweep query "SELECT * FROM reasons"')
+    return sql or ""
+
+
+def _print_views(store: Results, environment: str | None, file: Path | None) -> int:
+    with opened(store, environment) as open_store:
+        script = script_of(store, open_store.environments, views(tags_in(open_store.connection)))
+    write_text(script, file)
+    return ExitCode.ACCEPTED
+
+
+def _say_which(store: OpenStore) -> None:
+    if store.others:
+        print_error(
+            f"The views show {store.environments[0]}; the store also has {', '.join(store.others)} (--environment)."
+        )

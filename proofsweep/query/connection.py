@@ -1,0 +1,125 @@
+"""Open a results store in DuckDB, with the views over it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+
+from proofsweep.errors import ResultsError
+from proofsweep.query.store_files import STORE_SCHEME, StoreFiles
+from proofsweep.query.tables import create_tables
+from proofsweep.query.views import quoted, views
+from proofsweep.storage.results.bucket_store import BucketStore
+from proofsweep.storage.results.plans_and_parts import Results
+
+_SETTINGS = (
+    "SET TimeZone = 'UTC'",
+    # Chosen: a small machine has so much to spare, and what needs more goes through the disk. Half makes large sorts
+    # slow; a query may set more.
+    "SET memory_limit = '1GB'",
+    # The footers of the parts are read once, not again for each mention of a table.
+    "SET parquet_metadata_cache = true",
+    # The order of rows that no query asks for costs memory.
+    "SET preserve_insertion_order = false",
+    # DuckDB takes files that are read by a schema for a single row, and would keep the large side of a join in memory.
+    # The views are written with the small side on the right.
+    "SET disabled_optimizers = 'join_order,build_side_probe_side'",
+)
+_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """A results store in DuckDB.
+
+    Attributes:
+        connection: has the views, and below them the schema `store`, which mixes environments.
+        environments: those that the views show.
+        others: those of the store that the views leave out.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    environments: Sequence[str]
+    others: Sequence[str]
+
+
+def connect(results: Results, environment: str | None = None, *, with_tags: bool = True) -> OpenStore:
+    """Open a results store in DuckDB; whoever calls closes the connection.
+
+    Args:
+        results: the store.
+        environment: the one that the views show: None for that of the newest run, `all` for all of them.
+        with_tags: give `rejects` a column for each tag, for which it must be read.
+
+    Raises:
+        ResultsError: there is no run, or none in this environment, or the store cannot be read.
+    """
+    connection = duckdb.connect(config=_OFFLINE)
+    try:
+        return _opened(connection, results, environment, with_tags=with_tags)
+    except BaseException:
+        close(connection)
+        raise
+
+
+@contextmanager
+def opened(results: Results, environment: str | None = None, *, with_tags: bool = True) -> Iterator[OpenStore]:
+    """Open a results store in DuckDB as `connect` does, and close it at the end."""
+    store = connect(results, environment, with_tags=with_tags)
+    try:
+        yield store
+    finally:
+        close(store.connection)
+
+
+def close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection; DuckDB complains at the end of the process about a file system that it still has."""
+    if connection.filesystem_is_registered(STORE_SCHEME):
+        connection.unregister_filesystem(STORE_SCHEME)
+    connection.close()
+
+
+def _opened(
+    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None, *, with_tags: bool
+) -> OpenStore:
+    for setting in _SETTINGS:
+        connection.execute(setting)
+    if isinstance(results.store, BucketStore):
+        connection.register_filesystem(StoreFiles(results.store))
+    create_tables(connection, results)
+    chosen, others = _chosen(connection, results, environment)
+    connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
+    for view in views():
+        connection.execute(view.statement())
+    if with_tags:
+        (rejects,) = (view for view in views(tags_in(connection)) if view.name == "rejects")
+        connection.execute(rejects.statement())
+    return OpenStore(connection, chosen, others)
+
+
+def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Name the tags of the items that need attention."""
+    query = "SELECT DISTINCT unnest(json_keys(tags)) FROM rejects WHERE json_valid(tags) ORDER BY ALL"
+    return [tag for (tag,) in connection.execute(query).fetchall()]
+
+
+def _chosen(
+    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None
+) -> tuple[list[str], list[str]]:
+    """Say which environments the views show, and which not; the environment of the newest run comes first."""
+    query = "SELECT environment FROM store.plans GROUP BY ALL ORDER BY max(run_id) DESC"
+    there = [name for (name,) in connection.execute(query).fetchall()]
+    if not there:
+        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    if environment == "all":
+        return there, []
+    if environment is not None and environment not in there:
+        raise ResultsError(
+            f"There is no run of the environment {environment} in {results.store.url}; there are {', '.join(there)}."
+        )
+    chosen = environment or there[0]
+    return [chosen], [name for name in there if name != chosen]

@@ -1,0 +1,58 @@
+"""The views as one SQL script, for any DuckDB that can read the results store."""
+
+from collections.abc import Iterator, Sequence
+
+from proofsweep.domain.reasons import REMEDIES, remedy_for
+from proofsweep.domain.runs import PARTIAL_KINDS
+from proofsweep.domain.tables import schemas
+from proofsweep.query.tables import NEWEST_FIRST, NEWEST_KEY, empty_of, glob_of
+from proofsweep.query.views import View, quoted
+from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
+
+_HEAD = """\
+-- The views of proofsweep over one results store. In DuckDB: .read views.sql
+-- A bucket needs DuckDB's httpfs extension and credentials of its own.
+-- The views show these environments; set the variable again to see others.
+"""
+_PLANS = """\
+SELECT plan.*, catalog_kind IN ({partial}) AS is_partial, coalesce(leg.remaining, plan.items) AS remaining
+FROM (
+    SELECT run_id, environment, catalog, catalog_kind, created_at, items, coalesce(skipped, 0) AS skipped
+    FROM read_json({place}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
+        catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT', skipped: 'BIGINT'}})
+) AS plan
+LEFT JOIN (SELECT run_id, arg_max(remaining, leg) AS remaining FROM store.runs GROUP BY ALL) AS leg USING (run_id)"""
+
+
+def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:
+    """Write the script: the schema `store` over the tables, then the views."""
+    return _HEAD + "\n".join(f"{statement};\n" for statement in _statements(results, environments, views))
+
+
+def _statements(results: Results, environments: Sequence[str], views: Sequence[View]) -> Iterator[str]:
+    yield f"SET VARIABLE environments = [{', '.join(map(quoted, environments))}]"
+    yield "CREATE SCHEMA IF NOT EXISTS store"
+    for table in SCHEMAS:
+        yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_table(results, table)}"
+    partial, place = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
+    yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=place)}"
+    advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(words)})" for reason, words in REMEDIES.items())
+    yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
+    yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
+    yield (
+        f"CREATE OR REPLACE VIEW store.newest AS\nSELECT {', '.join(schemas.SNAPSHOT.names)}\nFROM store.verdicts\n"
+        f"QUALIFY row_number() OVER (PARTITION BY {NEWEST_KEY} ORDER BY {NEWEST_FIRST}) = 1"
+    )
+    for view in views:
+        yield f"-- {view.meaning}\n{view.statement()}"
+
+
+def _table(results: Results, table: str) -> str:
+    """Read a table; the empty row gives each column its type, also those that all files lack."""
+    if next(results.all_parts(table), None) is None:
+        return empty_of(SCHEMAS[table], "run_date")
+    place = quoted(glob_of(results, f"{table}/*/*.parquet"))
+    return (
+        f"{empty_of(SCHEMAS[table], 'run_date')}\n"
+        f"UNION ALL BY NAME FROM read_parquet({place}, union_by_name = true, hive_partitioning = true)"
+    )

@@ -1,0 +1,141 @@
+-- What each run found otherwise than the runs before: per item before and now, and why. A failed row never stands for an
+-- item if there is another one. An item is gone only if a run that left nothing out of its catalog did not have it; an
+-- item is new if no run since the last such run had it.
+WITH known AS (
+    SELECT run_id, environment, catalog, NOT is_partial AND skipped = 0 AND remaining = 0 AS is_whole
+    FROM store.plans
+    WHERE list_contains(getvariable('environments'), environment)
+),
+compared AS (
+    SELECT later.run_id, later.environment, later.catalog, later.is_whole, max(earlier.run_id) AS since
+    FROM known AS later
+    LEFT JOIN known AS earlier ON (earlier.environment, earlier.catalog) = (later.environment, later.catalog)
+        AND earlier.is_whole AND earlier.run_id < later.run_id
+    GROUP BY ALL
+),
+pairs AS (  -- each run, and the runs in which its items may have been before
+    SELECT
+        compared.run_id AS at_run, known.run_id, known.run_id = compared.run_id AS is_now,
+        compared.is_whole AND known.catalog = compared.catalog AS may_be_gone
+    FROM compared JOIN known ON known.environment = compared.environment
+        AND known.run_id BETWEEN compared.since AND compared.run_id
+),
+found AS (
+    SELECT at_run, is_now, may_be_gone, verdicts.* FROM verdicts JOIN pairs USING (run_id)
+    UNION ALL  -- runs before which no run left nothing out: each earlier row of an item counts
+    SELECT run_id, true, false, verdicts.* FROM verdicts SEMI JOIN (FROM compared WHERE since IS NULL) USING (run_id)
+    UNION ALL
+    SELECT now.run_id, false, false, earlier.*
+    FROM verdicts AS earlier
+    JOIN (
+        SELECT DISTINCT run_id, environment, item_id
+        FROM verdicts
+        SEMI JOIN (FROM compared WHERE since IS NULL) USING (run_id)
+    ) AS now ON (earlier.item_id, earlier.environment) = (now.item_id, now.environment) AND earlier.run_id < now.run_id
+),
+states AS (
+    SELECT
+        at_run, environment, item_id, is_now, may_be_gone, audio_sha256,
+        struct_pack(
+            run_id := run_id, audio := audio, relative_path := relative_path, outcome := outcome, verdict := verdict,
+            reason := reason, classification := classification, grade_human := grade_human, grade_ai := grade_ai,
+            grade_unknown := grade_unknown, grade_risk_category := grade_risk_category,
+            grade_rubric_version := grade_rubric_version, audio_sha256 := audio_sha256,
+            sidecar := sidecar, sidecar_sha256 := sidecar_sha256, audio_version := audio_version,
+            verify_request_id := verify_request_id
+        ) AS state
+    FROM found
+    QUALIFY row_number() OVER (
+        PARTITION BY at_run, environment, item_id, is_now
+        ORDER BY outcome = 'failed', run_id DESC, finished_at DESC, manifest_row DESC
+    ) = 1
+),
+by_item AS (
+    SELECT
+        at_run, environment, item_id, audio_sha256,
+        CASE WHEN is_now THEN state END AS now,
+        CASE WHEN is_now THEN lag(state) OVER item ELSE state END AS before
+    FROM states
+    WINDOW item AS (PARTITION BY at_run, environment, item_id ORDER BY is_now)
+    QUALIFY is_now OR (may_be_gone AND lead(is_now) OVER item IS NULL)
+),
+alone AS (  -- the same audio under another ID: the n-th that is gone became the n-th that is new
+    SELECT *, row_number() OVER (PARTITION BY at_run, environment, audio_sha256, now IS NULL ORDER BY item_id) AS place
+    FROM by_item
+    WHERE now IS NULL OR before IS NULL
+),
+moved AS (
+    SELECT at_run, environment, item_id, now, coalesce(before, lag(before) OVER same_audio) AS before
+    FROM alone
+    WINDOW same_audio AS (
+        PARTITION BY at_run, environment, coalesce(audio_sha256, item_id), place ORDER BY now IS NOT NULL
+    )
+    QUALIFY now IS NOT NULL OR lead(now) OVER same_audio IS NULL
+),
+judged AS (
+    SELECT
+        *,
+        now.audio_sha256 <> before.audio_sha256 OR (
+            now.audio_version <> before.audio_version
+            AND (now.audio_sha256 IS NULL OR before.audio_sha256 IS NULL)
+        ) AS has_other_audio,
+        now.sidecar_sha256 <> before.sidecar_sha256 OR (now.sidecar IS NULL) <> (before.sidecar IS NULL)
+            AS has_other_sidecar,
+        coalesce(now.relative_path <> before.relative_path, now.audio <> before.audio) AS has_moved,
+        (now.outcome, now.verdict, now.reason) IS DISTINCT FROM (before.outcome, before.verdict, before.reason)
+            AS has_other_outcome,
+        (now.classification, now.grade_human, now.grade_ai, now.grade_unknown, now.grade_risk_category)
+        IS DISTINCT FROM (
+            before.classification, before.grade_human, before.grade_ai, before.grade_unknown,
+            before.grade_risk_category
+        ) AS has_other_grade,
+        now.grade_rubric_version IS DISTINCT FROM before.grade_rubric_version AS has_other_rubric
+    FROM (
+        SELECT at_run, environment, item_id, now, before, false AS has_other_id
+        FROM by_item
+        WHERE now IS NOT NULL AND before IS NOT NULL
+        UNION ALL
+        SELECT *, true FROM moved
+    )
+),
+deployments AS (
+    SELECT run_id, concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)) AS deployment
+    FROM runs
+    GROUP BY run_id
+)
+SELECT
+    at_run AS run_id, judged.environment, item_id,
+    CASE
+        WHEN before IS NULL THEN 'new'
+        WHEN now IS NULL THEN 'gone'
+        WHEN before.outcome = 'accepted' AND now.outcome <> 'accepted' THEN 'broken'
+        WHEN before.outcome <> 'accepted' AND now.outcome = 'accepted' THEN 'fixed'
+        ELSE 'changed'
+    END AS change,
+    CASE
+        WHEN before IS NULL THEN 'first_seen'
+        WHEN now IS NULL THEN 'gone'
+        WHEN has_other_audio THEN 'audio_changed'
+        WHEN has_other_sidecar THEN 'sidecar_changed'
+        WHEN has_other_rubric AND NOT has_other_outcome THEN 'rubric_changed'
+        WHEN has_other_id OR has_moved THEN 'moved'
+        WHEN has_other_outcome OR has_other_grade THEN
+            CASE WHEN deployment.deployment <> former.deployment THEN 'service_deployment_changed' END
+    END AS cause,
+    coalesce(now.relative_path, now.audio, before.relative_path, before.audio) AS file,
+    before.outcome AS before_outcome, now.outcome AS now_outcome,
+    before.verdict AS before_verdict, now.verdict AS now_verdict,
+    before.reason AS before_reason, now.reason AS now_reason,
+    before.classification AS before_classification, now.classification AS now_classification,
+    before.grade_human AS before_grade_human, now.grade_human AS now_grade_human,
+    before.grade_ai AS before_grade_ai, now.grade_ai AS now_grade_ai,
+    before.grade_unknown AS before_grade_unknown, now.grade_unknown AS now_grade_unknown,
+    before.grade_risk_category AS before_grade_risk_category, now.grade_risk_category AS now_grade_risk_category,
+    before.grade_rubric_version AS before_grade_rubric_version, now.grade_rubric_version AS now_grade_rubric_version,
+    before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
+    now.verify_request_id AS verify_request_id
+FROM judged
+LEFT JOIN deployments AS deployment ON deployment.run_id = at_run
+LEFT JOIN deployments AS former ON former.run_id = before.run_id
+WHERE has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
+    OR has_other_rubric

@@ -1,0 +1,14 @@
+-- One row for each item: the newest row of any outcome.
+WITH others AS (
+    FROM store.newest
+    WHERE list_contains(getvariable('environments'), environment) AND outcome NOT IN ('accepted', 'rejected')
+)
+SELECT answer.*
+FROM latest_answer AS answer
+ANTI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
+    AND (others.finished_at, others.run_id) > (answer.finished_at, answer.run_id)
+UNION ALL
+SELECT others.*
+FROM others
+ANTI JOIN latest_answer AS answer ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
+    AND (others.finished_at, others.run_id) <= (answer.finished_at, answer.run_id)

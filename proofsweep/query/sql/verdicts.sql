@@ -1,0 +1,2 @@
+-- One row for each row of a catalog and each run.
+SELECT * FROM store.verdicts WHERE list_contains(getvariable('environments'), environment)

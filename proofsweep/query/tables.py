@@ -1,0 +1,156 @@
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""The tables under the views, in the schema `store`: how DuckDB reads them from a results store."""
+
+from collections.abc import Iterable, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from proofsweep.domain.reasons import REMEDIES, remedy_for
+from proofsweep.domain.run_records import RunRecord
+from proofsweep.domain.runs import PARTIAL_KINDS
+from proofsweep.domain.tables import schemas
+from proofsweep.query.store_files import STORE_SCHEME
+from proofsweep.query.views import quoted
+from proofsweep.storage.results.derived_log import Entry
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
+from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.snapshot import Snapshot, files_of, missing_legs
+
+_KINDS = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.int32(): "INTEGER",
+    pa.int16(): "SMALLINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
+}
+_RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_date"
+NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
+"""Of rows with the same key the newest is kept, as in the snapshot."""
+NEWEST_FIRST = "finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    """Make the schema `store` over a results store; each query reads the parts that are there then.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    runs = list(RunIndex(results).refreshed().newest_first())
+    connection.execute("CREATE SCHEMA store")
+    for table, schema in SCHEMAS.items():
+        has_parts = next(results.all_parts(table), None) is not None
+        places = [f"{table}/*/*.parquet"] if has_parts else []
+        query = reading(schema, [place_of(results, place) for place in places], _RUN_DATE)
+        connection.execute(f"CREATE VIEW store.{table} AS {query}")
+    _create_from(connection, "plans", _plans(runs))
+    _create_from(
+        connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
+    )
+    _create_from(connection, "general_advice", pa.table({"general_advice": [remedy_for("")]}))
+    _create_newest(connection, results, runs)
+
+
+def reading(schema: pa.Schema, places: Sequence[str], *further: str) -> str:
+    """Give the query that reads Parquet files by a schema: a column that a file lacks is null.
+
+    Args:
+        schema: the columns.
+        places: paths or globs as DuckDB takes them; none stands for an empty table.
+        further: columns of another kind.
+    """
+    if not places:
+        return empty_of(schema, *further)
+    columns = (
+        f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
+        for field in schema
+    )
+    listed = ", ".join(map(quoted, places))
+    return f"SELECT {', '.join(['*', *further])} FROM read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
+
+
+def empty_of(schema: pa.Schema, *further: str) -> str:
+    """Give a query without rows that has the columns of a schema, and `run_date` if there are further ones."""
+    nulls = [f"NULL::{_KINDS[field.type]} AS {field.name}" for field in schema]
+    return f"SELECT {', '.join([*nulls, 'NULL::DATE AS run_date'] if further else nulls)} WHERE false"
+
+
+def place_of(results: Results, name: str) -> str:
+    """Say how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
+    return glob_of(results, name) if isinstance(results.store, FolderStore) else f"{STORE_SCHEME}://{name}"
+
+
+def glob_of(results: Results, name: str) -> str:
+    """Say how any DuckDB reads an object, or the objects of a glob; the store's own URL is taken letter by letter."""
+    url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)
+    return f"{url}/{name}"
+
+
+def _create_from(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    connection.register("rows", rows)
+    connection.execute(f"CREATE TABLE store.{name} AS FROM rows")
+    connection.unregister("rows")
+
+
+def _plans(runs: Iterable[RunRecord]) -> pa.Table:
+    rows = [
+        {
+            "run_id": run.plan.run_id,
+            "environment": run.plan.environment,
+            "catalog": run.plan.catalog,
+            "catalog_kind": run.plan.catalog_kind,
+            "created_at": run.plan.created_at,
+            "is_partial": run.plan.catalog_kind in PARTIAL_KINDS,
+            "items": run.plan.items,
+            "skipped": run.plan.skipped,
+            "remaining": run.remaining,
+        }
+        for run in runs
+    ]
+    texts = ("run_id", "environment", "catalog", "catalog_kind", "created_at")
+    schema = pa.schema([(name, pa.string()) for name in texts]).append(pa.field("is_partial", pa.bool_()))
+    for count in ("items", "skipped", "remaining"):
+        schema = schema.append(pa.field(count, pa.int64()))
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
+    """Make `store.newest`: the snapshot, with what its later entries and legs that it lacks have newer.
+
+    The largest entry of the snapshot holds nearly all items, each once. So only keys that are elsewhere too are sorted.
+    """
+    entries = sorted(Snapshot(results.store).entries(), key=_rows_of)
+    missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
+    legs = schemas.RUNS.empty_table().select(["run_id", "leg"]).schema
+    _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
+    names = ", ".join(schemas.SNAPSHOT.names)
+    unlisted = f"SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"
+    connection.execute(f"CREATE VIEW store.settled AS {_reading_entries(results, entries[-1:])}")
+    connection.execute(
+        f"CREATE VIEW store.recent AS {_reading_entries(results, entries[:-1])}"
+        + (f" UNION ALL {unlisted}" if missing else "")
+    )
+    is_settled = len(entries) == 1 and not missing
+    connection.execute(f"CREATE VIEW store.newest AS {'FROM store.settled' if is_settled else newest_of_both()}")
+
+
+def newest_of_both() -> str:
+    """Give the query for the newest rows of `store.settled`, where each key is once, and `store.recent`."""
+    others = f"{NEWEST_KEY} IN (SELECT {NEWEST_KEY} FROM store.recent)"
+    return (
+        f"FROM store.settled WHERE NOT {others} UNION ALL "
+        f"FROM (FROM store.recent UNION ALL FROM store.settled WHERE {others}) "
+        f"QUALIFY row_number() OVER (PARTITION BY {NEWEST_KEY} ORDER BY {NEWEST_FIRST}) = 1"
+    )
+
+
+def _reading_entries(results: Results, entries: Sequence[Entry]) -> str:
+    return reading(schemas.SNAPSHOT, [place_of(results, file.name) for entry in entries for file in files_of(entry)])
+
+
+def _rows_of(entry: Entry) -> int:
+    rows = entry.body["rows"]
+    return rows if isinstance(rows, int) else 0

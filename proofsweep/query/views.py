@@ -1,0 +1,68 @@
+"""The views that people query, as SQL over the tables of a results store; each is a file of its own in `sql`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+
+_TAGS = "/* tag columns */"
+
+NAMES = (
+    *("verdicts", "runs", "exchanges", "ingest", "latest_answer", "latest_attempt", "changes", "rejects", "reasons"),
+    *("coverage", "spend", "request_log"),
+)
+"""The views, each after those that it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One view: its name, its meaning in a sentence or two, and its query."""
+
+    name: str
+    meaning: str
+    query: str
+
+    def statement(self, *, or_replace: bool = True) -> str:
+        """Give the statement that makes the view, without a semicolon."""
+        return f"CREATE {'OR REPLACE ' if or_replace else ''}VIEW {self.name} AS\n{self.query}"
+
+
+def views(tags: Iterable[str] = ()) -> list[View]:
+    """Give all views; `rejects` has each of these tags as a column.
+
+    A tag whose name is taken by another column, or by another tag in other letters, becomes `tag_<name>`.
+    """
+    found = [_view(name) for name in NAMES]
+    return [View(view.name, view.meaning, view.query.replace(_TAGS, _tag_columns(view, tags))) for view in found]
+
+
+def _view(name: str) -> View:
+    """Read a view; the comment at the top of its file is its meaning."""
+    lines = files(__package__).joinpath("sql", f"{name}.sql").read_text(encoding="utf-8").splitlines()
+    about = [line for line in lines if line.startswith("-- ")]
+    meaning = " ".join(line.removeprefix("-- ") for line in about)
+    return View(name, meaning, "\n".join(lines[len(about) :]))
+
+
+def _tag_columns(view: View, tags: Iterable[str]) -> str:
+    taken = {word.strip(",") for word in view.query.lower().split()}
+    columns = []
+    for tag in sorted(tags):
+        name = f"tag_{tag}" if tag.lower() in taken else tag
+        taken.add(name.lower())
+        columns.append(f", json_extract_string(tags, {quoted(_path_of(tag))}) AS {identifier(name)}")
+    return "".join(columns)
+
+
+def _path_of(tag: str) -> str:
+    """Give the JSON pointer of a member."""
+    return "/" + tag.replace("~", "~0").replace("/", "~1")
+
+
+def quoted(text: str) -> str:
+    """Write text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Write a name so that SQL takes it whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,71 @@
+"""`proofsweep query` answers over the tables of a real run."""
+
+import json
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+Command = Callable[..., CompletedProcess[str]]
+
+
+def test_an_answer_comes_in_each_format(proofsweep: Command, finished_run: str, workdir: Path) -> None:
+    """On stdout or in a new file, whole; an existing file stays as it is."""
+    del finished_run
+    query = "SELECT outcome, sum(files)::INTEGER AS files FROM reasons GROUP BY ALL ORDER BY outcome"
+
+    table, csv, rows = (proofsweep("query", query, "--format", each) for each in ("table", "csv", "json"))
+    parquet = proofsweep("query", query, "--format", "parquet", "--file", "answer.parquet")
+    again = proofsweep("query", query, "--format", "csv", "--file", "answer.parquet")
+
+    answer = json.loads(rows.stdout)
+    assert sum(row["files"] for row in answer) == 26
+    assert csv.stdout.splitlines() == ["outcome,files", *(f"{row['outcome']},{row['files']}" for row in answer)]
+    assert f"{len(answer)} rows" in table.stdout
+    assert pq.read_table("answer.parquet").to_pylist() == answer
+    assert (parquet.returncode, again.returncode) == (0, 2)
+    assert "answer.parquet cannot be written: File exists" in again.stderr
+    assert sorted(path.name for path in workdir.iterdir()) == ["answer.parquet", "results"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["SELECT nothing FROM verdicts"], "The query cannot be answered: Binder Error"),
+        (["SELEC 1"], "Parser Error"),
+        (["FROM verdicts", "--environment", "beta"], "no run of the environment beta"),
+        (["FROM verdicts", "--format", "table", "--file", "x"], "A table is for the terminal"),
+        (["FROM verdicts", "--format", "csv", "--file", "no/x"], "no/x cannot be written: No such file or directory"),
+        (["FROM verdicts", "--results", "nowhere"], "There is no run in"),
+        ([" "], "Give a query"),
+    ],
+)
+def test_a_mistake_is_one_line(proofsweep: Command, finished_run: str, arguments: list[str], words: str) -> None:
+    """The exit code is 2, and no file is left behind."""
+    del finished_run
+    done = proofsweep("query", *arguments)
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not Path("x").exists()
+
+
+def test_the_printed_views_answer_in_another_duckdb(
+    proofsweep: Command, finished_run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query may also come from stdin."""
+    script = proofsweep("query", "--print-views").stdout
+    monkeypatch.setattr(sys, "stdin", StringIO("SELECT count(*) AS n FROM rejects"))
+
+    piped = json.loads(proofsweep("query", "--format", "json").stdout)
+
+    with duckdb.connect() as own:
+        own.execute(script)
+        assert own.execute("SELECT count(*) FROM rejects").fetchone() == (piped[0]["n"],)
+        assert own.execute("SELECT DISTINCT run_id FROM verdicts").fetchall() == [(finished_run,)]

@@ -1,0 +1,37 @@
+"""A results store opens in DuckDB, one environment at a time."""
+
+import pytest
+
+from proofsweep.errors import ResultsError
+from proofsweep.query.connection import connect, opened
+from proofsweep.storage.results.plans_and_parts import Results
+
+from .nights import ACCEPTED, MONDAY, TUESDAY, night
+
+
+def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
+    """That of the newest run, or the named one, or all."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, environment="production")
+    night(results, TUESDAY, {"a": ACCEPTED}, environment="it's beta")
+    some = ("verdicts", "exchanges", "runs", "latest_attempt", "coverage")
+    seen = {}
+
+    for asked in (None, "production", "all"):
+        with opened(results, asked) as store:
+            counts = [store.connection.execute(f"SELECT count(*) FROM {view}").fetchone() for view in some]  # noqa: S608 - ours
+            seen[asked] = (list(store.environments), list(store.others), [row[0] for row in counts if row])
+
+    assert seen[None][:2] == (["it's beta"], ["production"])
+    assert seen["production"][:2] == (["production"], ["it's beta"])
+    assert seen["all"][:2] == (["it's beta", "production"], [])
+    assert seen["all"][2] == [a + b for a, b in zip(seen[None][2], seen["production"][2], strict=True)]
+
+
+def test_an_unknown_environment_and_an_empty_store_are_one_line(results: Results) -> None:
+    """The message names the environments that there are."""
+    with pytest.raises(ResultsError, match="There is no run in"):
+        connect(results)
+    night(results, MONDAY, {"a": ACCEPTED})
+
+    with pytest.raises(ResultsError, match=r"no run of the environment produktion in .*; there are beta"):
+        connect(results, "produktion")

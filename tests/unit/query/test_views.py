@@ -1,0 +1,92 @@
+"""Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
+
+from proofsweep.query.connection import opened
+from proofsweep.query.views import NAMES, identifier, quoted, views
+from proofsweep.storage.results.plans_and_parts import Results
+
+from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
+
+
+def test_each_view_says_what_it_is() -> None:
+    """Its query does not begin with the comment."""
+    assert [view.name for view in views()] == list(NAMES)
+    assert all(view.meaning.endswith(".") and not view.query.startswith("--") for view in views())
+
+
+def test_names_and_texts_of_others_stay_what_they_are() -> None:
+    """A tag may hold any letters."""
+    assert (quoted("it's"), identifier('a "b"')) == ("'it''s'", '"a ""b"""')
+
+
+def test_a_failed_night_never_hides_an_answer(results: Results) -> None:
+    """The newest answer and the newest attempt are two views; what was rejected still needs attention as that."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": INELIGIBLE, "d": FAILED, "e": REJECTED, "f": ACCEPTED})
+    night(results, TUESDAY, {"a": FAILED, "b": FAILED, "c": ACCEPTED, "d": FAILED, "e": ACCEPTED, "f": INELIGIBLE})
+
+    with opened(results) as store:
+
+        def found(view: str) -> dict[str, str]:
+            rows = store.connection.execute(f"SELECT item_id, outcome FROM {view}").fetchall()  # noqa: S608 - our own text
+            assert len(rows) == len(dict(rows))
+            return dict(rows)
+
+        answers, attempts, rejects = map(found, ("latest_answer", "latest_attempt", "rejects"))
+
+    assert answers == {"a": "accepted", "b": "rejected", "c": "accepted", "e": "accepted", "f": "accepted"}
+    assert attempts == {
+        "a": "failed", "b": "failed", "c": "accepted", "d": "failed", "e": "accepted", "f": "ineligible"
+    }  # fmt: skip
+    assert rejects == {"a": "failed", "b": "rejected", "d": "failed", "f": "ineligible"}
+
+
+def test_the_snapshot_and_the_tables_give_the_same_newest_rows(results: Results) -> None:
+    """Whether all legs are in it, some, or none, in one entry or in several."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": ACCEPTED})
+    found = []
+    for run_id, rows, is_noted in (
+        (TUESDAY, {"a": FAILED, "b": ACCEPTED}, False),
+        (WEDNESDAY, {"a": REJECTED, "d": FAILED}, True),
+    ):
+        night(results, run_id, rows, remaining=1, is_noted=is_noted)
+        with opened(results) as store:
+            query = "SELECT item_id, run_id, outcome FROM latest_attempt ORDER BY item_id"
+            found.append(store.connection.execute(query).fetchall())
+
+    assert found == [
+        [("a", TUESDAY, "failed"), ("b", TUESDAY, "accepted"), ("c", MONDAY, "accepted")],
+        [
+            ("a", WEDNESDAY, "rejected"),
+            ("b", TUESDAY, "accepted"),
+            ("c", MONDAY, "accepted"),
+            ("d", WEDNESDAY, "failed"),
+        ],
+    ]
+
+
+def test_tags_are_columns_of_rejects(results: Results) -> None:
+    """A tag with the name of another column gets one of its own; names are taken as they are."""
+    tags = '{"supplier": "North", "outcome": "x", "a/b \\"c\\"": "y", "~": "z"}'
+    night(results, MONDAY, {"a": REJECTED | {"tags": tags}, "b": INELIGIBLE | {"tags": None}})
+
+    with opened(results) as store:
+        query = 'SELECT item_id, supplier, tag_outcome, "a/b ""c""", "~", what_to_do FROM rejects ORDER BY item_id'
+        rows = store.connection.execute(query).fetchall()
+
+    assert rows == [
+        ("a", "North", "x", "y", "z", "reject, and ask the supplier for the untouched original delivery"),
+        ("b", None, None, None, None, "ask the supplier to deliver the file again: it holds no bytes"),
+    ]
+
+
+def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:
+    """Rows that were not due count as files of the catalog."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": FAILED})
+    night(results, TUESDAY, {"c": FAILED}, skipped=3)
+
+    with opened(results) as store:
+        columns = "catalog, files, answered, accepted, rejected, newest_run_id"
+        rows = store.connection.execute(f"SELECT {columns} FROM coverage").fetchall()  # noqa: S608 - our own text
+        spend = store.connection.execute("SELECT day::VARCHAR, legs, calls FROM spend ORDER BY day").fetchall()
+
+    assert rows == [("/c/catalog.csv", 4, 2, 1, 1, TUESDAY)]
+    assert spend == [("2026-11-16", 1, 6), ("2026-11-17", 1, 2)]
