@@ -23,7 +23,7 @@ def call_error(kind: type[_Error], exchange: Exchange, reason: str) -> _Error:
 
 def outage_error(exchange: Exchange) -> RunMustStop:
     """Make the end of a leg whose calls all fail; the exchange is the last of them."""
-    last = exchange.failure or f"status {exchange.status}"
+    last = exchange.because or exchange.failure or f"status {exchange.status}"
     message = f"The service fails for every item: the call {exchange.call} failed repeatedly. Its last result: {last}."
     return RunMustStop(message, ended_by="breaker")
 
@@ -31,7 +31,8 @@ def outage_error(exchange: Exchange) -> RunMustStop:
 def _sentence(exchange: Exchange) -> str:
     what = "the storage target" if exchange.call is Call.SLOT else f"the call {exchange.call}"
     if exchange.failure is not None:
-        return f"No usable answer ({exchange.failure}) from {what}, after {exchange.attempt} attempt(s)."
+        because = exchange.failure if exchange.because is None else f"{exchange.failure}: {exchange.because}"
+        return f"No usable answer ({because}) from {what}, after {exchange.attempt} attempt(s)."
     status = exchange.status or 0
     meaning = "" if exchange.call is Call.SLOT else f" ({meaning_of(status, exchange.error_code)})"
     return f"Status {status}{meaning} from {what}."

@@ -5,7 +5,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from urllib.request import getproxies, proxy_bypass
@@ -13,6 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import SecretStr
 
+from proofsweep.client.connection_failures import cause_of
 from proofsweep.client.deadlines import DeadlineBackend, refuse_unsolicited
 from proofsweep.client.messages import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
@@ -185,7 +186,8 @@ class _ReplyBuilder:
         failure = Failure.CONNECTION if answer is None else Failure.BAD_ANSWER
         if isinstance(error, httpx.TimeoutException):
             failure = Failure.TIMEOUT
-        return Reply(self._exchange(answer, failure, was_sent=not isinstance(error, _NEVER_SENT)))
+        exchange = self._exchange(answer, failure, was_sent=not isinstance(error, _NEVER_SENT))
+        return Reply(exchange if failure is not Failure.CONNECTION else replace(exchange, because=cause_of(error)))
 
     def _exchange(
         self, answer: httpx.Response | None, failure: Failure | None, code: str | None = None, *, was_sent: bool = True

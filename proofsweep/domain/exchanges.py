@@ -48,6 +48,7 @@ class Exchange:
         request_id: the partner's X-Request-Id.
         storage_id: the storage target's own id, for the slot's form POST.
         bytes_sent: of the request's body; None without a connection, when nothing can be charged.
+        because: why there was no connection, in a clause; in no table.
     """
 
     call: Call
@@ -61,6 +62,7 @@ class Exchange:
     request_id: str | None = None
     storage_id: str | None = None
     bytes_sent: int | None = 0
+    because: str | None = None
 
     @property
     def ended_at(self) -> datetime:
