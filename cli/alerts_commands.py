@@ -39,6 +39,8 @@ def check(
 
     Let cron run it every few hours. Each cause is told once. Uses one keyed call. The exit code is 3 if something is
     found, and 4 if somebody could not be told.
+
+    Example: `proofsweep alerts check catalog.csv --config nightly`
     """
     set_up_logs()
     settings = load_settings(config, results)
@@ -55,7 +57,10 @@ def check(
 
 
 def send_test(config: str | None = Config) -> int:
-    """Send a test message to everybody who is told; the exit code is 4 if somebody did not take it."""
+    """Send a test message to everybody who is told; the exit code is 4 if somebody did not take it.
+
+    Example: `proofsweep alerts test --config nightly`
+    """
     receivers = receivers_for(load_settings(config), read_block)
     if receivers is None:
         raise ConfigError(_NOBODY)

@@ -17,10 +17,15 @@ def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:
     parts = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
     parts += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
     parts += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
-    if bounds.closes_at is not None and bounds.closes_at <= now:
-        raise UsageError(f"The window is over: it closed at {_instant_text(bounds.closes_at)}.")
+    refuse_closed_window(bounds, now)
     if parts:
         out.print(f"Stops {' or '.join(parts)}", soft_wrap=True)
+
+
+def refuse_closed_window(bounds: Bounds, now: datetime) -> None:
+    """Raise UsageError if the window is closed already."""
+    if bounds.closes_at is not None and bounds.closes_at <= now:
+        raise UsageError(f"The window is over: it closed at {_instant_text(bounds.closes_at)}.")
 
 
 def _instant_text(at: datetime) -> str:

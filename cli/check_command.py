@@ -37,7 +37,10 @@ def check(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent."""
+    """Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.
+
+    Example: `proofsweep check song.mp3 song.mp3.sidecar`
+    """
     settings = load_settings(config)
     if sidecar is not None and settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")

@@ -65,7 +65,7 @@ def conformance(
     """Check a service against the contract from outside, sentence by sentence.
 
     By default nothing changes there: keys, usage and proofs are read, and a file of silence is uploaded and verified.
-    Checks that spend much, rotate the key or erase a proof run only when they are named, and never in production.
+    Checks that spend much, rotate the key or erase a proof must be named. Example: `proofsweep conformance -c beta`
     """
     if list_checks:
         return print_checks(_named(only, include) if only or include else CHECKS.values(), as_json=as_json)

@@ -37,6 +37,8 @@ def demo(
 
     Needs no key and no network. Some files are rejected on purpose: the exit code is 0 when every row is as
     expected, else 1. A second demo in the same folder replaces the first.
+
+    Example: `proofsweep demo --files 200 --folder /tmp/demo`
     """
     out = console()
     demo_folder = DemoFolder(folder)

@@ -50,6 +50,8 @@ def doctor(
     """Check config, key, service, quota, results store and pairing, and say what to do about each failure.
 
     Uses one keyed call, and two more with --pair. Leaves nothing behind.
+
+    Example: `proofsweep doctor --config production`
     """
     findings = list(_findings(config, results, pair))
     code = max(finding.code for finding in findings)

@@ -59,6 +59,8 @@ def ingest(
 
     A file is taken when its size and version have not changed for a while and its sidecar is there. The settings of
     `ingest` say where accepted and rejected files are moved; by default all stay. Sweeps with the same key yield.
+
+    Example: `proofsweep ingest drops --watch --letters letters`
     """
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)

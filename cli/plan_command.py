@@ -1,15 +1,18 @@
 """`proofsweep plan`: what a run would take, before anything is sent or written."""
 
+from contextlib import suppress
 from dataclasses import fields
 
 import typer
 from rich.console import Console
 
+from cli.bounds import refuse_closed_window
 from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import AllowOutside, AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Root, Until
 from cli.screen import console, counted, print_ignored, print_json, size_text
-from proofsweep.bootstrap.engines import engine_for, limits_for
+from proofsweep.bootstrap.cautions import cautions_for
+from proofsweep.bootstrap.engines import engine_for, limits_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
 from proofsweep.bootstrap.runs import bounds_for, catalog_for
 from proofsweep.domain.budget.forecast import Need
@@ -62,29 +65,30 @@ def plan(
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time.
 
-    Writes nothing and sends no file, except those of `--sample`. Asks the service once for the remaining quota.
+    Sends no file, except those of `--sample`, whose pace is kept for `verify`. Asks the service once for the quota.
+    Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --deep --sample 20`
     """
     settings = load_settings(config, results)
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    refuse_closed_window(bounds, utc_now())
     listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
     survey = survey_catalog(listing, limits_for(settings), deep=Files(listing.root) if deep else None)
     refuse_only_unnamed_pairs(survey)
     refuse_only_outside(survey, listing)
     need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    measured = None
-    if sample and need.eligible:
-        engine = engine_for(settings, read_block)
-        measured = sample_of(engine, listing, need, count=min(sample, need.eligible), reserve=bounds.reserve)
+    count = min(sample or 0, need.eligible)
+    engine = engine_for(settings, read_block) if count else None
+    measured = sample_of(engine, listing, need, count=count, reserve=bounds.reserve) if engine else None
     status, trouble = _service_status(settings)
     cost = forecast_for(settings, need, status, bounds, measured)
     if as_json:
-        counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
-        print_json(counts | {"ignored": ignored_entries(listing)} | forecast_json(cost))
+        print_json(_counts_of(survey) | {"ignored": ignored_entries(listing)} | forecast_json(cost))
         return 0
     out = console()
-    _print_survey(out, survey, listing.location, limits_for(settings).one_file)
+    _print_survey(out, survey, listing.location, limits_for(settings).one_file, is_deep=deep)
     print_ignored(out, ignored_entries(listing))
     print_forecast(out, cost, trouble, settings.service.key_expires_at)
+    print_cautions(out, settings, listing.location)
     return 0
 
 
@@ -96,7 +100,18 @@ def _service_status(settings: Settings) -> tuple[ServiceStatus, str]:
         return ServiceStatus(), error.message
 
 
-def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) -> None:
+def _counts_of(survey: Survey) -> dict[str, object]:
+    return {member.name: getattr(survey, member.name) for member in fields(survey)}
+
+
+def print_cautions(out: Console, settings: Settings, location: str) -> None:
+    """Print what is unwise about a catalog and a results store; a store that cannot be read says nothing here."""
+    with suppress(ResultsError):
+        for caution in cautions_for(settings, location):
+            out.print(f"  {caution}", style="yellow", soft_wrap=True)
+
+
+def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int, *, is_deep: bool) -> None:
     out.print(f"{location}: {counted(survey.items, 'row')}", style="bold", soft_wrap=True)
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
@@ -106,9 +121,17 @@ def _print_survey(out: Console, survey: Survey, location: str, slot_bytes: int) 
     over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
     out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
-        out.print(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
+        out.print(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta", soft_wrap=True)
+        out.print(f"    {survey.examples[reason]}", style="dim", soft_wrap=True)
         if reason == Reason.AMBIGUOUS_SIDECAR:
             for audio in survey.ambiguous:
                 out.print(f"    {audio}", markup=False, soft_wrap=True)
+    if survey.doubtful:
+        kinds = ", ".join(f"{count:,} {reason}" for reason, count in survey.doubtful.most_common())
+        out.print(
+            f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta", soft_wrap=True
+        )
+    if not is_deep and survey.eligible:
+        out.print("  only names and sizes were looked at; --deep opens every file", style="dim", soft_wrap=True)
     for note in unsent_pairs_note(survey.reasons):
         out.print(f"  {note}", style="bold yellow", soft_wrap=True)

@@ -42,6 +42,8 @@ def prune(
 
     Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
     receipts stay, and new receipts in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
+
+    Example: `proofsweep prune --older-than 400d --dry-run`
     """
     days = days_of(older_than)
     if not (yes or dry_run or sys.stdin.isatty()):

@@ -30,7 +30,10 @@ def runs(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """List the runs of a results store, the newest first."""
+    """List the runs of a results store, the newest first.
+
+    Example: `proofsweep runs --limit 5 --json`
+    """
     store = results_for(load_settings(config, results))
     newest = newest_runs(store, limit)
     if as_json:
@@ -51,6 +54,8 @@ def status(
     """Show a run: the summary that `verify` printed, and its legs.
 
     The exit code is that of the run; 9 while a leg is active.
+
+    Example: `proofsweep status 20261120T091500Z_8c1f04`
     """
     request = RunRequest(config=config, results_url=results, as_json=as_json)
     store = results_for(load_settings(config, results))
@@ -83,6 +88,7 @@ def _json_of_run(run: RunStatus, store: Results) -> dict[str, object]:
 def _table(newest: list[RunStatus], store: Results) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("run", no_wrap=True)
+    table.add_column("began (UTC)", no_wrap=True)
     for name in ("rows", "remaining", "calls"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("ended by", "outcomes", "environment", "catalog"):
@@ -91,7 +97,15 @@ def _table(newest: list[RunStatus], store: Results) -> Table:
         plan = run.plan
         outcomes = ", ".join(f"{run.rows(word):,} {word}" for word in COLOURS if run.rows(word))
         counts = (f"{plan.items:,}", f"{run.remaining:,}", _calls(run))
-        table.add_row(plan.run_id, *counts, _ended_by(run, store), outcomes, plan.environment, plan.catalog)
+        table.add_row(
+            plan.run_id,
+            plan.created_at[:16].replace("T", " "),
+            *counts,
+            _ended_by(run, store),
+            outcomes,
+            plan.environment,
+            plan.catalog,
+        )
     return table
 
 

@@ -53,6 +53,8 @@ def sandbox(
     """Serve a local partner service in the foreground, until Ctrl-C.
 
     The default profile, `sandbox`, uses this service at its default ports.
+
+    Example: `proofsweep sandbox --port 9000`
     """
     if context.invoked_subcommand is not None:
         return None
@@ -87,6 +89,8 @@ def issue(
 
     A WAV gets a credentialed copy. With --legacy, the audio does not change and gets a sidecar. No file is
     overwritten.
+
+    Example: `proofsweep sandbox issue song.wav --out delivery`
     """
     order = IssueOptions(legacy=legacy, sealed_by=sealed_by, registered=not unregistered and sealed_by == "service")
     if song is not None:
@@ -104,7 +108,10 @@ def samples(
     files: int = typer.Option(60, "--files", min=1, help="Audio files; 26 or more contain every kind."),
     operator_url: str = _OperatorUrl,
 ) -> int:
-    """Let a running sandbox write a sample catalog: audio and sidecars with every verdict."""
+    """Let a running sandbox write a sample catalog: audio and sidecars with every verdict.
+
+    Example: `proofsweep sandbox samples delivery --files 100`
+    """
     _require_empty(folder)
     with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
         written = write_catalog(folder, operator, files=files)

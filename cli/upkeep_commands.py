@@ -22,6 +22,8 @@ def compact(results: str | None = ResultsUrl, config: str | None = Config, as_js
 
     Both are kept by `verify` and `resume`. Use this after an update from a version without them, after you deleted them
     or parts of the tables, or when a command asks for it. Runs may go on meanwhile.
+
+    Example: `proofsweep compact --results /data/proofs`
     """
     store = results_for(load_settings(config, results))
     out = console(to_stderr=as_json)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -31,6 +32,7 @@ from cli.options import (
     SinceLast,
     Until,
 )
+from cli.plan_command import print_cautions
 from cli.run_flow import RunRequest, print_coverage, report, verify_run
 from cli.screen import counted, print_json
 from cli.stop_told import stop_told
@@ -46,6 +48,7 @@ from proofsweep.reporting.describe_run import newest_run, newest_unfinished
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import unsent_pairs_note
 from proofsweep.settings import Settings, load_settings
+from proofsweep.storage.locations import path_of
 from proofsweep.usecases.plan.due_rows import due_rules
 
 
@@ -78,6 +81,8 @@ def verify(
 
     Each row of the catalog ends in one row of `verdicts`. After Ctrl-C, files in flight are finished, finished rows
     are published, and `proofsweep resume` does the rest.
+
+    Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
@@ -90,6 +95,7 @@ def verify(
     count = partial(coverage_for, settings, catalog, max_age, root=root, allow_outside=allow_outside)
     request = replace(request, coverage=count)
     print_bounds(request.out, bounds, utc_now())
+    print_cautions(request.out, settings, path_of(catalog, str(Path.cwd())))
     plan = partial(plan_catalog, settings, catalog, read_block, reserve=bounds.reserve)
     return plan_and_verify(request, settings, partial(plan, root=root, allow_outside=allow_outside, due=due))
 
@@ -108,7 +114,10 @@ def resume(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Resume a run that did not end. A finished run does not change: its summary and exit code are given."""
+    """Resume a run that did not end. A finished run does not change: its summary and exit code are given.
+
+    Example: `proofsweep resume --max-duration 2h`
+    """
     set_up_logs()
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)

@@ -1,5 +1,6 @@
 """Forecasts, wired: from a catalog's needs, the service's quota and what earlier legs took."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 from proofsweep.bootstrap.engines import Engine, limits_for, utc_now
@@ -7,11 +8,13 @@ from proofsweep.bootstrap.runs import results_for
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Forecast, Measurement, Need, Quota, forecast
+from proofsweep.errors import ResultsError
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog
+from proofsweep.storage.results.samples import remember_sample
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.plan.examine_service import ServiceStatus
-from proofsweep.usecases.plan.history import measured_legs
+from proofsweep.usecases.plan.history import measured_legs, sample_since_last_leg
 from proofsweep.usecases.plan.sample import measure_sample, spread
 from proofsweep.usecases.plan.survey import items_of
 
@@ -19,9 +22,10 @@ from proofsweep.usecases.plan.survey import items_of
 def forecast_for(
     settings: Settings, need: Need, service: ServiceStatus, bounds: Bounds, sample: Measurement | None = None
 ) -> Forecast:
-    """Forecast a run that begins now; a sample that was just measured counts before all history."""
-    history = measured_legs(results_for(settings), settings.service.environment)
-    history = history if sample is None else [sample, *history]
+    """Forecast a run that begins now; a sample measured now, or since the last leg, counts before all legs."""
+    results, environment = results_for(settings), settings.service.environment
+    newest = sample or sample_since_last_leg(results, environment)
+    history = [*([] if newest is None else [newest]), *measured_legs(results, environment)]
     spent = 0 if sample is None else sample.quota_spent or 0
     left = None if service.headroom is None else service.headroom - spent
     quota = Quota(headroom=left, reset=service.quota_reset, bounds=bounds)
@@ -29,7 +33,7 @@ def forecast_for(
 
 
 def sample_of(engine: Engine, catalog: Catalog, need: Need, *, count: int, reserve: int) -> Measurement | None:
-    """Send so many items of a catalog, spread over it, and measure; None if the service answered for none of them.
+    """Send so many items of a catalog, spread over it, measure, and remember it; None if none of them was answered.
 
     Raises:
         RunMustStop: the quota or the service does not allow it.
@@ -40,4 +44,9 @@ def sample_of(engine: Engine, catalog: Catalog, need: Need, *, count: int, reser
     context = VerifyContext(partner=engine.partner, limits=engine.limits, sources=sources, clock=utc_now)
     measured = measure_sample(items, context, engine.workers, service.headroom)
     engine.stop.check()
+    if measured is not None:
+        with suppress(ResultsError):  # a person who plans may have no right to write
+            remember_sample(
+                results_for(engine.settings).store, engine.settings.service.environment, measured, utc_now()
+            )
     return measured

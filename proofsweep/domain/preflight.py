@@ -30,6 +30,18 @@ SIDECAR_BYTES = 1024 * 1024
 _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})
 _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
 
+_FORMAT_BY_ENDING = {
+    "mp3": AudioFormat.MP3,
+    "aif": AudioFormat.AIFF,
+    "aiff": AudioFormat.AIFF,
+    "caf": AudioFormat.CAF,
+    "m4a": AudioFormat.M4A,
+    "flac": AudioFormat.FLAC,
+    "ogg": AudioFormat.OGG,
+    "oga": AudioFormat.OGG,
+}
+"""Endings that leave no doubt; a file named `.wav` may hold anything."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeLimits:
@@ -107,6 +119,12 @@ def judge_content(audio_format: AudioFormat, mode: Mode, guess: ContentGuess = U
         f"The content is {named}, which the service does not take: ask the supplier for the WAV, AIFF, CAF, MP3 or M4A "
         "that the sidecar was made for.",
     )
+
+
+def judge_name(ending: str, mode: Mode) -> Ineligible | None:
+    """Say why a file will probably not be sent, by its name's ending alone; its content decides when the item runs."""
+    named = _FORMAT_BY_ENDING.get(ending)
+    return None if named is None else judge_content(named, mode)
 
 
 def _not_a_wav(audio_format: AudioFormat, named: str) -> Ineligible:

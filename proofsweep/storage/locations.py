@@ -11,6 +11,7 @@ from proofsweep.errors import CatalogError
 BUCKET_SCHEMES = frozenset({"s3", "gs", "az", "abfs", "abfss"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # The letters that some cloud allows in a bucket's name, with Azure's account and the tenant of some S3 servers.
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _BUCKET_NAME = re.compile(r"[A-Za-z0-9._:@$-]+")
 _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
@@ -60,6 +61,17 @@ def is_within(location: str, folder: str) -> bool:
 def one_line(location: str) -> str:
     """Escape what is not printable in a location, so that a message stays on one line."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in printable(location))
+
+
+def hint_for(written: str) -> str:
+    """Say what may be wrong with a location at which nothing is, with a space before it; nothing if nothing is seen."""
+    if written.startswith("~"):
+        return " (`~` is not expanded here: write the whole path)"
+    if _WINDOWS.match(written) or ("\\" in written and "/" not in written):
+        return " (this looks like a Windows path: write it as this machine sees it, with `/`)"
+    if written != written.strip():
+        return " (it begins or ends with a space, which is part of the name)"
+    return ""
 
 
 def without_secrets(written: str) -> str:

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
+import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from cli.app import app_for
 from cli.exit_codes import ExitCode
 from proofsweep import __version__
 from proofsweep.settings import Settings
@@ -48,6 +51,21 @@ def test_every_command_has_help(proofsweep: Command, command: str) -> None:
 
     assert done.returncode == 0
     assert f"proofsweep {command}" in done.stdout
+
+
+def test_every_command_has_an_example() -> None:
+    """A person copies it; the main help alone has none."""
+    groups = {"proofsweep", "proofsweep alerts"}
+    commands = walked("proofsweep", typer.main.get_command(app_for([])))
+
+    assert [path for path, command in commands if "Example" not in (command.help or "")] == sorted(groups)
+
+
+def walked(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - click's or typer's own class
+    """Walk through a command and what is below it."""
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from walked(f"{path} {name}", below)
 
 
 def test_the_main_help_names_commands_and_exit_codes(proofsweep: Command) -> None:

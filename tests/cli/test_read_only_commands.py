@@ -71,7 +71,7 @@ def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_pa
 
 
 def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """It sends at most this many files, and gives the time that a run would take; nothing is written."""
+    """It sends at most this many files, and gives the time that a run would take; only the sample is kept for that."""
     without = json.loads(proofsweep("plan", catalog, "--json").stdout)
     document = json.loads(proofsweep("plan", catalog, "--json", "--sample", "4").stdout)
 
@@ -79,7 +79,37 @@ def test_plan_measures_a_sample(proofsweep: Command, workdir: Path, catalog: Pat
     assert 1 <= document["measured_rows"] <= 4
     assert document["seconds"] > 0
     assert without["headroom"] - document["headroom"] == 2 + 2 * document["measured_rows"]
-    assert list(workdir.iterdir()) == []
+    assert [path.name for path in workdir.rglob("*") if path.is_file()] == ["sandbox.json"]
+    later = json.loads(proofsweep("plan", catalog, "--json").stdout)
+    assert later["measured_rows"] == document["measured_rows"]
+
+
+def test_plan_says_what_names_already_tell(proofsweep: Command, catalog: Path) -> None:
+    """A FLAC is never verified: the plan says so without opening it, and how to be sure."""
+    shallow, deep = proofsweep("plan", catalog), proofsweep("plan", catalog, "--deep")
+
+    assert "of those to send, by their names: " in shallow.stdout
+    assert "unlisted_format" in shallow.stdout
+    assert "--deep opens every file" in shallow.stdout
+    assert "by their names" not in deep.stdout
+
+
+def test_plan_refuses_a_window_that_is_over(proofsweep: Command, catalog: Path) -> None:
+    """As `verify` does, before the catalog is read."""
+    done = proofsweep("plan", catalog, "--until", "2020-01-01T00:00:00Z")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "The window is over: it closed at 2020-01-01" in done.stderr
+
+
+def test_plan_explains_locations_at_which_nothing_is(proofsweep: Command, workdir: Path) -> None:
+    """The first row of each reason is shown; the results store inside a catalog's folder is said."""
+    (workdir / "list.csv").write_text("audio\n~/a.wav\n")
+    (workdir / "b.wav").write_bytes(b"RIFF\0\0\0\0WAVE")
+
+    assert "list.csv, line 2: There is no audio at this location (`~` is not" in proofsweep("plan", "list.csv").stdout
+    assert "lies inside the catalog's folder" in proofsweep("plan", workdir.parent).stdout
+    assert "(`~` is not expanded here" in proofsweep("plan", "~/music").stderr
 
 
 def test_plan_prints_what_the_quota_allows(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,6 +146,8 @@ def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
 def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
     """Give each line's number and cells, without blank lines; a record of several lines has the number of its last."""
     first = next((line for line in text if line.strip()), "")
+    if re.fullmatch(r"sep=.", first.strip(), re.IGNORECASE):
+        raise ValueError("its first line is a spreadsheet's `sep=`: delete this line; the delimiter is seen without it")
     text.seek(0)
     reader = csv.reader(text, delimiter=_delimiter_of(first), strict=True)
     try:

@@ -4,7 +4,7 @@ import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from proofsweep.storage.catalog.place import Place
 from proofsweep.storage.catalog.row_facts import FactsOf, row_with_facts
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.source import Source
-from proofsweep.storage.locations import is_bucket, one_line, path_of, without_secrets
+from proofsweep.storage.locations import hint_for, is_bucket, one_line, path_of, without_secrets
 
 if TYPE_CHECKING:
     from proofsweep.storage.catalog.object_lookup import ObjectLookup
@@ -89,7 +89,7 @@ class Manifests:
         numbers = count()
         facts_of = self._facts_of()
         for named in self._named_files(digest):
-            yield row_with_facts(
+            row = row_with_facts(
                 facts_of,
                 self._place,
                 number=next(numbers),
@@ -100,6 +100,7 @@ class Manifests:
                 refused=named.refused,
                 where=line_words(named.path, named.line),
             )
+            yield row if row.audio_facts is not None or row.refused is not None else _with_hint(row, named)
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it")
         self._digest = digest.hexdigest()
@@ -194,6 +195,15 @@ class _NamedFiles:
         if self.wrong is None:
             return None
         return Ineligible(self.reason, f"{line_words(self.path, self.line)}: {self.wrong}")
+
+
+def _with_hint(row: ManifestRow, named: _NamedFiles) -> ManifestRow:
+    """Say of a row without audio what may be wrong with its cell, if that can be seen."""
+    hint = hint_for(_cell(named.cells, named.columns.audio) or "")
+    if not hint:
+        return row
+    where = line_words(named.path, named.line)
+    return replace(row, refused=Ineligible(Reason.MISSING_AUDIO, f"{where}: There is no audio at this location{hint}."))
 
 
 def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:

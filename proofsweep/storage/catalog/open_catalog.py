@@ -19,7 +19,7 @@ from proofsweep.storage.catalog.manifests import Manifests
 from proofsweep.storage.catalog.place import Place
 from proofsweep.storage.files.audio import is_audio
 from proofsweep.storage.files.files import Files
-from proofsweep.storage.locations import is_bucket, one_line, path_of, path_within, root_and_key
+from proofsweep.storage.locations import hint_for, is_bucket, one_line, path_of, path_within, root_and_key
 
 
 class Catalog(Protocol):
@@ -93,7 +93,7 @@ def open_catalog(
         return _manifests(path, posixpath.dirname(path), [path], files, options)
     if glob.has_magic(path):
         return _globbed(path, files, options)
-    raise CatalogError(f"{one_line(path)}: there is no such file or folder")
+    raise CatalogError(f"{one_line(path)}: there is no such file or folder{hint_for(location)}")
 
 
 def _existing_root(path: str) -> str:

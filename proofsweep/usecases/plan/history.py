@@ -10,6 +10,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.runs import stored_row
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.samples import remembered_sample
 from proofsweep.usecases.upkeep.note_leg import upload_share
 
 # Chosen: enough legs to even out a bad night; twice as many would keep an old pace for longer.
@@ -21,6 +22,17 @@ def measured_legs(results: Results, environment: str) -> list[Measurement]:
     runs = (run for run in RunIndex(results).newest() if run.plan.environment == environment)
     legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
     return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
+
+
+def sample_since_last_leg(results: Results, environment: str) -> Measurement | None:
+    """Give the last sample of an environment, unless a leg has ended since: what a leg took says more."""
+    found = remembered_sample(results.store, environment)
+    if found is None:
+        return None
+    sample, measured_at = found
+    runs = (run for run in RunIndex(results).newest() if run.plan.environment == environment and run.legs)
+    last = next((stored_row(dict(run.legs[-1].counts)).get("finished_at") for run in runs), None)
+    return None if isinstance(last, datetime) and last > measured_at else sample
 
 
 def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from proofsweep.domain.items import Mode, WorkItem, printable
-from proofsweep.domain.preflight import SizeLimits, judge_content, work_item_of
+from proofsweep.domain.preflight import SizeLimits, judge_content, judge_name, work_item_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, ConfigError, SourceError
 from proofsweep.storage.catalog.ignored import Cause
@@ -27,6 +27,8 @@ class Survey:
         formats: rows by audio format, from the name's ending, or from the content if files were opened.
         over_slot: rows whose audio is larger than a slot.
         ambiguous: locations of the first audio files whose sidecar is ambiguous.
+        doubtful: of the rows that will be sent, those whose names say that they cannot be verified, by reason.
+        examples: of each reason, what is wrong with the first row.
     """
 
     items: int = 0
@@ -38,6 +40,8 @@ class Survey:
     reasons: Counter[str] = field(default_factory=Counter)
     formats: Counter[str] = field(default_factory=Counter)
     ambiguous: list[str] = field(default_factory=list)
+    doubtful: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
 
     def note(self, item: WorkItem, audio_format: str, slot_bytes: int) -> None:
         """Count one item."""
@@ -48,10 +52,14 @@ class Survey:
         self.largest_bytes = max(self.largest_bytes, size)
         if item.ineligible is not None:
             self.reasons[str(item.ineligible.reason)] += 1
+            self.examples.setdefault(str(item.ineligible.reason), item.ineligible.detail)
             if item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR and len(self.ambiguous) < _NAMED_FILES:
                 self.ambiguous.append(printable(item.audio))
             return
         self.eligible += 1
+        doubt = judge_name(audio_format, item.mode)
+        if doubt is not None:
+            self.doubtful[str(doubt.reason)] += 1
         self.pairs += item.mode is Mode.LEGACY_PAIR
         self.audio_bytes += size
 

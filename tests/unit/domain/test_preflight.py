@@ -10,7 +10,7 @@ from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.domain.content_guess import ContentGuess
 from proofsweep.domain.formats import AudioFormat
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode
-from proofsweep.domain.preflight import SizeLimits, judge_content, judge_listing, work_item_of
+from proofsweep.domain.preflight import SizeLimits, judge_content, judge_listing, judge_name, work_item_of
 from proofsweep.domain.reasons import REMEDIES, Ineligible, Reason
 
 LIMITS = SizeLimits(pair=1000, sidecar=100)
@@ -146,3 +146,22 @@ def test_the_catalog_docs_have_each_remedy(reason: Reason) -> None:
 
     assert len(rows) == 1
     assert rows[0].endswith(f"| {REMEDIES[reason]} |")
+
+
+@pytest.mark.parametrize(
+    ("ending", "mode", "reason"),
+    [
+        ("flac", Mode.ONE_FILE, Reason.UNLISTED_FORMAT),
+        ("flac", Mode.LEGACY_PAIR, Reason.UNLISTED_FORMAT),
+        ("mp3", Mode.ONE_FILE, Reason.NOT_WAV),
+        ("mp3", Mode.LEGACY_PAIR, None),
+        ("wav", Mode.ONE_FILE, None),
+        ("", Mode.ONE_FILE, None),
+        ("xyz", Mode.ONE_FILE, None),
+    ],
+)
+def test_a_name_tells_what_will_probably_not_be_sent(ending: str, mode: Mode, reason: Reason | None) -> None:
+    """Only an ending that leaves no doubt; the content decides."""
+    judged = judge_name(ending, mode)
+
+    assert (judged.reason if judged else None) == reason

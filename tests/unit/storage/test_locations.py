@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.errors import CatalogError
-from proofsweep.storage.locations import is_within, one_line, path_of, path_within, url_of, without_secrets
+from proofsweep.storage.locations import hint_for, is_within, one_line, path_of, path_within, url_of, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -155,3 +155,23 @@ def test_a_path_comes_back_from_its_url(path: str) -> None:
 def test_of_a_url_that_is_not_read_no_secret_is_shown(written: str, shown: str) -> None:
     """A user, a query and a fragment may be secrets."""
     assert without_secrets(written) == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("~/a.wav", "`~` is not expanded here"),
+        (r"C:\music\a.wav", "looks like a Windows path"),
+        ("D:/music/a.wav", "looks like a Windows path"),
+        (r"\\server\music\a.wav", "looks like a Windows path"),
+        (r"music\a.wav", "looks like a Windows path"),
+        ("a.wav ", "begins or ends with a space"),
+        ("a.wav", ""),
+        (r"music/back\slash.wav", ""),
+        ("s3://bucket/a.wav", ""),
+    ],
+)
+def test_a_location_at_which_nothing_is_gets_a_hint(written: str, words: str) -> None:
+    """A person sees what this program does not do; a good location gets none."""
+    assert words in hint_for(written)
+    assert bool(hint_for(written)) == bool(words)

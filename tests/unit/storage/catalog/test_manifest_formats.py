@@ -244,3 +244,12 @@ def test_a_manifest_that_changes_while_it_is_read_is_refused(
 
     with pytest.raises(CatalogError, match="It changed while it was read: let its delivery finish"):
         list(records)
+
+
+def test_the_first_line_of_a_spreadsheet_is_named(tmp_path: Path) -> None:
+    """`sep=;` tells only one program something; as a header it would hide all columns."""
+    path = tmp_path / "list.csv"
+    path.write_text("sep=;\naudio;id\na.wav;1\n")
+
+    with pytest.raises(CatalogError, match="its first line is a spreadsheet's `sep=`: delete this line"):
+        list(records_of(str(path)))

@@ -10,6 +10,7 @@ from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError
 from proofsweep.storage.catalog.manifests import Columns, Manifests
+from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.storage.files.files import Files
 
 
@@ -174,3 +175,18 @@ def test_the_digest_is_that_of_the_last_pass(tmp_path: Path) -> None:
     (tmp_path / "0-m.csv").write_text("audio\nb.wav\n")
 
     assert catalog.digest() == hashlib.sha256(content.encode()).hexdigest()
+
+
+def test_a_cell_that_names_nothing_is_explained(tmp_path: Path) -> None:
+    """A file that exists under such a name is fine."""
+    (tmp_path / "b.wav ").touch()
+    (tmp_path / "list.csv").write_text("audio\nC:\\a.wav\na.wav \nb.wav \nc.wav\n")
+
+    rows = list(open_catalog(str(tmp_path / "list.csv"), sidecar_names=()).rows())
+
+    details = [row.refused.detail if row.refused else None for row in rows]
+    assert details[0] is not None
+    assert "list.csv, line 2: There is no audio at this location (this looks like a Windows path" in details[0]
+    assert details[1] is not None
+    assert "begins or ends with a space" in details[1]
+    assert details[2:] == [None, None]
