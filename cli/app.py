@@ -31,6 +31,7 @@ _MODULES = {
     "export": "cli.export_command",
     "redrive": "cli.redrive_command",
     "query": "cli.query_command",
+    "diff": "cli.diff_command",
     "compact": "cli.upkeep_commands",
     "prune": "cli.prune_command",
     "alerts": "cli.alerts_commands",

@@ -40,6 +40,8 @@ def explain(
 
     The last lines are a packet for the partner's support: times, endpoints and request IDs. It names no file and holds
     no secret.
+
+    Example: `proofsweep explain song.wav`
     """
     store = results_for(load_settings(config, results))
     if is_run(store, what):

@@ -1,9 +1,10 @@
 """Print tables and sentences, on a terminal or into a log file."""
 
+import csv
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.domain.completion_report import defused
 from proofsweep.printable import printable, printable_json
 from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
@@ -49,6 +51,16 @@ def print_json(document: object) -> None:
     """Print one JSON object."""
     with suppress(BrokenPipeError):
         sys.stdout.write(printable_json(document) + "\n")
+    flush()
+
+
+def print_csv(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
+    """Print CSV whose cells are one line each, and no formula to a spreadsheet."""
+    with suppress(BrokenPipeError):
+        lines = csv.writer(sys.stdout)
+        lines.writerow(header)
+        for row in rows:
+            lines.writerow(["" if cell is None else defused(printable(cell)) for cell in row])
     flush()
 
 

@@ -37,6 +37,7 @@ COMMANDS = (
     "rejects",
     "export",
     "redrive",
+    "diff",
     "prune",
     "sandbox",
     "conformance",
