@@ -7,7 +7,7 @@ from rich.table import Table
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.run_flow import RunRequest, report
-from cli.screen import COLOURS, console, counted, print_json
+from cli.screen import COLOURS, console, counted, print_json, styled
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs
@@ -16,6 +16,9 @@ from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+
+# A narrower terminal folds the table into columns of a few letters.
+_TABLE_COLUMNS = 150
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,7 +42,7 @@ def runs(
     if as_json:
         print_json({"runs": [_json_of_run(run, store) for run in newest], "results": store.store.url})
     elif newest:
-        console().print(_table(newest, store))
+        _print_runs(console(), newest, store)
     else:
         console().print(f"There is no run in {store.store.url}.", soft_wrap=True)
     return ExitCode.ACCEPTED
@@ -85,6 +88,27 @@ def _json_of_run(run: RunStatus, store: Results) -> dict[str, object]:
     return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
 
 
+def _print_runs(out: Console, newest: list[RunStatus], store: Results) -> None:
+    """Print a table; on a terminal that is too narrow for it, three lines for each run."""
+    if out.width >= _TABLE_COLUMNS:
+        out.print(_table(newest, store))
+        return
+    for run in newest:
+        plan = run.plan
+        out.print(styled(plan.run_id, "bold"), f"{_began(run)} UTC", soft_wrap=True)
+        rows = f"{run.remaining:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
+        out.print(f"  {_ended_by(run, store)}: {_outcomes(run) or 'no row yet'}; {rows}", soft_wrap=True)
+        out.print(f"  {plan.environment}, {plan.catalog}", soft_wrap=True)
+
+
+def _began(run: RunStatus) -> str:
+    return run.plan.created_at[:16].replace("T", " ")
+
+
+def _outcomes(run: RunStatus) -> str:
+    return ", ".join(f"{run.rows(word):,} {word}" for word in COLOURS if run.rows(word))
+
+
 def _table(newest: list[RunStatus], store: Results) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("run", no_wrap=True)
@@ -95,17 +119,9 @@ def _table(newest: list[RunStatus], store: Results) -> Table:
         table.add_column(name, overflow="fold")
     for run in newest:
         plan = run.plan
-        outcomes = ", ".join(f"{run.rows(word):,} {word}" for word in COLOURS if run.rows(word))
         counts = (f"{plan.items:,}", f"{run.remaining:,}", _calls(run))
-        table.add_row(
-            plan.run_id,
-            plan.created_at[:16].replace("T", " "),
-            *counts,
-            _ended_by(run, store),
-            outcomes,
-            plan.environment,
-            plan.catalog,
-        )
+        cells = (_ended_by(run, store), _outcomes(run), plan.environment, plan.catalog)
+        table.add_row(plan.run_id, _began(run), *counts, *cells)
     return table
 
 

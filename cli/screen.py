@@ -23,6 +23,8 @@ from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 # Away from a terminal. Chosen: no table is wider; half may fold lines of a log, twice changes nothing.
 _PLAIN_COLUMNS = 500
+# A narrower terminal folds the advice of a summary into a column of a few letters.
+_TABLE_COLUMNS = 80
 
 
 class _Screen(Console):
@@ -115,7 +117,7 @@ def print_summary(
     out.print("  ", _counts(run), sep="")
     out.print()
     if run.groups:
-        out.print(_kinds(run))
+        _print_kinds(out, run)
         out.print()
     _print_attention(out, run, files, rejects)
     out.print(
@@ -157,8 +159,8 @@ def _print_attention(out: Console, run: RunStatus, files: Sequence[NamedFile], r
     needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
     if not needed:
         return
-    some = f", {len(files)} of them" if 0 < len(files) < needed else ""
-    out.print(f"  need attention{some}:" if files else "  some files need attention", style="bold")
+    some = f"; {len(files)} of them" if 0 < len(files) < needed else ""
+    out.print(f"  {counted(needed, 'file')} to look at{some}" + (":" if files else ""), style="bold")
     for file in files:
         kind = styled(f"{file.outcome} · {file.reason}", COLOURS.get(file.outcome, ""))
         out.print("    ", kind, "  ", file.audio, sep="", soft_wrap=True)
@@ -170,6 +172,17 @@ def _counts(run: RunStatus) -> Text:
     words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
     words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
     return Text("   ").join(words)
+
+
+def _print_kinds(out: Console, run: RunStatus) -> None:
+    """Print a table; on a terminal that is too narrow for it, the advice below each kind."""
+    if out.width >= _TABLE_COLUMNS:
+        out.print(_kinds(run))
+        return
+    for group in run.groups:
+        kind = styled(f"{group.rows:,} {label_of(group)}", COLOURS.get(group.outcome, ""))
+        out.print("  ", kind, sep="", soft_wrap=True)
+        out.print(Padding(advice_for(group), (0, 0, 0, 4), expand=False))
 
 
 def _kinds(run: RunStatus) -> Table:
