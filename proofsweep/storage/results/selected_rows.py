@@ -104,15 +104,16 @@ class SelectedRows:
 def standing_rows(table: pa.Table) -> pa.Table:
     """Keep of each item the row that says how it stands, of one environment's rows of the snapshot.
 
-    That is its newest answer. A newer attempt without an answer counts only where the answer was an acceptance: then
-    somebody must see it. What was rejected stays rejected until the service accepts it.
+    That is its newest answer, unless it is ineligible since then, or an accepted one failed: somebody must see that.
+    What was rejected stays rejected when a later attempt fails. The view `rejects` of `proofsweep query` says the same.
     """
     items, outcomes, times = table["item_id"], table["outcome"], table["finished_at"]
     replaced = []
     for place in pc.indices_nonzero(pc.invert(pc.is_in(outcomes, pa.array(ANSWERED)))).to_pylist():
         if place and items[place - 1] == items[place]:
-            is_news = outcomes[place - 1].as_py() == "accepted" and times[place].as_py() > times[place - 1].as_py()
-            replaced.append(place - 1 if is_news else place)
+            is_newer = times[place].as_py() > times[place - 1].as_py()
+            says_more = outcomes[place].as_py() == "ineligible" or outcomes[place - 1].as_py() == "accepted"
+            replaced.append(place - 1 if is_newer and says_more else place)
     if not replaced:
         return table
     places = pa.array(range(table.num_rows), pa.int64())

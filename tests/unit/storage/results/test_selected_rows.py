@@ -23,8 +23,22 @@ BAD = ("rejected", "failed", "ineligible")
 def results(tmp_path: Path) -> Results:
     """A store of two nights."""
     store = Results(open_store(str(tmp_path)))
-    monday = [("a", "accepted"), ("b", "rejected"), ("c", "accepted"), ("d", "failed"), ("e", "rejected")]
-    tuesday = [("a", "accepted"), ("b", "accepted"), ("c", "failed"), ("d", "ineligible"), ("e", "failed")]
+    monday = [
+        ("a", "accepted"),
+        ("b", "rejected"),
+        ("c", "accepted"),
+        ("d", "failed"),
+        ("e", "rejected"),
+        ("f", "rejected"),
+    ]
+    tuesday = [
+        ("a", "accepted"),
+        ("b", "accepted"),
+        ("c", "failed"),
+        ("d", "ineligible"),
+        ("e", "failed"),
+        ("f", "ineligible"),
+    ]
     for plan, night in ((MONDAY, monday), (TUESDAY, tuesday)):
         reasons = {"rejected": "tampered", "failed": "timeout", "ineligible": "empty"}
         rows = [
@@ -47,18 +61,19 @@ def test_a_run_gives_its_own_rows(results: Results) -> None:
     selected = SelectedRows(results=results, environment="beta", plan=MONDAY, outcomes=BAD)
     timeouts = SelectedRows(results=results, environment="beta", plan=MONDAY, outcomes=BAD, reasons=["timeout"])
 
-    assert [item for item, *_ in items_of(selected)] == ["b", "d", "e"]
+    assert [item for item, *_ in items_of(selected)] == ["b", "d", "e", "f"]
     assert items_of(timeouts) == [("d", "failed", MONDAY.run_id)]
 
 
 def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Results) -> None:
-    """`b` was accepted since; `e` stays rejected though its last attempt failed; of `c` the new failure is told."""
+    """`b` was accepted since; `e` stays rejected though its last attempt failed; of `c` and `f` the news is told."""
     selected = SelectedRows(results=results, environment="beta", outcomes=BAD)
 
     assert items_of(selected) == [
         ("c", "failed", TUESDAY.run_id),
         ("d", "ineligible", TUESDAY.run_id),
         ("e", "rejected", MONDAY.run_id),
+        ("f", "ineligible", TUESDAY.run_id),
     ]
 
 
@@ -66,7 +81,7 @@ def test_every_item_stands_once(results: Results) -> None:
     """A completion report of everything has a row for each file."""
     selected = SelectedRows(results=results, environment="beta")
 
-    assert [item for item, *_ in items_of(selected)] == ["a", "b", "c", "d", "e"]
+    assert [item for item, *_ in items_of(selected)] == ["a", "b", "c", "d", "e", "f"]
 
 
 def test_the_columns_are_those_that_were_asked_for(results: Results) -> None:
