@@ -12,6 +12,7 @@ _ALL = {
     "settling": "--rows 1200",
     "first_byte": "--runs 1 --rows 40",
     "a_year": "--nights 2 --parts 3 --ingests 5",
+    "queries": "--nights 2 --rows 10",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",
     "lane_in_real_time": "--seconds 8",

@@ -16,6 +16,7 @@ SAYS = {
     "settling": "| 1,200 | show the run |",
     "first_byte": "Prefect's home warm",
     "a_year": "| verify, its start |",
+    "queries": "| rejects |",
     "bucket_copy": "times a copy",
     "lanes": "R2 B2",
     "lane_in_real_time": "the simulation",
