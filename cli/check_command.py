@@ -47,7 +47,7 @@ def check(
     done = verify_file(audio, sidecar, settings)
     row = row_of(done, RowContext("check", 0, settings.service.environment))
     if as_json:
-        print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
+        print_json({name: value for name, value in row.items() if name not in {"run_id", "leg", "row_salt"}})
     else:
         _print(row, done)
     return _CODES[word_for(done.outcome)]

@@ -127,6 +127,16 @@ def pruning_receipt_name(run_id: str, number: int) -> str:
     return f"{pruning_folder(run_id)}/{number:03}-receipt.json"
 
 
+def redaction_intent_name(number: int) -> str:
+    """What a redaction removes: written before the first change; `number` counts those of the store from 1."""
+    return f"{REDACTED_FOLDER}/{number:05}-intent.json"
+
+
+def redaction_receipt_name(number: int) -> str:
+    """That a redaction has removed all that its intent names."""
+    return f"{REDACTED_FOLDER}/{number:05}-receipt.json"
+
+
 def run_of(part_name: str) -> str:
     """Read the run from the name of a part of any table."""
     return part_name.rpartition("/")[2].partition("-")[0]
@@ -138,6 +148,8 @@ def key_name(fingerprint: str) -> str:
 
 
 PRUNED_FOLDER = "_pruned"
+REDACTED_FOLDER = "_redacted"
+SIGNED_FOLDER = "_signed"
 
 # Derived from the other objects: each may be deleted at any time, and `proofsweep compact` makes it anew.
 INDEX_FOLDER = "_index"

@@ -70,6 +70,12 @@ COLUMNS = (
     Column(
         "relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root", since=4
     ),
+    Column(
+        "row_salt",
+        TEXT,
+        "32 random hex digits: without them, the digest of a redacted row tells nothing of its content",
+        since=5,
+    ),
 )
 
 

@@ -19,9 +19,13 @@ from proofsweep.domain.tables.schemas import conformed
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.prunings import pruned_names
 from proofsweep.storage.results.receipts import Part, ended_parts
+from proofsweep.storage.results.row_digests import ROOT_KEY, with_merkle_root
 from proofsweep.storage.results.store import Store
 
 SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS, "ingest": schemas.INGEST}
+
+RECEIPTED = ("verdicts", "exchanges")
+"""The tables whose parts the receipts of legs name."""
 
 
 class Results:
@@ -106,13 +110,20 @@ class Results:
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
         whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
-        self.store.create(name, parquet_of(whole))
+        self.store.create(name, parquet_of(with_merkle_root(whole) if table in RECEIPTED else whole))
         return self.part(name)
 
     def part(self, name: str) -> Part:
         """Describe a part in the store."""
         content = self._required(name)
-        return Part(name=name, rows=pq.read_metadata(io.BytesIO(content)).num_rows, sha256=sha256_hex(content))
+        read = pq.read_metadata(io.BytesIO(content))
+        root = (read.metadata or {}).get(ROOT_KEY)
+        return Part(
+            name=name,
+            rows=read.num_rows,
+            sha256=sha256_hex(content),
+            merkle_root=None if root is None else root.decode("ascii", "replace"),
+        )
 
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""

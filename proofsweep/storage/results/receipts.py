@@ -10,11 +10,21 @@ from proofsweep.storage.results.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a table as read back: its name, rows and hex sha256."""
+    """A part of a table as read back: its name, rows and hex sha256.
+
+    Attributes:
+        merkle_root: over its rows, in hex, as the part says it; None for parts of earlier versions, and for a part that
+            was described by a receipt.
+    """
 
     name: str
     rows: int
     sha256: str
+    merkle_root: str | None = None
+
+    def document(self) -> dict[str, object]:
+        """Give what a receipt says of it under `parts`; the roots have a place of their own, for earlier versions."""
+        return {"name": self.name, "rows": self.rows, "sha256": self.sha256}
 
 
 def last_leg(store: Store, run_id: str) -> int:

@@ -1,5 +1,6 @@
 """End a leg, this process's own or a dead one: parts from the journal, then the receipt, then the row in `runs`."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -12,6 +13,8 @@ from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.receipt_links import newest_receipts
+from proofsweep.storage.results.receipts import Part
 from proofsweep.usecases.leg.publish import publish_exchanges, publish_rows
 from proofsweep.usecases.leg.runs_row import count_leg
 
@@ -51,8 +54,8 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     row = counts.row | {"remaining": published.remaining, "ended_by": str(end.ended_by)} | end.facts
     end, row = _as_rows_say(end, row)
     notes = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
-    parts = [asdict(part) for part in [*published.of_leg(end.leg), *exchanges]]
-    receipt = _receipt(results, plan, row, legs) | {"parts": parts, "duplicates": counts.duplicates} | notes
+    parts = _described([*published.of_leg(end.leg), *exchanges])
+    receipt = _receipt(results, plan, row, legs) | parts | {"duplicates": counts.duplicates} | notes
     try:
         legs.write_receipt(end.leg, receipt)  # (3)
     except NameTaken as taken:
@@ -81,6 +84,12 @@ def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:
     return end, row | {"ended_by": str(end.ended_by)}
 
 
+def _described(parts: Sequence[Part]) -> dict[str, object]:
+    """Give what a receipt says of parts."""
+    roots = {part.name: part.merkle_root for part in parts if part.merkle_root is not None}
+    return {"parts": [part.document() for part in parts], "merkle_roots": roots}
+
+
 def _receipt(results: Results, plan: Plan, row: Row, legs: Legs) -> dict[str, object]:
     leg = int(str(row["leg"]))
     return {
@@ -90,4 +99,5 @@ def _receipt(results: Results, plan: Plan, row: Row, legs: Legs) -> dict[str, ob
         "counts": row,
         "plan_sha256": results.plan_digest(plan.run_id),
         "previous_receipt_sha256": legs.receipt_digest(leg - 1) if leg > 1 else None,
+        "earlier_receipts": [asdict(each) for each in newest_receipts(results.store, plan.run_id)],
     }

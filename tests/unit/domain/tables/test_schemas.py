@@ -17,7 +17,7 @@ grade_json:string interpretation_json:string embedded_credential_json:string pub
 uploads_request_id:string verify_request_id:string storage_request_id:string answer_sha256:string
 answered_by_row:int64 verify_attempts:int32! calls:int32! started_at:timestamp finished_at:timestamp slot_ms:double
 upload_ms:double verify_ms:double tags:string former_item_id:string sidecar_version:string
-relative_path:string
+relative_path:string row_salt:string
 """
 EXCHANGES = """
 run_id:string! leg:int32! manifest_row:int64 call:string! attempt:int32! started_at:timestamp! elapsed_ms:double!
@@ -60,7 +60,7 @@ def test_each_file_says_what_its_columns_mean() -> None:
     read = pq.read_schema(pa.BufferReader(buffer.getvalue()))
 
     assert (read.metadata or {})[b"proofsweep.table"] == b"verdicts"
-    assert (read.metadata or {})[b"proofsweep.table_version"] == b"4"
+    assert (read.metadata or {})[b"proofsweep.table_version"] == b"5"
     assert (read.field("item_id").metadata or {})[b"comment"].startswith(b"the same in every run")
     assert all((field.metadata or {}).get(b"comment") for schema in TABLES for field in schema)
 
