@@ -34,6 +34,8 @@ _MODULES = {
     "diff": "cli.diff_command",
     "compact": "cli.upkeep_commands",
     "prune": "cli.prune_command",
+    "audit": "cli.audit_commands",
+    "redact": "cli.redact_command",
     "alerts": "cli.alerts_commands",
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",

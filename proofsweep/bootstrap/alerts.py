@@ -16,6 +16,7 @@ from proofsweep.errors import ConfigError, ProofsweepError, RunMustStop
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import advice_for, ending_of, label_of
 from proofsweep.settings import Settings, environment
+from proofsweep.storage.results.legs import Legs
 from proofsweep.usecases.alerts.supplier_rejections import supplier_rejections
 from proofsweep.usecases.alerts.teller import Channel, Decide, Teller, Telling
 from proofsweep.usecases.plan.examine_service import ServiceStatus
@@ -141,6 +142,7 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
         kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
         rejections=[] if tag is None else supplier_rejections(results, run.plan, leg, tag),
         sunset=run.sunset,
+        head=Legs(results, run.plan.run_id).receipt_digest(leg),
     )
 
 

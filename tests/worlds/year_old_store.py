@@ -72,11 +72,11 @@ def newest(results: Results) -> list[dict[str, Any]]:
     return [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
 
 
-class _Dead(BaseException):
+class KilledHere(BaseException):
     """What a killed process would have done next; no handler of the program catches it."""
 
 
-class _KilledAtStep:
+class KilledAtStep:
     """A results store that no change reaches after so many: what a killed process leaves behind."""
 
     def __init__(self, store: Store, steps: int) -> None:
@@ -89,7 +89,7 @@ class _KilledAtStep:
         def change(*arguments: object) -> object:
             self._steps -= 1
             if self._steps < 0:
-                raise _Dead
+                raise KilledHere
             return handed_on(*arguments)
 
         handed_on: Callable[..., object] = getattr(self._store, name)
@@ -99,7 +99,7 @@ class _KilledAtStep:
 def is_killed_at(results: Results, steps: int) -> bool:
     """Prune until a kill after so many changes, each of which is atomic; say whether there was one."""
     try:
-        prune_all(Results(_KilledAtStep(results.store, steps)))  # type: ignore[arg-type]  # it hands all calls on
-    except _Dead:
+        prune_all(Results(KilledAtStep(results.store, steps)))  # type: ignore[arg-type]  # it hands all calls on
+    except KilledHere:
         return True
     return False

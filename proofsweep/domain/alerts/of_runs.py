@@ -38,6 +38,7 @@ class RunFacts:
         kinds: its finished rows.
         rejections: of the last leg, by supplier; empty if no tag names the supplier.
         sunset: the last Sunset header of the run.
+        head: hex sha256 of the receipt of the leg, which holds all earlier receipts; None if it is not known.
     """
 
     run_id: str
@@ -52,6 +53,7 @@ class RunFacts:
     kinds: Sequence[RowKind] = ()
     rejections: Sequence[SupplierRejections] = ()
     sunset: str | None = None
+    head: str | None = None
 
 
 def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
@@ -173,4 +175,7 @@ def _body(run: RunFacts, first: str, advice: str | None = None) -> str:
 
 
 def _places(run: RunFacts) -> list[str]:
-    return [f"Run: `{run.run_id}`, catalog {quoted(run.catalog)}", f"Tables: {quoted(run.results_url)}"]
+    places = [f"Run: `{run.run_id}`, catalog {quoted(run.catalog)}", f"Tables: {quoted(run.results_url)}"]
+    if run.head is None:
+        return places
+    return [*places, f"Head of the records: `{run.head}` (a later `proofsweep audit --head` checks them by it)"]

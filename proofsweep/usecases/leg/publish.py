@@ -18,7 +18,7 @@ from proofsweep.storage.results.receipts import Part
 # Bounds the memory for one part to some 25 MB. Chosen: half makes twice the objects; twice needs twice the memory.
 _EXCHANGES_PER_PART = 25_000
 
-_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]
+EXCHANGE_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]
 """The columns by which two exchanges of one leg differ."""
 
 
@@ -158,12 +158,13 @@ def _unpublished(results: Results, rows: pa.Table, standing: Sequence[str], numb
 
 
 def _without(results: Results, rows: pa.Table, name: str) -> pa.Table:
-    known = set(_identities(results.table("exchanges", [name], _IDENTITY)))
-    return rows.filter(pa.array([identity not in known for identity in _identities(rows)], pa.bool_()))
+    known = set(exchange_identities(results.table("exchanges", [name], EXCHANGE_IDENTITY)))
+    return rows.filter(pa.array([identity not in known for identity in exchange_identities(rows)], pa.bool_()))
 
 
-def _identities(rows: pa.Table) -> Iterator[tuple[object, ...]]:
-    return zip(*(rows[name].to_pylist() for name in _IDENTITY), strict=True)
+def exchange_identities(rows: pa.Table) -> Iterator[tuple[object, ...]]:
+    """Name each exchange by what makes it differ from the others of its leg."""
+    return zip(*(rows[name].to_pylist() for name in EXCHANGE_IDENTITY), strict=True)
 
 
 def _in_portions(segments: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep import __version__
@@ -18,6 +19,7 @@ from proofsweep.storage.results.receipts import Part
 
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
+_COUNTED = ["call", "status", "bytes_sent", "started_at", "sunset"]
 _ANSWERED = (pc.field("status") >= 200) & (pc.field("status") < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
 _KEYED = [str(call) for call in Call if call.is_keyed]
 _SENT = pc.field("call").isin(_KEYED) & pc.field("bytes_sent").is_valid()
@@ -53,7 +55,7 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
     }
     outcomes, duplicates = _outcomes_of(results, [part.name for part in verdicts])
     names = [part.name for part in exchanges]
-    row |= outcomes | _exchanges_of(results, names)
+    row |= outcomes | exchange_counts(results.tables(names, _COUNTED))
     row["calls_again"] = _calls_again(results, plan, leg, names)
     return LegCounts(row, duplicates)
 
@@ -68,11 +70,11 @@ def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int]:
     return dict(outcomes), duplicates
 
 
-def _exchanges_of(results: Results, names: Iterable[str]) -> Row:
+def exchange_counts(tables: Iterable[pa.Table]) -> Row:
     """Add up the audit trail; an exchange without `bytes_sent` was never sent, so it was no call."""
     counts = dict.fromkeys(("bytes_sent", "calls", "throttled"), 0)
     began, sunset = [], None
-    for table in results.tables(names, ["call", "status", "bytes_sent", "started_at", "sunset"]):
+    for table in tables:
         grouped = table.group_by(["call", "status"])
         for group in grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist():
             counts["bytes_sent"] += group["bytes_sent_sum"] or 0

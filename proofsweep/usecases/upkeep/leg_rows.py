@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from proofsweep.domain import layout
+from proofsweep.domain.audit.redaction import MARKER
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.results.plans_and_parts import Results
@@ -35,7 +37,7 @@ class LegRows:
                 if layout.shard_and_leg_of(name)[1] == leg:
                     table = self._results.table("verdicts", [name], list(COLUMNS))
                     counted.append(_counted(table))
-                    yield table
+                    yield table.filter(pc.field("item_id") != MARKER)
             self.groups[leg] = groups_of(counted)
 
 

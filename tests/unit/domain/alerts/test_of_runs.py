@@ -176,3 +176,15 @@ def test_a_key_refused_before_and_in_a_leg_is_one_cause() -> None:
     assert before is not None
     assert within is not None
     assert before.causes == within.causes
+
+
+def test_a_message_carries_the_head_of_the_records() -> None:
+    """Whoever keeps it can check the records by it later; without one the line is left out."""
+    run = replace(RUN, remaining=1)
+
+    with_head, without = rows_remain(replace(run, head="ab" * 32)), rows_remain(run)
+
+    assert with_head is not None
+    assert without is not None
+    assert f"Head of the records: `{'ab' * 32}`" in with_head.body
+    assert "Head" not in without.body

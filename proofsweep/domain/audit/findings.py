@@ -1,0 +1,60 @@
+"""What an audit found, as values. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """One thing that is wrong, or worth to know: the object or run that it is about, and what it is."""
+
+    where: str
+    what: str
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found so far.
+
+    Attributes:
+        wrong: the records are not as they were written, or contradict each other.
+        notes: all is as it should be, but a reader should know it.
+    """
+
+    wrong: list[AuditFinding] = field(default_factory=list)
+    notes: list[AuditFinding] = field(default_factory=list)
+
+    def bad(self, where: str, what: str) -> None:
+        """Add what is wrong."""
+        self.wrong.append(AuditFinding(where, what))
+
+    def note(self, where: str, what: str) -> None:
+        """Add what is worth to know."""
+        self.notes.append(AuditFinding(where, what))
+
+
+@dataclass(slots=True)
+class Checked:
+    """How much was checked; rows are those of `verdicts`, without redacted ones."""
+
+    runs: int = 0
+    legs: int = 0
+    parts: int = 0
+    rows: int = 0
+    rows_proved: int = 0
+    redacted: int = 0
+    pruned_parts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """The result of an audit.
+
+    Attributes:
+        head: digests of the receipts that no other receipt holds, joined by `+`; empty in a store without receipts.
+    """
+
+    head: str
+    checked: Checked
+    wrong: Sequence[AuditFinding]
+    notes: Sequence[AuditFinding]

@@ -1,0 +1,110 @@
+"""The redactions of a store: an intent is written before the first change, a receipt after the last."""
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.domain import layout
+from proofsweep.domain.audit.redaction import Completed, RedactedObject, Redaction, is_kept, markers_of
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results.plans_and_parts import json_bytes, sha256_hex
+from proofsweep.storage.results.store import Store
+
+_Document = TypeVar("_Document", Redaction, Completed)
+
+
+def redactions_of(store: Store) -> Iterator[Redaction]:
+    """Read the intents of all redactions, the oldest first.
+
+    Raises:
+        ResultsError: one is damaged or cannot be read.
+    """
+    for name in store.names(layout.REDACTED_FOLDER):
+        if name.endswith("-intent.json"):
+            yield _read(store, name, _redaction)
+
+
+def intent_digest(store: Store, redaction: Redaction) -> str:
+    """Give the hex sha256 of an intent in the store."""
+    return sha256_hex(store.read(layout.redaction_intent_name(redaction.number)) or b"")
+
+
+def completion_of(store: Store, redaction: Redaction) -> Completed | None:
+    """Say how a redaction ended; None if it did not come to its end.
+
+    Raises:
+        ResultsError: its receipt is damaged or cannot be read.
+    """
+    name = layout.redaction_receipt_name(redaction.number)
+    return None if store.read(name) is None else _read(store, name, _completed)
+
+
+def write_intent(store: Store, redaction: Redaction) -> None:
+    """Say what will be removed.
+
+    Raises:
+        NameTaken: another process redacts at the same moment.
+    """
+    store.create(layout.redaction_intent_name(redaction.number), json_bytes(redaction.document()))
+
+
+def write_completion(store: Store, redaction: Redaction, completed: Completed) -> None:
+    """Say that all is removed.
+
+    Raises:
+        NameTaken: another process completed the same redaction.
+    """
+    store.create(layout.redaction_receipt_name(redaction.number), json_bytes(asdict(completed)))
+
+
+def redacted(table: pa.Table, folder: str, places: Collection[int]) -> pa.Table:
+    """Take the content from the rows at some places; the other rows and the metadata stay as they are."""
+    is_redacted = np.zeros(table.num_rows, dtype=bool)
+    is_redacted[list(places)] = True
+    mask, markers = pa.array(is_redacted), markers_of(folder)
+    for place, field in enumerate(table.schema):
+        if not is_kept(folder, field.name):
+            replacement = pa.scalar(markers.get(field.name), field.type)
+            table = table.set_column(place, field, pc.if_else(mask, replacement, table[field.name]))
+    return table
+
+
+def _read(store: Store, name: str, read: Callable[[dict[str, Any]], _Document]) -> _Document:
+    try:
+        return read(json.loads(store.read(name) or b""))
+    except (ValueError, TypeError, KeyError, AttributeError) as damage:
+        raise ResultsError(f"{name} in the results store {store.url} is damaged. Restore it from a backup.") from damage
+
+
+def _redaction(document: dict[str, Any]) -> Redaction:
+    return Redaction(
+        number=int(document["number"]),
+        decided_at=str(document["decided_at"]),
+        objects=tuple(_object(each) for each in document["objects"]),
+        proofsweep_version=str(document["proofsweep_version"]),
+    )
+
+
+def _object(document: dict[str, Any]) -> RedactedObject:
+    rows = {int(place): str(bytes.fromhex(digest).hex()) for place, digest in document["rows"].items()}
+    root = document["merkle_root"]
+    return RedactedObject(
+        name=str(document["name"]),
+        sha256=str(document["sha256"]),
+        rows=rows,
+        merkle_root=None if root is None else str(root),
+    )
+
+
+def _completed(document: dict[str, Any]) -> Completed:
+    return Completed(
+        intent_sha256=str(document["intent_sha256"]),
+        completed_at=str(document["completed_at"]),
+        objects={str(name): str(sha256) for name, sha256 in document["objects"].items()},
+        links=tuple((str(name), str(sha256)) for name, sha256 in document["links"]),
+    )

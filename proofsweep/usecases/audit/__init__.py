@@ -1,0 +1,1 @@
+"""Check what was recorded, prove one row of it, and redact one item."""

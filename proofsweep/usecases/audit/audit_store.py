@@ -1,0 +1,91 @@
+"""Check a results store, or one run of it: read-only, part by part."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from proofsweep.domain import layout
+from proofsweep.domain.audit.findings import Audit, Checked, Findings
+from proofsweep.domain.audit.redaction import MARKER
+from proofsweep.errors import ResultsError
+from proofsweep.storage.results.plans_and_parts import Results, sha256_hex
+from proofsweep.storage.results.store import Store
+from proofsweep.usecases.audit.audit_run import audit_run
+from proofsweep.usecases.audit.exceptions import Redactions, read_redactions
+from proofsweep.usecases.audit.heads import check_head, read_graph
+from proofsweep.usecases.audit.signatures import check_signatures
+
+_TABLES = ("verdicts", "exchanges", "runs")
+
+
+def audit_store(
+    results: Results,
+    run_id: str | None = None,
+    head: str | None = None,
+    signed_by: Ed25519PublicKey | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Audit:
+    """Check the runs of a store against their receipts.
+
+    (1) redactions and receipts hold each other, (2) each run is as its receipts say, (3) no part lies in the tables
+    that belongs to no run, (4) the store has what a head that was kept elsewhere holds, or a signed audit.
+
+    Args:
+        results: where the runs are.
+        run_id: the only run whose parts are read; None reads all.
+        head: as an earlier audit or an alert gave it.
+        signed_by: the key that signed audits of this store; None looks at none of them.
+        progress: is told each run before it is read.
+
+    Raises:
+        ResultsError: there is no such run, or the store cannot be read.
+    """
+    run_ids = results.store.folders("_runs")
+    if not run_ids or run_id not in {None, *run_ids}:
+        raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
+    findings, checked = Findings(), Checked()
+    redactions = read_redactions(results.store, findings)
+    graph = read_graph(results.store, run_ids, redactions, findings)  # (1)
+    for each in _existing(results.store, run_ids) if run_id is None else [run_id]:
+        progress(each)
+        audit_run(results, each, redactions, findings, checked)  # (2)
+    if run_id is None:
+        _check_strays(results, set(run_ids), findings)  # (3)
+        _check_other_objects(results.store, redactions, findings)
+    if head is not None:
+        check_head(graph, head, findings)  # (4)
+    if signed_by is not None:
+        check_signatures(results.store, signed_by, graph, findings)
+    return Audit(head=graph.head, checked=checked, wrong=findings.wrong, notes=findings.notes)
+
+
+def _existing(store: Store, run_ids: Sequence[str]) -> list[str]:
+    """Leave out the runs that were never planned to their end: shards without a plan and without a leg."""
+    return [each for each in run_ids if store.read(layout.plan_name(each)) or store.folders(layout.legs_folder(each))]
+
+
+def _check_strays(results: Results, run_ids: set[str], findings: Findings) -> None:
+    """Look for parts of unknown runs, or in the folder of a day that is not that of their run."""
+    days: dict[str, date] = {}
+    for each in run_ids:
+        with suppress(ResultsError, ValueError, TypeError, KeyError):
+            days[each] = results.plan(each).run_date
+    for table in _TABLES:
+        for name in results.all_parts(table):
+            owner = layout.run_of(name)
+            if owner not in run_ids:
+                findings.bad(name, "belongs to no run of this store")
+            elif owner in days and name.rpartition("/")[0] != layout.table_folder(table, days[owner]):
+                findings.bad(name, "lies in the folder of a day that is not that of its run")
+
+
+def _check_other_objects(store: Store, redactions: Redactions, findings: Findings) -> None:
+    """Hold the redacted objects that no receipt of a leg names against the digests of the redactions."""
+    for name, steps in redactions.steps.items():
+        completed, content = steps[-1].completed, store.read(name)
+        if name.startswith("verdicts/") or completed is None or content is None:
+            continue  # its leg's receipt names it, the redaction is a finding already, or a pruning deleted it
+        if sha256_hex(content) != completed.objects.get(name):
+            findings.bad(name, f"was changed after its content was {MARKER}")

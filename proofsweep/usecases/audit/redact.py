@@ -1,0 +1,151 @@
+"""Take the content of one item out of a results store, so that an audit still passes.
+
+(1) an intent names all objects that change, with digests of rows but no content, (2) each object is written anew, (3)
+what is derived is made anew, and the old files are deleted, (4) a receipt names the new digests. If it breaks off, the
+next redaction completes it first.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from proofsweep import __version__
+from proofsweep.domain import layout
+from proofsweep.domain.audit.merkle import root_of
+from proofsweep.domain.audit.redaction import MARKER, Completed, RedactedObject, Redaction
+from proofsweep.errors import ResultsError, RunIsActive
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results, parquet_of, sha256_hex
+from proofsweep.storage.results.receipt_links import newest_receipts
+from proofsweep.storage.results.redactions import (
+    completion_of,
+    intent_digest,
+    redacted,
+    redactions_of,
+    write_completion,
+    write_intent,
+)
+from proofsweep.storage.results.row_digests import ROOT_KEY, row_digests
+from proofsweep.usecases.audit.find_item import Found, planned_rows_of_item, read_object, rows_of_item
+from proofsweep.usecases.leg.open import settle_last_leg
+from proofsweep.usecases.upkeep.compact import compact
+
+Clock = Callable[[], datetime]
+
+
+def redact(results: Results, item: str, clock: Clock) -> list[Redaction]:
+    """Redact an item by its ID or its location; give the redactions that were completed, interrupted ones first.
+
+    Raises:
+        RunIsActive: a leg is at work, and would write what is removed.
+        ResultsError: there is no such item, a run still has to verify it, or the store cannot be read or written.
+    """
+    if item == MARKER:
+        raise ResultsError(f"{MARKER!r} marks rows without content; it names no item.")
+    run_ids = _quiet_runs(results)
+    redactions = list(redactions_of(results.store))
+    begun = [redaction for redaction in redactions if completion_of(results.store, redaction) is None]
+    for redaction in begun:
+        _carry_out(results, redaction, clock)
+    found = _rows_of(results, item, run_ids, clock)
+    if not found:
+        if begun:
+            return begun
+        raise ResultsError(f"There is no row of an item {item!r} in {results.store.url}.")
+    new = Redaction(
+        number=len(redactions) + 1,
+        decided_at=clock().isoformat(timespec="seconds"),
+        objects=tuple(_object(results, each, redactions) for each in found),
+        proofsweep_version=__version__,
+    )
+    write_intent(results.store, new)  # (1)
+    _carry_out(results, new, clock)
+    return [*begun, new]
+
+
+def _quiet_runs(results: Results) -> list[str]:
+    """List the runs; no leg of any of them may be at work."""
+    run_ids = results.run_ids()
+    for run_id in run_ids:
+        legs = Legs(results, run_id)
+        last = legs.last()
+        if last and legs.is_active(last):
+            raise RunIsActive(f"Leg {last} of run {run_id} is at work: redact when no run is.")
+    return run_ids
+
+
+def _rows_of(results: Results, item: str, run_ids: Sequence[str], clock: Clock) -> list[Found]:
+    """Find an item in planned items first, settle the legs of these runs that died, then find it in the tables."""
+    planned = list(planned_rows_of_item(results, item, run_ids))
+    for run_id in dict.fromkeys(each.name.split("/")[1] for each in planned):
+        settle_last_leg(results, results.plan(run_id), clock)
+    answered = list(rows_of_item(results, item))
+    _check_nothing_remains(results, planned, answered)
+    return [*answered, *planned]
+
+
+def _check_nothing_remains(results: Results, planned: Sequence[Found], answered: Sequence[Found]) -> None:
+    """Refuse an item that a run has not verified yet: its location is needed for that."""
+    rows = {row for found in answered if found.name.startswith("verdicts/") for row in _numbers(results, found)}
+    for found in planned:
+        for run_id, row in _numbers(results, found):
+            if (run_id, row) not in rows:
+                raise ResultsError(
+                    f"Row {row} of run {run_id} is this item, and has no answer yet: finish the run first "
+                    f"(proofsweep resume {run_id})."
+                )
+
+
+def _numbers(results: Results, found: Found) -> Iterator[tuple[str, int]]:
+    run_id = found.name.split("/")[1] if found.name.startswith("_runs/") else layout.run_of(found.name)
+    rows = read_object(results, found.name, lambda _: ["manifest_row"])["manifest_row"]
+    return ((run_id, int(str(rows[place]))) for place in found.places)
+
+
+def _object(results: Results, found: Found, before: Sequence[Redaction]) -> RedactedObject:
+    """Note the digests of the rows that go; random ones for rows of earlier versions, which have no salt."""
+    table, content = read_object(results, found.name), results.store.read(found.name) or b""
+    leaves = row_digests(table)
+    for each in (each for redaction in before for each in redaction.objects if each.name == found.name):
+        for place, digest in each.rows.items():
+            leaves[place] = bytes.fromhex(digest)
+    is_rooted = ROOT_KEY in (table.schema.metadata or {})
+    if not is_rooted:
+        for place in found.places:
+            leaves[place] = secrets.token_bytes(32)
+    return RedactedObject(
+        name=found.name,
+        sha256=sha256_hex(content),
+        rows={place: leaves[place].hex() for place in found.places},
+        merkle_root=None if is_rooted else root_of(leaves).hex(),
+    )
+
+
+def _carry_out(results: Results, redaction: Redaction, clock: Clock) -> None:
+    store = results.store
+    for each in redaction.objects:
+        if store.read(each.name) is None:
+            continue  # a pruning deleted it meanwhile
+        table = redacted(read_object(results, each.name), each.name.partition("/")[0], each.rows)
+        store.replace(each.name, parquet_of(table))  # (2)
+    _derive_anew(results)  # (3)
+    contents = {each.name: store.read(each.name) for each in redaction.objects}
+    completed = Completed(
+        intent_sha256=intent_digest(store, redaction),
+        completed_at=clock().isoformat(timespec="seconds"),
+        objects={name: sha256_hex(content) for name, content in contents.items() if content is not None},
+        links=tuple((link.name, link.sha256) for link in newest_receipts(store)),
+    )
+    write_completion(store, redaction, completed)  # (4)
+
+
+def _derive_anew(results: Results) -> None:
+    """Make index and snapshot from the tables alone: no old file of them may stay, since it has the content."""
+    store = results.store
+    for name in store.names(layout.INDEX_FOLDER):
+        store.delete(name)
+    folders = [layout.SNAPSHOT_FOLDER, *(f"{layout.SNAPSHOT_FOLDER}/{each}" for each in store.folders("_snapshot"))]
+    old = [name for folder in folders for name in store.names(folder)]
+    compact(results)
+    for name in old:
+        store.delete(name)
