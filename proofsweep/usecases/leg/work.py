@@ -87,6 +87,7 @@ def _wait_for_store(leg: LegContext) -> None:
 
 
 def _publish(leg: LegContext, shard: int, rows: list[Row]) -> None:
+    leg.journal.flush()  # first: else a kill could leave rows whose exchanges were only in memory
     rows.sort(key=itemgetter("manifest_row"))
     name = layout.verdicts_name(leg.plan.run_id, leg.plan.run_date, shard, leg.leg)
     part = leg.results.create_part(name, "verdicts", rows)
