@@ -35,6 +35,7 @@ _MODULES = {
     "compact": "cli.upkeep_commands",
     "prune": "cli.prune_command",
     "audit": "cli.audit_commands",
+    "prove": "cli.prove_command",
     "redact": "cli.redact_command",
     "alerts": "cli.alerts_commands",
     "sandbox": "cli.sandbox_commands",

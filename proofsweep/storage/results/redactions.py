@@ -1,7 +1,7 @@
 """The redactions of a store: an intent is written before the first change, a receipt after the last."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.audit.redaction import Completed, RedactedObject, Redaction, is_kept, markers_of
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import json_bytes, sha256_hex
+from proofsweep.storage.results.row_digests import row_digests
 from proofsweep.storage.results.store import Store
 
 _Document = TypeVar("_Document", Redaction, Completed)
@@ -72,6 +73,15 @@ def redacted(table: pa.Table, folder: str, places: Collection[int]) -> pa.Table:
             replacement = pa.scalar(markers.get(field.name), field.type)
             table = table.set_column(place, field, pc.if_else(mask, replacement, table[field.name]))
     return table
+
+
+def recorded_digests(table: pa.Table, name: str, redactions: Iterable[Redaction]) -> list[bytes]:
+    """Give the digest of each row of an object as it was recorded: of redacted rows, as their redactions note it."""
+    digests = row_digests(table)
+    for each in (each for redaction in redactions for each in redaction.objects if each.name == name):
+        for place, digest in each.rows.items():
+            digests[place] = bytes.fromhex(digest)
+    return digests
 
 
 def _read(store: Store, name: str, read: Callable[[dict[str, Any]], _Document]) -> _Document:

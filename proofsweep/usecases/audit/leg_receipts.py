@@ -42,8 +42,9 @@ class LegReceipt:
 
 
 def leg_numbers(store: Store, run_id: str) -> list[int]:
-    """List the legs that left anything behind, also beyond a gap."""
-    listed = {int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()}
+    """List the legs that have a claim or a receipt, also beyond a gap; a folder alone is no leg yet."""
+    folders = {int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()}
+    listed = {leg for leg in folders if has_claim(store, run_id, leg) or store.read(layout.receipt_name(run_id, leg))}
     number = 1
     while number in listed or has_claim(store, run_id, number):  # a listing may lag behind
         listed.add(number)

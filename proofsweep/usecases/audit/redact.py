@@ -20,12 +20,13 @@ from proofsweep.storage.results.receipt_links import newest_receipts
 from proofsweep.storage.results.redactions import (
     completion_of,
     intent_digest,
+    recorded_digests,
     redacted,
     redactions_of,
     write_completion,
     write_intent,
 )
-from proofsweep.storage.results.row_digests import ROOT_KEY, row_digests
+from proofsweep.storage.results.row_digests import ROOT_KEY
 from proofsweep.usecases.audit.find_item import Found, planned_rows_of_item, read_object, rows_of_item
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.upkeep.compact import compact
@@ -105,10 +106,7 @@ def _numbers(results: Results, found: Found) -> Iterator[tuple[str, int]]:
 def _object(results: Results, found: Found, before: Sequence[Redaction]) -> RedactedObject:
     """Note the digests of the rows that go; random ones for rows of earlier versions, which have no salt."""
     table, content = read_object(results, found.name), results.store.read(found.name) or b""
-    leaves = row_digests(table)
-    for each in (each for redaction in before for each in redaction.objects if each.name == found.name):
-        for place, digest in each.rows.items():
-            leaves[place] = bytes.fromhex(digest)
+    leaves = recorded_digests(table, found.name, before)
     is_rooted = ROOT_KEY in (table.schema.metadata or {})
     if not is_rooted:
         for place in found.places:

@@ -31,6 +31,13 @@ def test_a_run_of_two_legs_is_a_chain(results: Results) -> None:
     assert leg_numbers(results.store, TWO_LEGS) == [1, 2]
 
 
+def test_a_folder_without_a_claim_is_no_leg(results: Results, root: Path) -> None:
+    """A process may be killed between both."""
+    (root / LEGS / "003").mkdir()
+
+    assert found(results) == []
+
+
 @pytest.mark.parametrize("content", [b"", b"null", b"[]", b"{}", b"\xff", b'{"run_id": "r", "leg": []}'])
 def test_what_is_no_receipt_is_one_finding(results: Results, root: Path, content: bytes) -> None:
     """And no traceback."""

@@ -1,0 +1,33 @@
+"""`proofsweep prove`: the proof of one row, without the others."""
+
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.options import Config, ResultsUrl
+from cli.screen import print_json
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.settings import load_settings
+from proofsweep.usecases.audit.prove import prove as prove_row
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(prove)
+
+
+def prove(
+    item: str = typer.Argument(..., metavar="ITEM", help="The item's `item_id`, or the location of its audio."),
+    *,
+    run_id: str | None = typer.Option(None, "--run", metavar="RUN", help="The run; default the newest with a row."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+) -> int:
+    """Print what was recorded of one item, with its proof, as one JSON object.
+
+    It holds the row, the way to the Merkle root of its part, and the receipt that names the root: no other row. The
+    docs say how to check it without this program. It shows what was recorded; the service signed nothing.
+
+    Example: proofsweep prove masters/track-17.wav --results results > proof.json
+    """
+    print_json(prove_row(results_for(load_settings(config, results)), item, run_id))
+    return ExitCode.ACCEPTED
