@@ -70,5 +70,5 @@ def test_a_gap_is_found(results: Results, root: Path) -> None:
 
     assert found(results) == [
         f"{LEGS}/001/claim.json is missing, but the leg left something behind",
-        f"{LEGS}/001/receipt.json is missing, though leg 2 began later",
+        f"{LEGS}/001/receipt.json is missing, though a later leg has ended",
     ]
