@@ -84,9 +84,11 @@ def check_shard(store: Store, plan: Plan, shard: int, parts: Sequence[pa.Table],
         findings.bad(name, f"is not the list of the {count:,} items that were planned")
 
 
-def check_runs_row(content: bytes | None, receipt: LegReceipt, name: str, *, is_last: bool, findings: Findings) -> None:
+def check_runs_row(
+    content: bytes | None, receipt: LegReceipt, name: str, *, may_miss: bool, findings: Findings
+) -> None:
     """Hold a leg's row in `runs` against its receipt."""
-    if content is None and is_last:
+    if content is None and may_miss:
         findings.note(name, "is missing: the process was killed after its receipt; the next leg writes it")
         return
     try:

@@ -70,8 +70,10 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
         if number < leg and segments:
             publish_exchanges(results, plan, number, segments)  # (2)
             segments.delete()
-    if leg > 1:
-        write_runs_row(results, plan, legs, leg - 1)  # (3)
+    written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
+    for number in range(1, leg):
+        if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
+            write_runs_row(results, plan, legs, number)  # (3)
 
 
 def _last_inactive(legs: Legs, plan: Plan) -> int:
