@@ -53,8 +53,8 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
     """See that each leg before one has its receipt, its row in `runs`, and no journal.
 
     (1) let a dead leg's worker processes close, and publish its journal as its own parts, (2) publish the exchanges
-    that a leg wrote down after its receipt: its process was taken for dead, and came back; (3) write the row that the
-    last process did not come to.
+    that a leg wrote down after its receipt: its process was taken for dead, and came back; (3) write the rows that the
+    last processes did not come to.
     """
     legs = Legs(results, plan.run_id, clock)
     for dead in (number for number in range(1, leg) if legs.receipt(number) is None):
