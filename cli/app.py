@@ -24,6 +24,7 @@ _MODULES = {
     "resume": "cli.verify_commands",
     "ingest": "cli.ingest_command",
     "explain": "cli.explain_command",
+    "report": "cli.report_command",
     "check": "cli.check_command",
     "runs": "cli.runs_commands",
     "status": "cli.runs_commands",

@@ -1,0 +1,48 @@
+"""`proofsweep report`: a run as one HTML page."""
+
+from pathlib import Path
+
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.options import Config, ResultsUrl, RunId
+from cli.screen import console
+from proofsweep.bootstrap.explain import packet_of_run
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.errors import ResultsError
+from proofsweep.reporting.describe_run import newest_run
+from proofsweep.settings import load_settings
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(report)
+
+
+def report(
+    run_id: str | None = RunId,
+    *,
+    file: str | None = typer.Option(
+        None, "--file", metavar="PATH", help="Where to write it; by default report-RUN.html in this folder."
+    ),
+    by: str | None = typer.Option(None, "--by", metavar="TAG", help="Count what needs attention by a tag, too."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+) -> int:
+    """Write the report of a run: one HTML file that needs no network, for people who do not use this program.
+
+    It has the answer first, then what to do, a table of the files that need attention, and charts of the night. A page
+    that is already there is replaced.
+
+    Examples: `proofsweep report` · `proofsweep report --by supplier --file monday.html`
+    """
+    from proofsweep.reporting.page.write_page import page_of, write_page  # noqa: PLC0415 - pandas, DuckDB and Altair
+
+    store = results_for(load_settings(config, results))
+    run_id = run_id or newest_run(store)
+    if run_id is None:
+        raise ResultsError(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
+    path = Path(file or f"report-{run_id}.html")
+    write_page(path, page_of(store, run_id, by, packet_of_run(store, run_id)))
+    console().print(f"{path}: {path.stat().st_size / 1_000_000:.1f} MB; open it in a browser.", soft_wrap=True)
+    return ExitCode.ACCEPTED

@@ -1,0 +1,133 @@
+"""What the charts of a report show: counts over time and over the rows, worked out by DuckDB in bounded memory."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pyarrow as pa
+
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tables.columns import Row
+from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
+
+# Points of a line. Chosen: a page is some 1,000 pixels wide; half hides short trouble, twice only thickens the line.
+_POINTS = 120
+# Chosen: a table that a person reads at once; the tables hold all.
+_MOST_ROWS = 10
+# Chosen: enough for what is kept of a million rows; the rest goes to disk.
+_MEMORY = "400MB"
+
+_ROW_COLUMNS = [
+    *("audio", "outcome", "classification", "grade_human", "grade_ai", "grade_unknown", "grade_risk_category"),
+    *("slot_ms", "upload_ms", "verify_ms", "verify_attempts", "calls"),
+]
+_CALL_COLUMNS = ["call", "started_at", "elapsed_ms", "status", "failure"]
+
+_INSTANT, _WITHOUT_ZONE = pa.timestamp("us", tz="UTC"), pa.timestamp("us")
+
+_PACE = """
+    WITH
+        span AS (
+            SELECT greatest(epoch(max(started_at) - min(started_at)), 1) AS seconds FROM exchanges
+        ),
+        width AS (SELECT greatest(1, ceil(seconds / {points}))::INTEGER AS step FROM span)
+    SELECT
+        time_bucket(to_seconds(step), started_at) AS moment,
+        any_value(step) AS step,
+        count(*) FILTER (call IN ('uploads', 'verify')) / any_value(step) AS calls,
+        count(*) FILTER (status = 429) / any_value(step) AS throttled,
+        count(*) FILTER (failure IS NOT NULL OR status >= 500) / any_value(step) AS failed,
+        median(elapsed_ms) FILTER (call = 'uploads' AND status < 300) AS uploads,
+        median(elapsed_ms) FILTER (call = 'slot' AND status < 300) AS slot,
+        median(elapsed_ms) FILTER (call = 'verify' AND status < 300) AS verify
+    FROM exchanges, width
+    GROUP BY moment ORDER BY moment
+"""
+_GRADES = """
+    SELECT grade, least(floor(value * 10), 9) / 10 AS tenth, count(*) AS files
+    FROM (
+        UNPIVOT (SELECT grade_human AS human, grade_ai AS ai, grade_unknown AS unknown FROM verdicts)
+        ON human, ai, unknown INTO NAME grade VALUE value
+    )
+    WHERE value BETWEEN 0 AND 1 GROUP BY ALL ORDER BY ALL
+"""
+_LABELS = """
+    SELECT {column} AS label, count(*) AS files
+    FROM verdicts WHERE label IS NOT NULL
+    GROUP BY ALL ORDER BY files DESC, label LIMIT {most}
+"""
+_SLOWEST = """
+    SELECT audio, (coalesce(slot_ms, 0) + coalesce(upload_ms, 0) + coalesce(verify_ms, 0)) / 1000 AS seconds
+    FROM verdicts WHERE seconds > 0
+    ORDER BY seconds DESC, audio LIMIT {most}
+"""
+_RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DESC, audio LIMIT {most}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """Each is a list of rows.
+
+    Attributes:
+        pace: `moment` (UTC), `step` (seconds), `calls`, `throttled` and `failed` (per second), and the median
+            milliseconds of `uploads`, `slot` and `verify`.
+        grades: `grade` (human, ai, unknown), `tenth` (0.0 to 0.9), `files`.
+        classifications: `label`, `files`; the most frequent first.
+        risks: the same for the grade's risk category.
+        slowest: `audio`, `seconds`.
+        retried: `audio`, `calls`; files that took more than two.
+    """
+
+    pace: Sequence[Row]
+    grades: Sequence[Row]
+    classifications: Sequence[Row]
+    risks: Sequence[Row]
+    slowest: Sequence[Row]
+    retried: Sequence[Row]
+
+
+def measures_of(results: Results, plan: Plan) -> Measures:
+    """Work out what the charts of a run show.
+
+    Raises:
+        ResultsError: a part cannot be read.
+    """
+    with _database() as database:
+        _load(database, results, plan, "verdicts", _ROW_COLUMNS)
+        _load(database, results, plan, "exchanges", _CALL_COLUMNS)
+        return Measures(
+            pace=_rows(database, _PACE.format(points=_POINTS)),
+            grades=_rows(database, _GRADES),
+            classifications=_rows(database, _LABELS.format(column="classification", most=_MOST_ROWS)),
+            risks=_rows(database, _LABELS.format(column="grade_risk_category", most=_MOST_ROWS)),
+            slowest=_rows(database, _SLOWEST.format(most=_MOST_ROWS)),
+            retried=_rows(database, _RETRIED.format(most=_MOST_ROWS)),
+        )
+
+
+@contextmanager
+def _database() -> Iterator[duckdb.DuckDBPyConnection]:
+    with TemporaryDirectory(prefix="proofsweep-") as folder:
+        options: dict[str, str | bool | int | float | list[str]] = {"memory_limit": _MEMORY}
+        with duckdb.connect(str(Path(folder) / "report.db"), config=options) as database:
+            yield database
+
+
+def _load(database: duckdb.DuckDBPyConnection, results: Results, plan: Plan, table: str, columns: list[str]) -> None:
+    """Copy columns of a run's rows into the database, part by part.
+
+    Instants lose their zone, UTC: DuckDB needs an extension to compute with zones.
+    """
+    fields = [SCHEMAS[table].field(name) for name in columns]
+    schema = pa.schema([field.with_type(_WITHOUT_ZONE) if field.type == _INSTANT else field for field in fields])
+    tables = results.tables(results.parts_of(table, plan), columns)
+    batches = (batch for each in tables for batch in each.cast(schema).to_batches())
+    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    database.from_arrow(reader).create(table)
+
+
+def _rows(database: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    return list(database.sql(query).to_arrow_table().to_pylist())

@@ -1,0 +1,157 @@
+"""Write the report of a run as one HTML file that needs no network."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from proofsweep import __version__
+from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.domain.run_records import OUTCOMES
+from proofsweep.domain.runs import Plan
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.printable import printable
+from proofsweep.reporting.attention import AttentionGroup, attention_groups
+from proofsweep.reporting.describe_run import describe_run
+from proofsweep.reporting.page import charts
+from proofsweep.reporting.page.attention_table import attention_table
+from proofsweep.reporting.page.measures import Measures, measures_of
+from proofsweep.reporting.run_status import NEED_ATTENTION, RunStatus
+from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.selected_rows import SelectedRows
+
+_TEMPLATE = Path(__file__).with_name("page.html.jinja")
+_LINES = {
+    "calls": {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"},
+    "milliseconds": {"uploads": "uploads", "slot": "slot", "verify": "verify"},
+}
+"""The lines of each chart over time."""
+
+
+def page_of(results: Results, run_id: str, tag: str | None, packet: str) -> str:
+    """Write the page.
+
+    Args:
+        results: the store.
+        run_id: the run.
+        tag: of the manifest, by which the files that need attention are counted; None for no such table.
+        packet: what the partner's support needs of this run; empty if every call succeeded.
+
+    Raises:
+        ResultsError: there is no such run, or a part cannot be read.
+        UsageError: no file that needs attention has the tag.
+    """
+    run = describe_run(results, run_id)
+    selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
+    attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
+    measures = measures_of(results, run.plan)
+    table = attention_table(selected, attention)
+    return _template().render(
+        run=run,
+        ending=ending_of(run),
+        notes=notes_of(run),
+        calls=calls_of(run),
+        outcomes=_outcomes(run, _run_before(results, run.plan)),
+        groups=[(label_of(group), advice_for(group), group) for group in run.groups],
+        attention=attention,
+        suppliers=_by_value(selected, tag) if tag else [],
+        tag=tag,
+        quota=_quota_of(run),
+        charts=_charts_of(measures),
+        measures=measures,
+        table=Markup(table.html),  # noqa: S704 - itables escapes the cells
+        left_out=table.left_out,
+        packet=packet,
+        meaning=MEANING_OF_VALID,
+        results=results.store.url,
+        made_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        version=__version__,
+    )
+
+
+def write_page(path: Path, page: str) -> None:
+    """Put a page in its place, whole; a page that is there is replaced, since all of it is derived.
+
+    Raises:
+        ResultsError: it cannot be written.
+    """
+    scratch = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(page, encoding="utf-8")
+        scratch.replace(path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        because = error.strerror or "unknown error"
+        raise ResultsError(f"The report cannot be written to {printable(str(path))} ({because}).") from error
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_on_one_line
+    )
+    return environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+
+
+def _on_one_line(value: object) -> object:
+    """Write what others wrote without characters that are not seen; the packet and our own HTML have their lines."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _run_before(results: Results, plan: Plan) -> RunStatus | None:
+    """Give the run of the same catalog and environment before this one."""
+    for record in RunIndex(results).refreshed().newest_first():
+        other = record.plan
+        is_alike = (other.catalog, other.environment) == (plan.catalog, plan.environment)
+        if is_alike and other.run_id < plan.run_id:
+            return describe_run(results, other.run_id)
+    return None
+
+
+def _outcomes(run: RunStatus, before: RunStatus | None) -> list[tuple[str, int, int | None]]:
+    """Give the rows of each outcome, now and in the run before."""
+    counts = [(outcome, run.rows(outcome), None if before is None else before.rows(outcome)) for outcome in OUTCOMES]
+    return [*counts, ("remaining", run.remaining, None if before is None else before.remaining)]
+
+
+def _by_value(selected: SelectedRows, tag: str) -> list[tuple[str | None, list[AttentionGroup]]]:
+    """Count what needs attention by the values of a tag."""
+    groups = attention_groups(selected, 1, tag)
+    values = dict.fromkeys(group.value for group in groups)
+    if values.keys() == {None}:
+        raise UsageError(f"No file that needs attention has the tag {printable(tag)!r}; leave --by out.")
+    return [(value, [group for group in groups if group.value == value]) for value in values]
+
+
+def _quota_of(run: RunStatus) -> list[str]:
+    """Say what is left of the quota, when it resets, and what the rest of the run needs."""
+    known = [leg for leg in run.legs if leg.count("quota_after") is not None]
+    if not known:
+        return []
+    left, reset = known[-1].count("quota_after") or 0, known[-1].quota_reset
+    lines = [
+        f"{left:,} calls were left in the quota at the end"
+        + (f"; it resets {reset:%Y-%m-%d %H:%M} UTC." if reset else ".")
+    ]
+    if run.remaining and run.finished:
+        needed = round(run.total("calls") / run.finished * run.remaining)
+        fits = "which the quota allows" if needed <= left else "more than are left"
+        lines.append(f"The {run.remaining:,} rows that remain need about {needed:,} calls, {fits}.")
+    return lines
+
+
+def _charts_of(measures: Measures) -> dict[str, Markup]:
+    """Draw what there is to draw; of a single point no line is drawn."""
+    drawn: dict[str, str] = {}
+    if len(measures.pace) > 1:
+        drawn["calls"] = charts.lines(measures.pace, _LINES["calls"], "calls per second")
+        drawn["milliseconds"] = charts.lines(measures.pace, _LINES["milliseconds"], "milliseconds, median")
+    for name in ("classifications", "risks"):
+        if rows := getattr(measures, name):
+            drawn[name] = charts.bars(rows)
+    if measures.grades:
+        drawn["grades"] = charts.histograms(measures.grades)
+    return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704 - Vega escapes its texts

@@ -1,0 +1,63 @@
+"""The page has the answer on top, and is written whole."""
+
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.reporting.page.write_page import page_of, write_page
+from proofsweep.storage.results.plans_and_parts import Results
+
+from .reported_store import PLAN, fill
+
+
+def test_the_answer_stands_on_top_against_the_run_before(results: Results) -> None:
+    """Then what to do, by kind and by supplier; what the rest costs; what support needs."""
+    page = page_of(fill(results), PLAN.run_id, "supplier", "POST /uploads: 500 <b>\nline two\n")
+
+    text = page.partition("<main>")[2]
+    assert "<title>3 of 6 accepted" in page
+    assert "2 need attention" in page.partition("<main>")[0]
+    assert '<td>accepted</td><td class="number">3</td><td class="number">5</td>' in text
+    assert "supplier: Acme" in text
+    assert "verify again; the service did not answer in time" in text
+    assert "1 rows that remain need about 4 calls, which the quota allows" in text
+    assert "POST /uploads: 500 &lt;b&gt;\nline two" in text
+
+
+def test_nothing_of_others_is_markup(results: Results) -> None:
+    """The example of a group has a hostile name too."""
+    page = page_of(fill(results), PLAN.run_id, None, "")
+
+    assert "<script>document.title" not in page
+    assert "\u202e" not in page
+    assert "For the partner" not in page
+
+
+def test_a_run_that_never_began_has_a_page(results: Results) -> None:
+    """It draws nothing."""
+    results.write_plan(PLAN)
+
+    page = page_of(results, PLAN.run_id, None, "")
+
+    assert "planned, not started" in page
+    assert "<svg" not in page
+
+
+def test_a_tag_that_no_file_has_is_refused(results: Results) -> None:
+    """A list of nothing would read as if all were well."""
+    with pytest.raises(UsageError, match="has the tag 'colour'"):
+        page_of(fill(results), PLAN.run_id, "colour", "")
+
+
+def test_a_page_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A folder in its place stays; nothing half is left."""
+    write_page(tmp_path / "new" / "page.html", "one")
+    write_page(tmp_path / "new" / "page.html", "two")
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(ResultsError, match="The report cannot be written"):
+        write_page(tmp_path / "folder", "three")
+
+    assert (tmp_path / "new" / "page.html").read_text() == "two"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "new", "page.html"]
