@@ -22,15 +22,12 @@ from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Forecast
 from proofsweep.domain.coverage import Coverage
 from proofsweep.errors import CatalogError, ResultsError, RunMustStop
-from proofsweep.reporting.attention import first_files
+from proofsweep.reporting.attention import named_files
 from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.results.plans_and_parts import Results
-
-# Files that a summary names. Chosen: a person reads them at once; `rejects` names all.
-_NAMED_FILES = 10
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -104,22 +101,16 @@ def report(run: RunStatus, request: RunRequest) -> int:
             run,
             results_url,
             resume=request.resume(run.plan.run_id),
-            files=_named_files(run, request),
+            files=named_files(request.results, run),
             rejects=request.command("rejects", run.plan.run_id),
         )
         print_coverage(request)
     return code_of_run(run)
 
 
-def _named_files(run: RunStatus, request: RunRequest) -> list[NamedFile]:
-    """Name a few files that need attention, if there are any."""
-    needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
-    return first_files(request.results, run.plan, _NAMED_FILES) if needed else []
-
-
 def _attention_json(run: RunStatus, request: RunRequest) -> dict[str, object]:
     """Give the member `attention`: the files that the summary names."""
-    return {"attention": [asdict(file) for file in _named_files(run, request)]}
+    return {"attention": [asdict(file) for file in named_files(request.results, run)]}
 
 
 def print_coverage(request: RunRequest) -> None:

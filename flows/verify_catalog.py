@@ -107,6 +107,6 @@ def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | N
     with stopped_on_signals(engine), started as runner, held as (handle, leg):  # (a) and (c)
         tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg, runner)  # (b)
-    show_summary(run := describe_run(leg.results, run_id), leg.results.store.url)  # (d)
+    show_summary(run := describe_run(leg.results, run_id), leg.results)  # (d)
     tell_alerts(end_of_leg(settings, run))  # (e)
     return run

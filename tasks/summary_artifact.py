@@ -2,13 +2,16 @@
 
 from prefect.artifacts import create_markdown_artifact
 
+from proofsweep.reporting.attention import named_files
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import markdown_of
+from proofsweep.storage.results.plans_and_parts import Results
 
 
-def show_summary(run: RunStatus, results_url: str) -> None:
+def show_summary(run: RunStatus, results: Results) -> None:
     """Write the summary as a Markdown artifact of the flow run."""
-    create_markdown_artifact(key="proofsweep-summary", markdown=markdown_of(run, results_url))
+    markdown = markdown_of(run, results.store.url, named_files(results, run))
+    create_markdown_artifact(key="proofsweep-summary", markdown=markdown)
 
 
 def show_deliveries(markdown: str) -> None:

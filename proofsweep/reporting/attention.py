@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
-from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile
+from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.storage.locations import path_of, path_within
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.selected_rows import SelectedRows
@@ -14,6 +14,9 @@ from proofsweep.storage.results.selected_rows import SelectedRows
 # Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
 # says where all are; half names none more often, twice costs a bucket as many more requests.
 _FEW_PARTS = 6
+
+# Files of a summary. Chosen: a person reads them at once; a command lists all.
+_MOST_NAMED = 10
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,12 +64,16 @@ def attention_groups(selected: SelectedRows, most_files: int, tag: str | None = 
     )
 
 
-def first_files(results: Results, plan: Plan, most: int) -> list[NamedFile]:
+def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
     """Name the first files of a run that need attention, by its first parts.
 
     Raises:
         ResultsError: the store cannot be read.
     """
+    return _first_files(results, run.plan) if any(map(run.rows, NEED_ATTENTION)) else []
+
+
+def _first_files(results: Results, plan: Plan) -> list[NamedFile]:
     root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     found: list[NamedFile] = []
     for name in results.parts_of("verdicts", plan)[:_FEW_PARTS]:
@@ -75,7 +82,7 @@ def first_files(results: Results, plan: Plan, most: int) -> list[NamedFile]:
             if row["outcome"] in NEED_ATTENTION:
                 audio = path_within(row["audio"], root) if root else row["audio"]
                 found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
-                if len(found) == most:
+                if len(found) == _MOST_NAMED:
                     return found
     return found
 

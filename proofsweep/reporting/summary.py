@@ -1,6 +1,6 @@
 """A run in words: how it ended, what to do about each kind of row, where the tables are. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
@@ -8,7 +8,7 @@ from proofsweep.domain.reasons import Reason, advice_for_outcome
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import EndedBy
 from proofsweep.printable import markdown
-from proofsweep.reporting.run_status import Group, Pruned, RunStatus
+from proofsweep.reporting.run_status import Group, NamedFile, Pruned, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",
@@ -87,8 +87,8 @@ def advice_for(group: Group) -> str:
     return advice_for_outcome(group.outcome, group.reason or "")
 
 
-def markdown_of(run: RunStatus, results_url: str) -> str:
-    """Write the summary as Markdown; holds no proof ID and no secret."""
+def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = ()) -> str:
+    """Write the summary as Markdown, with some files that need attention; holds no proof ID and no secret."""
     lines = [
         f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
         "",
@@ -102,6 +102,7 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
         "|---:|---|---|---|",
         *map(_row_of, run.groups),
         "",
+        *_names_of(run, files),
         f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
         "",
         f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
@@ -115,6 +116,14 @@ def _attention_of(run: RunStatus) -> list[str]:
     """Count the rows that somebody must look at; nothing if there is none."""
     counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if outcome != "accepted" and run.rows(outcome)]
     return [f"**Needs attention: {', '.join(counts)}.**"] if counts else []
+
+
+def _names_of(run: RunStatus, files: Sequence[NamedFile]) -> list[str]:
+    """Name files that need attention, and the command for the others."""
+    if not files:
+        return []
+    names = [f"- {markdown(file.audio)}: {markdown(file.reason or file.outcome)}" for file in files]
+    return [*names, "", f"All of them: `proofsweep rejects {run.plan.run_id}`", ""]
 
 
 def _row_of(group: Group) -> str:

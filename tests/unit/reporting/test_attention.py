@@ -1,10 +1,12 @@
 """What needs attention is counted by kind, and the first files are named."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proofsweep.reporting.attention import attention_groups, first_files
+from proofsweep.reporting.attention import attention_groups, named_files
+from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.selected_rows import SelectedRows
@@ -61,8 +63,11 @@ def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
 
 
 def test_the_first_files_of_a_run_are_named_as_in_the_catalog(selected: SelectedRows) -> None:
-    """Relative to its root, in its order, and no more than asked for."""
-    assert first_files(selected.results, PLAN, 2) == [
+    """Relative to its root, in its order, and ten at most; no part is read if all were accepted."""
+    run = describe_run(selected.results, PLAN.run_id)
+    assert named_files(selected.results, run)[:2] == [
         NamedFile("a", "rejected", "tampered"),
         NamedFile("c", "failed", "timeout"),
     ]
+    assert len(named_files(selected.results, run)) == 5
+    assert named_files(selected.results, replace(run, groups=())) == []

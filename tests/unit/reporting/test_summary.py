@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.printable import markdown
-from proofsweep.reporting.run_status import Group, LegStatus, RunStatus
+from proofsweep.reporting.run_status import Group, LegStatus, NamedFile, RunStatus
 from proofsweep.reporting.summary import (
     ENDINGS,
     advice_for,
@@ -132,6 +132,14 @@ def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
     assert r"| /music/a\|b\<img\>\\n1.wav |" in text
     assert ACCEPTED.example not in text
     assert "Needs attention" not in markdown_of(status_of(plan, groups=(ACCEPTED,)), "results")
+
+
+def test_the_markdown_names_some_files(plan: Plan) -> None:
+    """Their names are no Markdown; a command lists all."""
+    text = markdown_of(status_of(plan), "results", [NamedFile("a/*b*.wav", "rejected", "tampered")])
+
+    assert r"- a/\*b\*.wav: tampered" in text
+    assert "`proofsweep rejects 20261120T100000Z_aaaaaa`" in text
 
 
 def test_one_line_says_how_the_run_stands(plan: Plan) -> None:
