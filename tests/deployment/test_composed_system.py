@@ -18,6 +18,7 @@ def test_the_nightly_run_leaves_verdicts(composed: ComposedSystem) -> None:
     assert run["state_type"] == "COMPLETED", composed.parts.output("worker")
     assert len(verdicts) == 60
     assert {row["outcome"] for row in verdicts} == {"accepted", "rejected", "ineligible"}
+    assert "Downloading flow code" not in composed.parts.output("worker")  # the catalog lies in the worker's folder
 
 
 def test_scheduled_deployments_are_known_to_the_server(composed: ComposedSystem) -> None:
@@ -32,7 +33,7 @@ def test_scheduled_deployments_are_known_to_the_server(composed: ComposedSystem)
         assert found["global_concurrency_limit"]["limit"] == 1
         assert found["entrypoint"] == f"flows.{FLOWS[name]}.{FLOWS[name]}"
         assert set(found["parameters"]) - {"catalog", "folder", "max_age"} == {"config"}
-        assert found["pull_steps"] in (None, [])
+        assert found["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": {"directory": "."}}]
 
 
 def test_schedules_make_runs(composed: ComposedSystem) -> None:

@@ -67,7 +67,9 @@ def deployment(world: SandboxWorld, api: httpx.Client) -> Iterator[str]:
         "flow_id": flow_id,
         "work_pool_name": pool,
         "entrypoint": "flows.verify_catalog.verify_catalog",
-        "path": str(Path(__file__).parents[2]),
+        "pull_steps": [
+            {"prefect.deployments.steps.set_working_directory": {"directory": str(Path(__file__).parents[2])}}
+        ],
     }
     made = api.post("/deployments/", json=facts).raise_for_status().json()["id"]
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
