@@ -166,7 +166,7 @@ def test_a_429_without_any_header_is_waited_for(world: ForeignWorld) -> None:
         ("uploads", "verify", "usage"), lambda n, usual: busy if n % 5 == 0 else usual
     )
 
-    code = world.run("verify", world.catalog(*["valid"] * 20))
+    code = world.run("verify", world.catalog(*["valid"] * 10))
 
     (leg,) = world.legs()
     assert code == 0
