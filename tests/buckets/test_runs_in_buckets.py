@@ -14,7 +14,7 @@ from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver, write_manifest
 from ..worlds.sandbox_world import Samples
 
-ROWS = 360
+ROWS = 240
 
 MakeWorld = Callable[[Bucket], BucketWorld]
 

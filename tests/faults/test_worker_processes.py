@@ -157,7 +157,6 @@ def test_the_bound_of_calls_holds_for_all_processes_together(world: ForeignWorld
     assert world.service.received["verify"] == ROWS
 
 
-@EVERYWHERE
 def test_worker_processes_that_outlive_their_leg_give_way_to_the_next(
     world: ForeignWorld, planned: Callable[[int], str], start: Start
 ) -> None:

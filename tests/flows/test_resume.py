@@ -8,13 +8,13 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-ROWS = 2_000
+ROWS = 1_200
 TWO_SHARDS = 1_100
 
 
 @pytest.fixture
 def large_catalog(world: SandboxWorld, samples: Samples) -> str:
-    """A manifest of 2,000 rows over the sample files."""
+    """A manifest of 1,200 rows over the sample files."""
     return world.manifest(islice(cycle(samples.files), ROWS))
 
 
@@ -40,7 +40,7 @@ def without_times(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
 def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
     world: SandboxWorld, samples: Samples, large_catalog: str
 ) -> None:
-    """Ctrl-C, SIGTERM and a last leg: 2,000 rows, each once and right, and no call is made twice."""
+    """Ctrl-C, SIGTERM and a last leg: 1,200 rows, each once and right, and no call is made twice."""
     stopped = stop_during_run(world, 1, signal.SIGINT, "verify", large_catalog)
     stopped_again = stop_during_run(world, 2, signal.SIGTERM, "resume")
     code = world.run("resume")

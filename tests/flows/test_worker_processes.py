@@ -13,13 +13,13 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-ROWS = 2_100
+ROWS = 1_100
 KEYED = {"uploads", "verify", "usage"}
 
 
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> str:
-    """A manifest of three shards over the sample files."""
+    """A manifest of two shards over the sample files."""
     return world.manifest(islice(cycle(samples.files), ROWS))
 
 
