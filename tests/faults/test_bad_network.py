@@ -63,8 +63,7 @@ def test_a_fault_now_and_then_costs_retries_and_no_row(
     failures = Counter(row["failure"] for row in world.table("exchanges"))
     faulty = sum(len(range(2, network.seen[call], 5)) for call in CALLS)
     assert code == 3
-    failed = failures.total() - failures[None]
-    assert failed == 0 if fault is NetworkFault.LATE else failed >= faulty  # a busy machine may be too late by itself
+    assert failures.total() - failures[None] == (0 if fault is NetworkFault.LATE else faulty)
     assert sum(network.seen[call] - world.service.received[call] for call in CALLS) == (
         faulty if fault in NEVER_RECEIVED else 0
     )
