@@ -1,5 +1,6 @@
 """Write the report of a run as one HTML file that needs no network."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -84,7 +85,8 @@ def write_page(path: Path, page: str) -> None:
         scratch.write_text(page, encoding="utf-8")
         scratch.replace(path)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):  # what hindered the writing may hinder this too
+            scratch.unlink(missing_ok=True)
         because = error.strerror or "unknown error"
         raise ResultsError(f"The report cannot be written to {printable(str(path))} ({because}).") from error
 

@@ -58,6 +58,8 @@ def test_a_page_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
     with pytest.raises(ResultsError, match="The report cannot be written"):
         write_page(tmp_path / "folder", "three")
+    with pytest.raises(ResultsError, match="The report cannot be written"):
+        write_page(tmp_path / "new" / "page.html" / "below a file.html", "four")
 
     assert (tmp_path / "new" / "page.html").read_text() == "two"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "new", "page.html"]
