@@ -72,6 +72,8 @@ def audit(
 def _print(out: Console, done: Audit, url: str) -> None:
     checked = done.checked
     counts = [counted(checked.runs, "run"), counted(checked.legs, "leg"), counted(checked.parts, "part")]
+    if checked.operations:
+        counts.insert(2, counted(checked.operations, "operation"))
     out.print(f"{url}: {', '.join(counts)}, {counted(checked.rows, 'row')} of verdicts", soft_wrap=True)
     out.print(f"  {checked.rows_proved:,} rows are as their Merkle roots say", soft_wrap=True)
     if checked.redacted or checked.pruned_parts:
@@ -100,6 +102,7 @@ def _json_of(done: Audit) -> dict[str, object]:
         "head": done.head,
         "runs": checked.runs,
         "legs": checked.legs,
+        "operations": checked.operations,
         "parts": checked.parts,
         "rows": checked.rows,
         "rows_proved": checked.rows_proved,

@@ -1,22 +1,34 @@
 """`proofsweep explain`: everything that is known about one file, and what to send to the partner's support."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 import typer
 
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
-from proofsweep.bootstrap.explain import explain_item, is_run, packet_of_item, packet_of_run
+from proofsweep.bootstrap.explain import (
+    explain_call,
+    explain_item,
+    is_run,
+    packet_of_call,
+    packet_of_item,
+    packet_of_operation,
+    packet_of_run,
+)
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain.budget.bounds import duration_of
+from proofsweep.errors import ResultsError
 from proofsweep.reporting.explanation import json_of_item, lines_of
 from proofsweep.settings import load_settings
+from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 
 _What = typer.Argument(
     metavar="WHAT",
-    help="A file's location or its end, an item_id, a request ID; or a run's ID, for its calls that did not succeed.",
+    help="A file's location or its end, an item_id, a request ID; or the ID of a run or of an operation, for its calls "
+    "that did not succeed.",
 )
 _Since = typer.Option(None, "--since", metavar="SPAN", help="Search only runs begun since, like 30d; all by default.")
 _Packet = typer.Option(False, "--packet", help="Print only what the partner's support needs, to paste into a ticket.")
@@ -45,8 +57,17 @@ def explain(
     """
     store = results_for(load_settings(config, results))
     if is_run(store, what):
-        return _explain_run(store, what, as_json=as_json)
-    item_id, found = explain_item(store, what, None if since is None else duration_of(since))
+        return _explain_whole({"run_id": what}, packet_of_run(store, what), as_json=as_json)
+    operation = Operations(store).operation(what)
+    if operation is not None:
+        return _explain_whole({"operation_id": what}, packet_of_operation(store, operation), as_json=as_json)
+    span = None if since is None else duration_of(since)
+    try:
+        item_id, found = explain_item(store, what, span)
+    except ResultsError:
+        if _explain_call(store, what, span, as_json=as_json):
+            return ExitCode.ACCEPTED
+        raise
     text = packet_of_item(found)
     if as_json:
         print_json(json_of_item(item_id, found) | {"support_packet": text})
@@ -57,15 +78,33 @@ def explain(
     return ExitCode.ACCEPTED
 
 
-def _explain_run(store: Results, run_id: str, *, as_json: bool) -> int:
-    text = packet_of_run(store, run_id)
+def _explain_whole(name: dict[str, str], text: str, *, as_json: bool) -> int:
+    """Explain a run or an operation by its calls that did not succeed."""
     if as_json:
-        print_json({"run_id": run_id, "support_packet": text})
+        print_json(name | {"support_packet": text})
     elif text:
         _print_packet(text, alone=True)
     else:
-        console().print(f"Every call of run {run_id} succeeded; there is nothing to look up.", soft_wrap=True)
+        ((kind, its_id),) = name.items()
+        line = f"Every call of {kind.removesuffix('_id')} {its_id} succeeded; there is nothing to look up."
+        console().print(line, soft_wrap=True)
     return ExitCode.ACCEPTED
+
+
+def _explain_call(store: Results, request_id: str, since: timedelta | None, *, as_json: bool) -> bool:
+    """Explain a call that an operation made; say whether there is one."""
+    found = explain_call(store, request_id, since)
+    if found is None:
+        return False
+    operation, call = found
+    text = packet_of_call(operation, call)
+    if as_json:
+        print_json({"operation_id": operation.operation_id, "kind": operation.kind, "support_packet": text})
+    else:
+        line = f"A call of operation {operation.operation_id} ({operation.kind}), which belongs to no file."
+        console().print(line, soft_wrap=True)
+        _print_packet(text, alone=True)
+    return True
 
 
 def _print_lines(lines: Iterable[str]) -> None:

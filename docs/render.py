@@ -12,7 +12,7 @@ import typer
 from cli.app import app_for
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
-from proofsweep.domain.tables import exchanges, ingest, runs, snapshot, verdicts
+from proofsweep.domain.tables import exchanges, ingest, probes, runs, snapshot, usage, verdicts
 from proofsweep.domain.tables.columns import Column
 from proofsweep.query.views import views
 from sandbox.mutants import MUTANTS
@@ -30,6 +30,8 @@ def rendered(text: str) -> str:
         "runs": columns_table(runs.COLUMNS),
         "snapshot": columns_table(snapshot.COLUMNS),
         "ingest": columns_table(ingest.COLUMNS),
+        "probes": columns_table(probes.COLUMNS),
+        "usage": columns_table(usage.COLUMNS),
         "views": views_table(),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_and_mutants()),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-TableName = Literal["verdicts", "exchanges", "runs", "ingest"]
+TableName = Literal["verdicts", "exchanges", "runs", "ingest", "probes", "usage"]
 ViewName = Literal[
     "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "spend", "request_log"
 ]
@@ -199,6 +199,6 @@ def open_results(url: str) -> ResultsStore:
         ResultsError: no run was ever planned there; the path is probably misspelt.
     """
     results = Results(open_store(url))
-    if not results.store.folders("_runs"):
+    if not results.store.folders("_runs") and not results.store.folders("_operations"):
         raise ResultsError(f"There is no results store at {results.store.url}.")
     return ResultsStore(results)

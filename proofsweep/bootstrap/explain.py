@@ -10,15 +10,22 @@ from proofsweep import __version__
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.domain.layout import is_run_id
 from proofsweep.domain.occurrences import Occurrence
+from proofsweep.domain.operations import Operation
 from proofsweep.domain.run_records import RunRecord
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.support_packet import COLUMNS, SupportPacket, is_trouble
+from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.storage.locations import path_of
+from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.usecases.explain.find_call import calls_of, find_call
 from proofsweep.usecases.explain.find_item import find_item
 from proofsweep.usecases.explain.occurrences import occurrences
+
+# Chosen: the partner's support looks at recent calls. Half may miss a month's; twice reads twice as many small parts.
+_CALLS_LOOK_BACK = timedelta(days=35)
 
 
 def explain_item(results: Results, wanted: str, since: timedelta | None) -> tuple[str, list[Occurrence]]:
@@ -59,6 +66,36 @@ def packet_of_run(results: Results, run_id: str) -> str:
     has_trouble = ~pc.field("failure").is_null() | pc.field("status").is_null() | (pc.field("status") >= 300)  # noqa: PLR2004 - not 2xx
     for table in results.tables(results.parts_of("exchanges", plan), COLUMNS):
         packet.add(plan, filter(is_trouble, table.filter(has_trouble).to_pylist()))
+    return _text(packet)
+
+
+def explain_call(results: Results, request_id: str, since: timedelta | None) -> tuple[Operation, Row] | None:
+    """Give the call of an operation that has a request ID, and the operation; None if there is none.
+
+    Without a span only the last weeks are searched, since monitoring makes many operations.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    oldest = datetime.now(UTC) - (since or _CALLS_LOOK_BACK)
+    return find_call(Operations(results), request_id, new_run_id(oldest, ""))
+
+
+def packet_of_call(operation: Operation, call: Row) -> str:
+    """Write the support packet of one call."""
+    packet = SupportPacket()
+    packet.add(operation, [call])
+    return _text(packet)
+
+
+def packet_of_operation(results: Results, operation: Operation) -> str:
+    """Write the support packet of an operation's calls that did not succeed; empty if there are none.
+
+    Raises:
+        ResultsError: a part cannot be read.
+    """
+    packet = SupportPacket()
+    packet.add(operation, filter(is_trouble, calls_of(Operations(results), operation)))
     return _text(packet)
 
 

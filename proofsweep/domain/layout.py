@@ -137,8 +137,28 @@ def redaction_receipt_name(number: int) -> str:
     return f"{REDACTED_FOLDER}/{number:05}-receipt.json"
 
 
+def operation_folder(operation_id: str) -> str:
+    """Where an operation keeps its intent and its receipt."""
+    return f"{OPERATIONS_FOLDER}/{operation_id}"
+
+
+def operation_intent_name(operation_id: str) -> str:
+    """What an operation is about to do; written before its first call."""
+    return f"{operation_folder(operation_id)}/intent.json"
+
+
+def operation_receipt_name(operation_id: str) -> str:
+    """How an operation ended, and its parts; written last."""
+    return f"{operation_folder(operation_id)}/receipt.json"
+
+
+def operation_part_name(table: str, operation_id: str, run_date: date, seq: int) -> str:
+    """One part of an operation's rows; `seq` counts all its parts from 0, and the leg is always 1."""
+    return f"{table_folder(table, run_date)}/{operation_id}-{seq:05}-001.parquet"
+
+
 def run_of(part_name: str) -> str:
-    """Read the run from the name of a part of any table."""
+    """Read the run, or the operation, from the name of a part of any table."""
     return part_name.rpartition("/")[2].partition("-")[0]
 
 
@@ -150,6 +170,7 @@ def key_name(fingerprint: str) -> str:
 PRUNED_FOLDER = "_pruned"
 REDACTED_FOLDER = "_redacted"
 SIGNED_FOLDER = "_signed"
+OPERATIONS_FOLDER = "_operations"
 
 # Derived from the other objects: each may be deleted at any time, and `proofsweep compact` makes it anew.
 INDEX_FOLDER = "_index"

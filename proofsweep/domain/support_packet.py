@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import Operation
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.printable import printable
@@ -64,8 +65,8 @@ class SupportPacket:
     def __init__(self) -> None:
         self._kinds: dict[_Kind, _Calls] = {}
 
-    def add(self, plan: Plan, exchanges: Iterable[Row]) -> None:
-        """Add rows of `exchanges` of one run."""
+    def add(self, plan: Plan | Operation, exchanges: Iterable[Row]) -> None:
+        """Add rows of `exchanges` of one run or operation."""
         for exchange in exchanges:
             started = exchange["started_at"]
             if isinstance(started, datetime):
@@ -85,7 +86,7 @@ class SupportPacket:
             lines += ["", *_lines_of(kind, calls)]
         return "\n".join(lines) + "\n"
 
-    def _add(self, plan: Plan, exchange: Row, started: datetime) -> None:
+    def _add(self, plan: Plan | Operation, exchange: Row, started: datetime) -> None:
         kind = _Kind(
             hour=started.replace(minute=0, second=0, microsecond=0),
             service=urlsplit(plan.base_url).hostname or "",

@@ -11,7 +11,7 @@ from proofsweep.query.store_files import STORE_SCHEME, StoreFiles
 from proofsweep.query.tables import create_tables
 from proofsweep.query.views import quoted, views
 from proofsweep.storage.results.bucket_store import BucketStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.plans_and_parts import OPERATION_TABLES, Results
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
@@ -107,12 +107,21 @@ def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [tag for (tag,) in connection.execute(query).fetchall()]
 
 
+def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Name the environments of operations, the newest first."""
+    each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in OPERATION_TABLES)  # noqa: S608 - our own names
+    query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
 def _chosen(
     connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None
 ) -> tuple[list[str], list[str]]:
     """Say which environments the views show, and which not; the environment of the newest run comes first."""
     query = "SELECT environment FROM store.plans GROUP BY ALL ORDER BY max(run_id) DESC"
     there = [name for (name,) in connection.execute(query).fetchall()]
+    if not there or environment not in {None, *there}:  # most stores have runs, and operations are many
+        there += [name for name in _of_operations(connection) if name not in there]
     if not there:
         raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     if environment == "all":

@@ -38,6 +38,7 @@ class Checked:
     """How much was checked; rows are those of `verdicts`, without redacted ones."""
 
     runs: int = 0
+    operations: int = 0
     legs: int = 0
     parts: int = 0
     rows: int = 0

@@ -4,8 +4,8 @@ from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row
 
 COLUMNS = (
-    Column("run_id", TEXT, "the run", nullable=False),
-    Column("leg", SMALL, "the leg of the run that made the call", nullable=False),
+    Column("run_id", TEXT, "the run, or the operation", nullable=False),
+    Column("leg", SMALL, "the leg of the run that made the call; 1 for an operation", nullable=False),
     Column("manifest_row", INT, "the row that the call was made for; null for a call for no row"),
     Column("call", TEXT, "the call: uploads, slot, verify, usage, health …; never a path", nullable=False),
     Column("attempt", SMALL, "number of this attempt of the call for this row, from 1", nullable=False),
@@ -22,11 +22,19 @@ COLUMNS = (
     Column("bytes_sent", INT, "bytes of the request's body; null without a connection, when nothing was sent"),
     Column("partner_date", TIME, "the answer's Date header"),
     Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
+    Column(
+        "environment",
+        TEXT,
+        "label of the service's environment, for the calls of an operation; null for those of a run",
+        since=2,
+    ),
 )
 
 
-def exchange_row(exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None) -> Row:
-    """Make the row of an exchange."""
+def exchange_row(
+    exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None, environment: str | None = None
+) -> Row:
+    """Make the row of an exchange; only an operation gives its environment."""
     headers = exchange.headers
     return {
         "run_id": run_id,
@@ -47,4 +55,5 @@ def exchange_row(exchange: Exchange, *, run_id: str, leg: int, manifest_row: int
         "bytes_sent": exchange.bytes_sent,
         "partner_date": headers.partner_date,
         "sunset": headers.sunset,
+        "environment": environment,
     }

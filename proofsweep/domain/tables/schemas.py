@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from proofsweep.domain.tables import exchanges, ingest, planned_items, runs, snapshot, verdicts
+from proofsweep.domain.tables import exchanges, ingest, planned_items, probes, runs, snapshot, usage, verdicts
 from proofsweep.domain.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, version_of
 
 _KINDS: dict[str, pa.DataType] = {
@@ -54,5 +54,7 @@ VERDICTS = schema_of("verdicts", verdicts.COLUMNS)
 EXCHANGES = schema_of("exchanges", exchanges.COLUMNS)
 RUNS = schema_of("runs", runs.COLUMNS)
 INGEST = schema_of("ingest", ingest.COLUMNS)
+PROBES = schema_of("probes", probes.COLUMNS)
+USAGE = schema_of("usage", usage.COLUMNS)
 ITEMS = schema_of("planned items", planned_items.COLUMNS)
 SNAPSHOT = schema_of("snapshot", snapshot.COLUMNS)

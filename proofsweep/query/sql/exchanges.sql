@@ -1,2 +1,4 @@
--- One row for each HTTP exchange, retries included. Its environment is that of its run.
+-- One row for each HTTP exchange, retries included. Its environment is its own for an operation, else that of its run.
 SELECT * FROM store.exchanges SEMI JOIN runs USING (run_id)
+UNION ALL
+SELECT * FROM store.exchanges WHERE list_contains(getvariable('environments'), environment)

@@ -6,3 +6,8 @@ SELECT
 FROM exchanges AS exchange
 LEFT JOIN verdicts AS verdict USING (run_id, manifest_row)
 WHERE exchange.request_id IS NOT NULL
+UNION ALL BY NAME
+SELECT
+    request_id, call, started_at, status, error_code, failure, 1 AS attempt, elapsed_ms, operation_id AS run_id, 1 AS leg
+FROM probes
+WHERE request_id IS NOT NULL

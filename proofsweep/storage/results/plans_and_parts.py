@@ -22,10 +22,20 @@ from proofsweep.storage.results.receipts import Part, ended_parts
 from proofsweep.storage.results.row_digests import ROOT_KEY, with_merkle_root
 from proofsweep.storage.results.store import Store
 
-SCHEMAS = {"verdicts": schemas.VERDICTS, "exchanges": schemas.EXCHANGES, "runs": schemas.RUNS, "ingest": schemas.INGEST}
+SCHEMAS = {
+    "verdicts": schemas.VERDICTS,
+    "exchanges": schemas.EXCHANGES,
+    "runs": schemas.RUNS,
+    "ingest": schemas.INGEST,
+    "probes": schemas.PROBES,
+    "usage": schemas.USAGE,
+}
 
 RECEIPTED = ("verdicts", "exchanges")
 """The tables whose parts the receipts of legs name."""
+
+OPERATION_TABLES = ("probes", "usage")
+"""The tables that only operations write."""
 
 
 class Results:

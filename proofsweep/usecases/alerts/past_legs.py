@@ -13,6 +13,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.run_records import RunRecord
 from proofsweep.domain.runs import EndedBy, Plan, new_run_id
 from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
 
@@ -100,12 +101,12 @@ def night_facts(
 
 
 def calls_of_day(results: Results, base_url: str, day: date, since: datetime) -> int | None:
-    """Count the keyed calls of a UTC day to a service, in the runs planned since an instant.
+    """Count the keyed calls of a UTC day to a service: those of operations, and of the runs planned since an instant.
 
     None as long as a leg of these runs has no receipt: its calls are in no table yet.
     """
     begin = datetime.combine(day, time(), UTC)
-    calls = 0
+    calls = _calls_of_operations(results, base_url, begin)
     for run in recent_runs(results, since):
         began = datetime.fromisoformat(run.plan.created_at)
         if run.plan.base_url != base_url or began >= begin + timedelta(days=1):
@@ -114,6 +115,20 @@ def calls_of_day(results: Results, base_url: str, day: date, since: datetime) ->
             if leg.ended_by is None:
                 return None
             calls += _calls_between(results, leg, begin, begin + timedelta(days=1))
+    return calls
+
+
+def _calls_of_operations(results: Results, base_url: str, begin: datetime) -> int:
+    """Count by the receipts of the operations that began on a day or the day before; one without a receipt has none."""
+    operations, day = Operations(results), timedelta(days=1)
+    calls = 0
+    for operation_id in takewhile(
+        lambda each: each < new_run_id(begin + day, ""), operations.ids(new_run_id(begin - day, ""))
+    ):
+        receipt = operations.receipt(operation_id) or {}
+        by_day = receipt.get("calls_by_day")
+        if receipt.get("base_url") == base_url and isinstance(by_day, dict):
+            calls += by_day.get(begin.date().isoformat(), 0)
     return calls
 
 

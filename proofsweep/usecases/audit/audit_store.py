@@ -1,6 +1,6 @@
 """Check a results store, or one run of it: read-only, part by part."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 
@@ -10,8 +10,10 @@ from proofsweep.domain import layout
 from proofsweep.domain.audit.findings import Audit, Checked, Findings
 from proofsweep.domain.audit.redaction import MARKER
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.plans_and_parts import Results, sha256_hex
+from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.plans_and_parts import OPERATION_TABLES, Results, sha256_hex
 from proofsweep.storage.results.store import Store
+from proofsweep.usecases.audit.audit_operations import audit_operations, check_named
 from proofsweep.usecases.audit.audit_run import audit_run
 from proofsweep.usecases.audit.exceptions import Redactions, read_redactions
 from proofsweep.usecases.audit.heads import check_head, read_graph
@@ -29,8 +31,9 @@ def audit_store(
 ) -> Audit:
     """Check the runs of a store against their receipts.
 
-    (1) redactions and receipts hold each other, (2) each run is as its receipts say, (3) no part lies in the tables
-    that belongs to no run, (4) the store has what a head that was kept elsewhere holds, or a signed audit.
+    (1) redactions and receipts hold each other, (2) each run and operation is as its receipts say, (3) no part lies in
+    the tables that belongs to none of them, (4) the store has what a head that was kept elsewhere holds, or a signed
+    audit.
 
     Args:
         results: where the runs are.
@@ -42,8 +45,9 @@ def audit_store(
     Raises:
         ResultsError: there is no such run, or the store cannot be read.
     """
-    run_ids = results.store.folders("_runs")
-    if not run_ids or run_id not in {None, *run_ids}:
+    run_ids, operations = results.store.folders("_runs"), Operations(results)
+    operation_ids = operations.ids()
+    if not (run_ids or operation_ids) or run_id not in {None, *run_ids}:
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
     findings, checked = Findings(), Checked()
     redactions = read_redactions(results.store, findings)
@@ -52,7 +56,8 @@ def audit_store(
         progress(each)
         audit_run(results, each, redactions, findings, checked)  # (2)
     if run_id is None:
-        _check_strays(results, set(run_ids), findings)  # (3)
+        named = audit_operations(operations, operation_ids, findings, checked)
+        _check_strays(results, set(run_ids), named, findings)  # (3)
         _check_other_objects(results.store, redactions, findings)
     if head is not None:
         check_head(graph, head, findings)  # (4)
@@ -66,8 +71,17 @@ def _existing(store: Store, run_ids: Sequence[str]) -> list[str]:
     return [each for each in run_ids if store.read(layout.plan_name(each)) or store.folders(layout.legs_folder(each))]
 
 
-def _check_strays(results: Results, run_ids: set[str], findings: Findings) -> None:
-    """Look for parts of unknown runs, or in the folder of a day that is not that of their run."""
+def _check_strays(
+    results: Results, run_ids: set[str], operations: Mapping[str, Collection[str] | None], findings: Findings
+) -> None:
+    """Look for parts of unknown runs and operations, or in the folder of a day that is not that of their run.
+
+    Args:
+        results: where the parts are.
+        run_ids: of all runs.
+        operations: the parts of each operation by its receipt; None without one.
+        findings: takes what is wrong.
+    """
     days: dict[str, date] = {}
     for each in run_ids:
         with suppress(ResultsError, ValueError, TypeError, KeyError):
@@ -75,10 +89,14 @@ def _check_strays(results: Results, run_ids: set[str], findings: Findings) -> No
     for table in _TABLES:
         for name in results.all_parts(table):
             owner = layout.run_of(name)
-            if owner not in run_ids:
+            if owner in operations:
+                check_named(name, operations, findings)
+            elif owner not in run_ids:
                 findings.bad(name, "belongs to no run of this store")
             elif owner in days and name.rpartition("/")[0] != layout.table_folder(table, days[owner]):
                 findings.bad(name, "lies in the folder of a day that is not that of its run")
+    for name in (name for table in OPERATION_TABLES for name in results.all_parts(table)):
+        check_named(name, operations, findings)
 
 
 def _check_other_objects(store: Store, redactions: Redactions, findings: Findings) -> None:

@@ -1,16 +1,26 @@
 """A file or a run is explained from the store alone."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.bootstrap.explain import explain_item, is_run, packet_of_item, packet_of_run
+from proofsweep.bootstrap.explain import (
+    explain_call,
+    explain_item,
+    is_run,
+    packet_of_call,
+    packet_of_item,
+    packet_of_operation,
+    packet_of_run,
+)
 from proofsweep.domain.layout import exchanges_name
+from proofsweep.domain.runs import new_run_id
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
 
+from ..ended_operations import call_of, leave_operation, operation_named
 from ..ended_runs import answered, end_leg, plan_of_run
 from ..exchange_rows import exchange
 
@@ -62,3 +72,18 @@ def test_a_run_is_told_from_a_file(store: Results) -> None:
     assert is_run(store, PLAN.run_id)
     assert not is_run(store, "20251120T020000Z_other")
     assert not is_run(store, "a song.wav")
+
+
+def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
+    """It belongs to no file; its packet says what the partner's support needs."""
+    results = Results(FolderStore(tmp_path))
+    operation = operation_named(new_run_id(datetime.now(UTC), "aa"))
+    leave_operation(results, operation, [call_of(operation, "r-1"), call_of(operation, "r-2", status=500)])
+
+    found = explain_call(results, "r-1", None)
+
+    assert found is not None
+    assert "GET /proofs: 200. 1 call" in packet_of_call(*found)
+    assert "r-2" in packet_of_operation(results, operation)
+    assert "r-1" not in packet_of_operation(results, operation)
+    assert explain_call(results, "r-3", None) is None

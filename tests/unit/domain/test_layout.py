@@ -35,6 +35,16 @@ def test_each_object_has_its_place() -> None:
     ]
 
 
+def test_an_operation_is_named_as_a_run_is() -> None:
+    """Its parts lie beside those of runs, and say whose they are."""
+    name = layout.operation_part_name("exchanges", RUN, DAY, 7)
+
+    assert name == f"exchanges/run_date=2026-11-20/{RUN}-00007-001.parquet"
+    assert (layout.run_of(name), layout.leg_of(name)) == (RUN, 1)
+    assert layout.operation_intent_name(RUN) == f"_operations/{RUN}/intent.json"
+    assert layout.operation_receipt_name(RUN) == f"_operations/{RUN}/receipt.json"
+
+
 def test_a_part_s_name_holds_shard_and_leg() -> None:
     """They may have more digits than the name is padded to."""
     assert layout.shard_and_leg_of(layout.verdicts_name(RUN, DAY, 255, 3)) == (255, 3)

@@ -2,11 +2,16 @@
 
 import pytest
 
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.tables.probes import probe_row
 from proofsweep.errors import ResultsError
 from proofsweep.query.connection import connect, opened
 from proofsweep.storage.results.plans_and_parts import Results
 
+from ..ended_operations import call_of, leave_operation, operation_named
 from .nights import ACCEPTED, MONDAY, TUESDAY, night
+
+MONITORING = operation_named("20261120T010000Z_000aa", "monitoring")
 
 
 def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
@@ -25,6 +30,18 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
     assert seen["production"][:2] == (["production"], ["it's beta"])
     assert seen["all"][:2] == (["it's beta", "production"], [])
     assert seen["all"][2] == [a + b for a, b in zip(seen[None][2], seen["production"][2], strict=True)]
+
+
+def test_a_store_of_operations_alone_opens_too(results: Results) -> None:
+    """Somebody may monitor before anything is verified; a run of another environment hides it only unless asked."""
+    leave_operation(results, MONITORING, rows={"probes": [probe_row(call_of(MONITORING, "r-1", Call.USAGE))]})
+    with opened(results) as store:
+        alone = store.environments
+    night(results, MONDAY, {"a": ACCEPTED}, environment="production")
+
+    with opened(results) as one, opened(results, "all") as both, opened(results, "beta") as other:
+        assert (alone, one.environments, both.environments) == (["beta"], ["production"], ["production", "beta"])
+        assert other.connection.execute("SELECT request_id FROM probes").fetchall() == [("r-1",)]
 
 
 def test_an_unknown_environment_and_an_empty_store_are_one_line(results: Results) -> None:

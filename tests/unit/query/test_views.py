@@ -1,9 +1,12 @@
 """Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
 
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.tables.probes import probe_row
 from proofsweep.query.connection import opened
 from proofsweep.query.views import NAMES, identifier, quoted, views
 from proofsweep.storage.results.plans_and_parts import Results
 
+from ..ended_operations import call_of, leave_operation, operation_named
 from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 
 
@@ -90,3 +93,30 @@ def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:
 
     assert rows == [("/c/catalog.csv", 4, 2, 1, 1, TUESDAY)]
     assert spend == [("2026-11-16", 1, 6), ("2026-11-17", 1, 2)]
+
+
+def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
+    """In their environment; they are counted, but for health, which costs nothing."""
+    night(results, MONDAY, {"a": ACCEPTED})
+    inventory, elsewhere, monitoring = (
+        operation_named("20261116T030000Z_000bb"),
+        operation_named("20261116T040000Z_000bb", environment="production"),
+        operation_named("20261117T030000Z_000cc", "monitoring"),
+    )
+    leave_operation(results, inventory, [call_of(inventory, "r-1"), call_of(inventory, "r-2", Call.HEALTH)])
+    leave_operation(results, elsewhere, [call_of(elsewhere, "r-9")])
+    probes = [call_of(monitoring, "r-3", Call.USAGE, 429), call_of(monitoring, "r-4", Call.HEALTH)]
+    leave_operation(results, monitoring, rows={"probes": [probe_row(probe) for probe in probes]})
+
+    with opened(results) as store:
+        calls = store.connection.execute("SELECT request_id, run_id FROM request_log ORDER BY ALL").fetchall()
+        columns = "day::VARCHAR, key_fingerprint, legs, calls, throttled"
+        spend = store.connection.execute(f"SELECT {columns} FROM spend ORDER BY ALL").fetchall()  # noqa: S608 - ours
+
+    ids = (inventory.operation_id, inventory.operation_id, monitoring.operation_id, monitoring.operation_id)
+    assert calls == list(zip(("r-1", "r-2", "r-3", "r-4"), ids, strict=True))
+    assert spend == [
+        ("2026-11-16", "abcdef012345", 1, 2, None),
+        ("2026-11-16", None, 0, 1, 0),
+        ("2026-11-17", None, 0, 1, 1),
+    ]

@@ -16,6 +16,8 @@ from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_runs
 
+from ...ended_operations import call_of, leave_operation, operation_named
+
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = date(2026, 11, 19)
 MONTH_AGO = NOW - timedelta(days=35)
@@ -197,3 +199,17 @@ def test_a_leg_that_has_not_ended_leaves_the_calls_unknown(results: Results, pla
     add_leg(results, add_run(results, at(planned)), at(planned), None)
 
     assert calls_of_day(results, URL, DAY, MONTH_AGO) == calls
+
+
+def test_calls_of_operations_count_too(results: Results) -> None:
+    """Those of the day, to this service; an operation of an earlier week is not read."""
+    for operation_id in ("20261112T120000Z_000aa", "20261119T120000Z_000aa", "20261120T100000Z_000aa"):
+        operation = operation_named(operation_id)
+        leave_operation(results, operation, [call_of(operation, "r-1"), call_of(operation, "r-2")])
+    killed = operation_named("20261119T130000Z_000aa")
+    leave_operation(results, killed, [call_of(killed, "r-3")], is_killed=True)
+
+    with reads_of(results) as reads:
+        assert calls_of_day(results, URL, DAY, MONTH_AGO) == 2
+    assert reads() <= 3
+    assert calls_of_day(results, "https://other.example/v1", DAY, MONTH_AGO) == 0

@@ -1,0 +1,107 @@
+"""Operations, wired: from settings to the partner, a log and a receipt."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from proofsweep import __version__
+from proofsweep.bootstrap.engines import Engine, ReadBlock, engine_for, utc_now
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.client.partner import Partner
+from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.domain.runs import EndedBy, new_run_id
+from proofsweep.errors import ProofsweepError, RunMustStop
+from proofsweep.settings import Settings
+from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.operations.operation_log import OperationLog
+
+# Random bytes of an ID. Chosen: as many as those of run IDs have; half could meet in one millisecond.
+_TAIL_BYTES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationWork:
+    """What an operation works with.
+
+    Attributes:
+        partner: every call of it is written down as a row of `exchanges`.
+        counts: what the receipt says of the work, beside its calls.
+    """
+
+    engine: Engine
+    results: Results
+    partner: Partner
+    log: OperationLog
+    counts: dict[str, object] = field(default_factory=dict)
+
+
+@contextmanager
+def operation_begun(
+    settings: Settings,
+    kind: OperationKind,
+    read_block: ReadBlock | None = None,
+    *,
+    intent: Mapping[str, object] | None = None,
+    continues: Operation | None = None,
+) -> Iterator[OperationWork]:
+    """Begin an operation, and write its receipt however the work inside ends.
+
+    (1) the intent is written before the first call, (2) the work, (3) the receipt.
+
+    Args:
+        settings: of the service and the store.
+        kind: what is done.
+        read_block: reads a secret block of the orchestrator.
+        intent: what the operation needs to continue after a crash; never a secret.
+        continues: the operation that a crash has ended and that goes on; it keeps its intent.
+
+    Raises:
+        ConfigError, ResultsError: it cannot begin; nothing was called.
+    """
+    engine, results = engine_for(settings, read_block), results_for(settings)
+    operations, fingerprint = Operations(results), engine.key_fingerprint
+    operation = continues or new_operation(settings, kind)
+    log = OperationLog(operation, operations, utc_now)
+    if continues is None:
+        operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
+    else:
+        log.continue_after_kill()
+    work = OperationWork(engine=engine, results=results, partner=engine.partner.in_new_session(log.note), log=log)
+    facts = {"key_fingerprint": fingerprint, "proofsweep_version": __version__}
+    with _receipt_written(work, facts):  # (3)
+        yield work  # (2)
+
+
+def new_operation(settings: Settings, kind: OperationKind) -> Operation:
+    """Name an operation that begins now."""
+    now = utc_now()
+    return Operation(
+        operation_id=new_run_id(now, secrets.token_hex(_TAIL_BYTES)),
+        kind=kind,
+        environment=settings.service.environment,
+        base_url=settings.service.base_url,
+        started_at=now,
+    )
+
+
+@contextmanager
+def _receipt_written(work: OperationWork, facts: Mapping[str, object]) -> Iterator[None]:
+    ended_by, why = EndedBy.ERROR, None
+    try:
+        yield
+        ended_by = EndedBy.COMPLETE
+    except RunMustStop as stop:
+        ended_by, why = EndedBy(stop.ended_by), stop.message
+        raise
+    except ProofsweepError as error:
+        why = error.message
+        raise
+    except KeyboardInterrupt:
+        ended_by = EndedBy.CANCELLED
+        raise
+    finally:
+        while work.engine.unattributed:
+            work.log.note(work.engine.unattributed.pop(0))
+        work.log.end(ended_by, {**facts, "counts": work.counts}, why)
