@@ -37,6 +37,7 @@ _MODULES = {
     "prune": "cli.prune_command",
     "audit": "cli.audit_commands",
     "prove": "cli.prove_command",
+    "evidence": "cli.evidence_command",
     "redact": "cli.redact_command",
     "alerts": "cli.alerts_commands",
     "sandbox": "cli.sandbox_commands",

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from rich.table import Table
 
 from cli.screen import console, counted
 from proofsweep.errors import UsageError
+from proofsweep.storage.new_file import new_file
 
 # Chosen: what a person still reads; half hides answers that fit a few screens, twice scrolls the first rows away.
 _SHOWN_ROWS = 200
@@ -50,7 +49,7 @@ def write(answer: duckdb.DuckDBPyRelation | None, as_format: Format, file: Path 
     if as_format is Format.PARQUET and file is None and sys.stdout.isatty():
         raise UsageError("Parquet is no text for a terminal; give --file FILE.")
     rows = answer.to_arrow_reader(_BATCH_ROWS)
-    with _new_file(file) if file else _stdout() as out:
+    with new_file(file) if file else _stdout() as out:
         _WRITERS[as_format](rows, out)
 
 
@@ -60,7 +59,7 @@ def write_text(text: str, file: Path | None) -> None:
     Raises:
         UsageError: the file cannot be written or exists.
     """
-    with _new_file(file) if file else _stdout() as out:
+    with new_file(file) if file else _stdout() as out:
         out.write(text.encode("utf-8", "replace"))
 
 
@@ -134,17 +133,3 @@ def _text(cell: object) -> str:
 def _stdout() -> Iterator[IO[bytes]]:
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file beside it, and give it its name when it is whole; an existing file stays as it is."""
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        with draft.open("xb") as file:
-            yield file
-        os.link(draft, path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)

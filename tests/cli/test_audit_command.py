@@ -1,6 +1,10 @@
 """`proofsweep audit` and `proofsweep redact`, as a person and as a program run them."""
 
+import hashlib
 import json
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -57,6 +61,11 @@ def test_what_is_wrong_is_named_with_exit_code_3(proofsweep: Command, store: Pat
     [
         (("audit", "nobody"), "There is no run 'nobody' in "),
         (("audit", "--head", "abc"), "A head is one digest of 64 hex digits"),
+        (("evidence",), "Say which rows: --tag NAME=VALUE, or --run RUN."),
+        (("evidence", "--tag", "release"), "--tag 'release': write it as NAME=VALUE"),
+        (("evidence", "--tag", "release=R0", "--tag", "release=R1"), "--tag release is given twice"),
+        (("evidence", "--tag", "relase=R0"), "No row has the tag 'relase' (did you mean release?)"),
+        (("evidence", "--run", "nobody"), "There is no run 'nobody'"),
         (("redact", "x"), "There is no terminal to ask on: add --yes to redact."),
         (("redact", "nobody", "--yes"), "There is no row of an item 'nobody' in "),
     ],
@@ -93,3 +102,18 @@ def test_an_item_is_redacted_and_the_audit_still_passes(proofsweep: Command) -> 
     assert done.returncode == 0
     assert json.loads(done.stdout) == {"redactions": [1], "rows": 1, "objects": 2}
     assert json.loads(proofsweep("audit", "--json").stdout)["rows_redacted"] == 1
+
+
+@pytest.mark.usefixtures("store")
+def test_evidence_is_packed_and_checked_without_this_program(proofsweep: Command, workdir: Path) -> None:
+    """As its last line says; on the screen and as JSON."""
+    done = proofsweep("evidence", "--tag", "release=R0", "--output", "x")
+    said = json.loads(proofsweep("evidence", "--tag", "release=R0", "--output", "y.zip", "--json").stdout)
+
+    assert done.stdout.startswith("x.zip: 6 rows (6 accepted), 3 receipts\n")
+    assert f"head   {said['head']}\n" in done.stdout
+    assert f"sha256 {hashlib.sha256((workdir / 'x.zip').read_bytes()).hexdigest()}\n" in done.stdout
+    assert (said["rows"], said["outcomes"], said["signed"]) == (6, {"accepted": 6}, None)
+    zipfile.ZipFile(workdir / "x.zip").extractall(workdir / "x")
+    checked = subprocess.run([sys.executable, "-I", workdir / "x" / "check.py", said["head"]], check=False)
+    assert checked.returncode == 0

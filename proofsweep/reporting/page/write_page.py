@@ -4,7 +4,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from proofsweep import __version__
@@ -18,13 +17,13 @@ from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.page import charts
 from proofsweep.reporting.page.attention_table import attention_table
 from proofsweep.reporting.page.measures import Measures, measures_of
+from proofsweep.reporting.page.templates import template
 from proofsweep.reporting.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.selected_rows import SelectedRows
 
-_TEMPLATE = Path(__file__).with_name("page.html.jinja")
 _LINES = {
     "calls": {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"},
     "milliseconds": {"uploads": "uploads", "slot": "slot", "verify": "verify"},
@@ -50,7 +49,7 @@ def page_of(results: Results, run_id: str, tag: str | None, packet: str) -> str:
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
     measures = measures_of(results, run.plan)
     table = attention_table(selected, attention)
-    return _template().render(
+    return template("page.html.jinja").render(
         run=run,
         ending=ending_of(run),
         notes=notes_of(run),
@@ -89,18 +88,6 @@ def write_page(path: Path, page: str) -> None:
             scratch.unlink(missing_ok=True)
         because = error.strerror or "unknown error"
         raise ResultsError(f"The report cannot be written to {printable(str(path))} ({because}).") from error
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_on_one_line
-    )
-    return environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-
-
-def _on_one_line(value: object) -> object:
-    """Write what others wrote without characters that are not seen; the packet and our own HTML have their lines."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _run_before(results: Results, plan: Plan) -> RunStatus | None:

@@ -66,6 +66,21 @@ class ReceiptGraph:
                 waiting += [link.name for link in self.links[name]]
         return held, unknown
 
+    def holders_of(self, names: Iterable[str]) -> set[str]:
+        """Name some receipts, and all that hold one of them, over any number of others."""
+        holders: dict[str, list[str]] = {}
+        for name, links in self.links.items():
+            for link in links:
+                holders.setdefault(link.name, []).append(name)
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += holders.get(name, [])
+        return found
+
 
 def checked_head(text: str) -> str:
     """Read a head as a person kept it.

@@ -1,16 +1,53 @@
 """Prove one row: what was recorded of an item, and how the receipt of its leg holds it, without the other rows."""
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
 from proofsweep.domain import layout
 from proofsweep.domain.audit.findings import Findings
 from proofsweep.domain.audit.merkle import levels_of, path_in
+from proofsweep.domain.audit.redaction import Redaction
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.redactions import recorded_digests, redactions_of
 from proofsweep.storage.results.row_digests import canonical_rows
-from proofsweep.usecases.audit.find_item import Found, read_object, rows_of_item
-from proofsweep.usecases.audit.leg_receipts import read_receipts
+from proofsweep.usecases.audit.leg_receipts import LegReceipt, read_receipts
+from proofsweep.usecases.audit.rows_of_item import read_object, rows_of_item
 
-_SAYS = "This is what proofsweep recorded. The service that it is about signed nothing."
+SAYS = "This is what proofsweep recorded. The service that it is about signed nothing."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvablePart:
+    """A part whose rows can be proved one by one.
+
+    Attributes:
+        rows: all of them; the content of redacted ones is gone.
+        levels: the tree over their digests, the rows first, the root alone last.
+        redacted: the redaction of each row whose content is gone, by its place.
+    """
+
+    name: str
+    receipt: LegReceipt
+    rows: pa.Table
+    levels: Sequence[Sequence[bytes]]
+    redacted: Mapping[int, Redaction]
+
+    def proofs(self, places: Sequence[int]) -> Iterator[dict[str, object]]:
+        """Give the proof of each row at some places, as JSON-ready values."""
+        texts = canonical_rows(self.rows.take(pa.array(places, pa.int64())))
+        for place, text in zip(places, texts, strict=True):
+            is_there = place not in self.redacted
+            proof: dict[str, object] = {
+                "row": text.decode() if is_there else None,
+                "part": self.name,
+                "place": place,
+                "rows": self.rows.num_rows,
+                "path": [digest.hex() for digest in path_in(self.levels, place)],
+            }
+            yield proof if is_there else proof | {"row_sha256": self.levels[0][place].hex()}
 
 
 def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, object]:
@@ -28,29 +65,45 @@ def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, o
     found = [each for each in found if run_id in {None, layout.run_of(each.name)}]
     if not found:
         raise ResultsError(f"There is no row of an item {item!r} in {results.store.url}, or it was pruned or redacted.")
-    return _proof_of(results, max(found, key=lambda each: layout.run_of(each.name)))
-
-
-def _proof_of(results: Results, found: Found) -> dict[str, object]:
-    receipt = read_receipts(results.store, layout.run_of(found.name), Findings()).get(layout.leg_of(found.name))
-    if receipt is None:
-        raise ResultsError(f"The leg of {found.name} has no receipt yet: nothing holds its rows.")
-    root = receipt.merkle_roots.get(found.name)
-    if root is None:
-        raise ResultsError(f"{found.name} is of an earlier version and has no Merkle root for single rows.")
-    table, place = read_object(results, found.name), found.places[-1]
-    levels = levels_of(recorded_digests(table, found.name, redactions_of(results.store)))
-    if levels[-1][0].hex() != root:
-        raise ResultsError(f"{found.name} is not as its receipt says: run proofsweep audit.")
+    newest = max(found, key=lambda each: layout.run_of(each.name))
+    receipt = read_receipts(results.store, layout.run_of(newest.name), Findings()).get(layout.leg_of(newest.name))
+    why_not = unprovable(newest.name, receipt)
+    if receipt is None or why_not:
+        raise ResultsError(f"{newest.name} {why_not}.")
+    part = provable_part(results, newest.name, receipt, redactions_of(results.store))
+    [proof] = part.proofs(newest.places[-1:])
     return {
-        "says": _SAYS,
-        "row": canonical_rows(table.slice(place, 1))[0].decode(),
-        "part": found.name,
-        "place": place,
-        "rows": table.num_rows,
-        "path": [digest.hex() for digest in path_in(levels, place)],
-        "merkle_root": root,
+        "says": SAYS,
+        **proof,
+        "merkle_root": part.levels[-1][0].hex(),
         "receipt": (results.store.read(receipt.name) or b"").decode(),
         "receipt_name": receipt.name,
         "receipt_sha256": receipt.sha256,
     }
+
+
+def unprovable(part: str, receipt: LegReceipt | None) -> str:
+    """Say why no row of a part can be proved; empty if each can."""
+    if receipt is None:
+        return "is of a leg that has no receipt yet: nothing holds its rows"
+    return "" if part in receipt.merkle_roots else "is of an earlier version and has no Merkle root for single rows"
+
+
+def provable_part(results: Results, name: str, receipt: LegReceipt, redactions: Iterable[Redaction]) -> ProvablePart:
+    """Read a part, and hold it against the receipt of its leg.
+
+    Raises:
+        ResultsError: it is not as the receipt says.
+    """
+    table, known = read_object(results, name), list(redactions)
+    levels = levels_of(recorded_digests(table, name, known))
+    if levels[-1][0].hex() != receipt.merkle_roots[name]:
+        raise ResultsError(f"{name} is not as its receipt says: run proofsweep audit.")
+    redacted = {
+        place: redaction
+        for redaction in known
+        for each in redaction.objects
+        if each.name == name
+        for place in each.rows
+    }
+    return ProvablePart(name=name, receipt=receipt, rows=table, levels=levels, redacted=redacted)

@@ -27,7 +27,7 @@ from proofsweep.storage.results.redactions import (
     write_intent,
 )
 from proofsweep.storage.results.row_digests import ROOT_KEY
-from proofsweep.usecases.audit.find_item import Found, planned_rows_of_item, read_object, rows_of_item
+from proofsweep.usecases.audit.rows_of_item import Found, planned_rows_of_item, read_object, rows_of_item
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.upkeep.compact import compact
 

@@ -5,7 +5,7 @@ The signature says who ran the audit. It says nothing of the service, which sign
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,14 +103,31 @@ def check_signatures(store: Store, key: Ed25519PublicKey, graph: ReceiptGraph, f
         findings.note(layout.SIGNED_FOLDER, f"signed audits that were checked: {len(names):,}")
 
 
+def newest_signed(store: Store, graph: ReceiptGraph, names: Collection[str]) -> str | None:
+    """Name the newest signed audit whose head holds some receipts; its signature is not checked."""
+    for name in reversed(store.names(layout.SIGNED_FOLDER)):
+        heads = _heads_of(store.read(name) or b"") if name.endswith(".json") else None
+        if heads and graph.held_by("+".join(heads))[0].issuperset(names):
+            return name
+    return None
+
+
 def _heads_in(content: bytes, key: Ed25519PublicKey) -> Sequence[str] | None:
     """Give the heads that an envelope signs; None if the key did not sign it, or if it is no such statement."""
     try:
+        Envelope.from_dict(json.loads(content)).verify([SSlibKey.from_crypto(key)], 1)
+    except (ValueError, KeyError, TypeError, AttributeError, VerificationError):
+        return None
+    return _heads_of(content)
+
+
+def _heads_of(content: bytes) -> Sequence[str] | None:
+    """Give the heads that an envelope names, whoever made it; None if it holds no such statement."""
+    try:
         envelope = Envelope.from_dict(json.loads(content))
-        envelope.verify([SSlibKey.from_crypto(key)], 1)
         statement = json.loads(envelope.payload)
         kinds = (envelope.payload_type, statement["_type"], statement["predicateType"])
         heads = [checked_head(each["digest"]["sha256"]) for each in statement["subject"]]
-    except (ValueError, KeyError, TypeError, AttributeError, VerificationError, UsageError):
+    except (ValueError, KeyError, TypeError, AttributeError, UsageError):
         return None
     return heads if kinds == (PAYLOAD_TYPE, STATEMENT_TYPE, PREDICATE_TYPE) and heads else None

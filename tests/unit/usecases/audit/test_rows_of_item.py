@@ -4,7 +4,7 @@ import pytest
 
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.audit.find_item import planned_rows_of_item, read_object, rows_of_item
+from proofsweep.usecases.audit.rows_of_item import planned_rows_of_item, read_object, rows_of_item
 
 from ....worlds.audited_store import NEWEST, TWO_LEGS
 
