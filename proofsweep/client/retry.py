@@ -59,6 +59,11 @@ class GiveUp:
 # Attempts of a throttled GET /partner/usage. Chosen: half gives up in a short burst of 429s; twice keeps all that wait
 # for the headroom waiting twice as long.
 _USAGE_ATTEMPTS = 5
+# The longest wait for the lane of rotations. Chosen: half sends a person away from an ordinary wait; twice lets a
+# person look at a silent screen for ten minutes.
+_ROTATION_WAIT_SECONDS = 300.0
+# Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
+_OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
 # Statuses of verify that an upload explains which is gone, or was not stored. The contract shows only 400 for that
 # (Endpoints 11) and leaves other codes open; 404, 409 and 410 mean it by their names. 413 and 422 refuse the content:
 # the same bytes would be refused again.
@@ -125,13 +130,13 @@ def reason_of(exchange: Exchange) -> str:
 def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> Decision:
     """Wait as told; only a 429 of the shared lane holds all calls back.
 
-    Rotation has a lane of its own (contract, Endpoints 3), and usage may have one. Nothing waits long for usage: a
-    leg can go on without an answer.
+    Nothing waits long for usage: a leg can go on without an answer. A rotation that must wait long is given up: the
+    person repeats it later, with the same Idempotency-Key.
     """
     wait = exchange.headers.retry_after_seconds or policy.backoff(exchange.attempt, jitter)
     match exchange.call:
         case Call.ROTATE:
-            is_given_up = exchange.attempt >= policy.attempts
+            is_given_up = exchange.attempt >= policy.attempts or wait > _ROTATION_WAIT_SECONDS
         case Call.USAGE:
             is_given_up = exchange.attempt >= _USAGE_ATTEMPTS or wait > policy.longest_wait_seconds
         case _:
@@ -144,7 +149,7 @@ def _after_outage(exchange: Exchange, policy: RetryPolicy, failures: int, jitter
     if failures >= policy.attempts:
         return GiveUp(reason_of(exchange))
     told = exchange.headers.retry_after_seconds or 0.0
-    if told > policy.longest_wait_seconds and exchange.call.is_keyed and exchange.call is not Call.USAGE:
+    if told > policy.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES:
         return PauseAll(told)
     return Retry(_wait(exchange, policy, failures, jitter))
 

@@ -65,6 +65,9 @@ TABLE = [
     # Rotation has a lane of its own, and its attempts are limited.
     (exchange(Call.ROTATE, 429, retry_after=SHORT), 0, 0, Retry(SHORT)),
     (exchange(Call.ROTATE, 429, retry_after=SHORT, attempt=3), 0, 0, GiveUp("http_429")),
+    (exchange(Call.ROTATE, 429, retry_after=60.0), 0, 0, Retry(60.0)),
+    (exchange(Call.ROTATE, 429, retry_after=LONG), 0, 0, GiveUp("http_429")),
+    (exchange(Call.ROTATE, 503, retry_after=LONG), 1, 0, Retry(8.0)),
     # A 403 of the API always means the key.
     (exchange(Call.VERIFY, 403), 1, 0, RenewKey()),
     (exchange(Call.USAGE, 403, Failure.BAD_ANSWER), 1, 0, RenewKey()),
