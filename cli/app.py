@@ -40,6 +40,7 @@ _MODULES = {
     "evidence": "cli.evidence_command",
     "redact": "cli.redact_command",
     "alerts": "cli.alerts_commands",
+    "keys": "cli.keys_commands",
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",
 }

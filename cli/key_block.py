@@ -1,4 +1,6 @@
-"""Read the API key from a Prefect Secret block; Prefect is imported only if the settings name one."""
+"""Read and write the API key in a Prefect Secret block; Prefect is imported only if the settings name one."""
+
+from proofsweep.client.key_places import SecretBlocks
 
 
 def read_block(name: str) -> str:
@@ -10,3 +12,28 @@ def read_block(name: str) -> str:
     from tasks.key_block import read_block as read  # noqa: PLC0415 - see above
 
     return read(name)
+
+
+def write_block(name: str, text: str) -> None:
+    """Write a Secret block.
+
+    Raises:
+        ConfigError: the server does not take it.
+    """
+    from tasks.key_block import write_block as write  # noqa: PLC0415 - see above
+
+    write(name, text)
+
+
+def delete_block(name: str) -> None:
+    """Delete a Secret block, if there is one.
+
+    Raises:
+        ConfigError: the server does not delete it.
+    """
+    from tasks.key_block import delete_block as delete  # noqa: PLC0415 - see above
+
+    delete(name)
+
+
+BLOCKS = SecretBlocks(read=read_block, write=write_block, delete=delete_block)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-TableName = Literal["verdicts", "exchanges", "runs", "ingest", "probes", "usage"]
+TableName = Literal["verdicts", "exchanges", "runs", "ingest", "probes", "usage", "rotations"]
 ViewName = Literal[
     "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "spend", "request_log"
 ]

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from contextvars import copy_context
 
+import httpx
 from prefect.blocks.system import Secret
+from prefect.exceptions import PrefectException
 
+from proofsweep.client.key_places import SecretBlocks
 from proofsweep.errors import ConfigError
 
 
@@ -19,6 +22,35 @@ def read_block(name: str) -> str:
     except ValueError as error:
         raise ConfigError(f"There is no Prefect Secret block {name!r}.") from error
     return str(block.get())  # type: ignore[union-attr]  # outside an event loop, load gives the block itself
+
+
+def write_block(name: str, text: str) -> None:
+    """Make a Secret block, or overwrite its value.
+
+    Raises:
+        ConfigError: the server does not take it.
+    """
+    try:
+        Secret(value=text).save(name, overwrite=True)
+    except (ValueError, PrefectException, httpx.HTTPError) as error:  # its text may show the value
+        raise ConfigError(f"The Prefect Secret block {name!r} cannot be written ({type(error).__name__}).") from None
+
+
+def delete_block(name: str) -> None:
+    """Delete a Secret block, if there is one.
+
+    Raises:
+        ConfigError: the server does not delete it.
+    """
+    try:
+        Secret.delete(name)
+    except ValueError:  # there is none
+        return
+    except (PrefectException, httpx.HTTPError) as error:
+        raise ConfigError(f"The Prefect Secret block {name!r} cannot be deleted ({type(error).__name__}).") from None
+
+
+BLOCKS = SecretBlocks(read=read_block, write=write_block, delete=delete_block)
 
 
 def read_block_anywhere() -> Callable[[str], str]:

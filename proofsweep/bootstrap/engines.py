@@ -147,19 +147,23 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
-    """Make an engine that nothing else shares; `engine_for` gives the process's own."""
+def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySource | None = None) -> Engine:
+    """Make an engine that nothing else shares; `engine_for` gives the process's own.
+
+    `key` is used instead of the one of the settings.
+    """
     stop = StopSwitch()
     unattributed: list[Exchange] = []
     retry, times = settings.retry, settings.timeouts
     transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
     workers = Workers(settings.pace.workers, release=transport.close_thread_connections)
-    dispatcher, key = _dispatcher(settings, stop, workers), CurrentKey(_own_key(settings, read_block))
+    dispatcher = _dispatcher(settings, stop, workers)
+    current_key = CurrentKey(key or _own_key(settings, read_block))
     context = ClientContext(
         base_url=settings.service.base_url,
         transport=transport,
         dispatcher=dispatcher,
-        key=key,
+        key=current_key,
         policy=RetryPolicy(
             attempts=retry.attempts,
             first_wait_seconds=retry.first_wait_seconds,
@@ -173,7 +177,7 @@ def build_engine(settings: Settings, read_block: ReadBlock | None) -> Engine:
         partner=Partner(sidecar_field=settings.service.sidecar_field, session=Session(context, unattributed.append)),
         dispatcher=dispatcher,
         transport=transport,
-        key=key,
+        key=current_key,
         stop=stop,
         limits=limits_for(settings),
         sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),

@@ -78,7 +78,7 @@ class Partner:
         """GET /partner/keys: the whole inventory; with `limit` (1-100) or `cursor`, one page of it."""
         return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", **_given(limit=limit, cursor=cursor))
 
-    def rotate(self, idempotency_key: str) -> RotatedKeyResponse:
+    def rotate(self, idempotency_key: str) -> tuple[RotatedKeyResponse, AnswerHeaders]:
         """POST /partner/keys/rotate. The caller stores `idempotency_key` (16-128 characters) before the call.
 
         The secret appears once; the same Idempotency-Key gives it again, for 24 h.
@@ -86,9 +86,8 @@ class Partner:
         if len(idempotency_key) not in IDEMPOTENCY_KEY_LENGTH or not idempotency_key.isascii():
             raise UsageError("An Idempotency-Key has 16 to 128 characters, all of them ASCII.")
         request = self._request(Call.ROTATE, "/partner/keys/rotate", "POST")
-        return _read(
-            RotatedKeyResponse, self.session.ask(replace(request, headers={"Idempotency-Key": idempotency_key}))
-        )
+        reply = self.session.ask(replace(request, headers={"Idempotency-Key": idempotency_key}))
+        return _read(RotatedKeyResponse, reply), reply.exchange.headers
 
     def usage(self, *, days: int | None = None) -> tuple[PartnerUsageResponse, AnswerHeaders]:
         """GET /partner/usage for `days` (1-90); the live headroom is the headers' `rate_remaining`."""
@@ -106,9 +105,10 @@ class Partner:
         sidecar = None if self.sidecar_field is None else text_of(members.get(self.sidecar_field))
         return _read(GetProofResponse, replace(reply, document=members | {"sidecar": sidecar}))
 
-    def erase(self, proof_id: str) -> EraseProofResponse:
+    def erase(self, proof_id: str) -> tuple[EraseProofResponse, AnswerHeaders]:
         """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
-        return _read(EraseProofResponse, self.session.ask(self._request(Call.ERASE, _proof_path(proof_id), "DELETE")))
+        reply = self.session.ask(self._request(Call.ERASE, _proof_path(proof_id), "DELETE"))
+        return _read(EraseProofResponse, reply), reply.exchange.headers
 
     def asset(self, proof_id: str) -> EmbeddedAssetResponse:
         """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""

@@ -27,7 +27,8 @@ class AnswerHeaders:
     """What the headers of one answer say. A header that is absent or malformed is None.
 
     `retry_after_seconds` is a duration and `rate_reset` an instant. `rate_limit` is the monthly quota, not a rate.
-    `unreadable` names the headers of the quota that came and are no count: negative, or joined from two.
+    `unreadable` names the headers of the quota that came and are no count: negative, or joined from two. `is_replay`
+    says that a rotation was answered before, and that this is the same answer again.
     """
 
     request_id: str | None = None
@@ -38,6 +39,7 @@ class AnswerHeaders:
     partner_date: datetime | None = None
     sunset: str | None = None
     unreadable: tuple[str, ...] = ()
+    is_replay: bool = False
 
     @classmethod
     def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
@@ -62,6 +64,7 @@ class AnswerHeaders:
                 for name, count in zip(_RATE_HEADERS, counts, strict=True)
                 if count is None and headers.get(name) is not None
             ),
+            is_replay=(headers.get("idempotency-replayed") or "").strip().lower() == "true",
         )
 
 

@@ -50,10 +50,13 @@ class PartnerKeysResponse(Resource):
 
 
 class RotatedKeyResponse(Resource):
-    """POST /partner/keys/rotate: the new secret. Only this answer and its replay show it."""
+    """POST /partner/keys/rotate: the new secret. Only this answer and its replay show it.
+
+    Nothing else is required: without it, a secret that cannot be had again would be thrown away.
+    """
 
     api_key: SecretStr
-    key_id: StrictStr
+    key_id: Text = None
     name: Text = None
     previous_key_expires_at: Instant = None
 

@@ -167,6 +167,11 @@ def key_name(fingerprint: str) -> str:
     return f"_keys/{fingerprint}.json"
 
 
+def rotation_name(fingerprint: str) -> str:
+    """The one intent to rotate a key."""
+    return f"_keys/{fingerprint}-rotation.json"
+
+
 PRUNED_FOLDER = "_pruned"
 REDACTED_FOLDER = "_redacted"
 SIGNED_FOLDER = "_signed"

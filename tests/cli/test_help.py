@@ -56,7 +56,7 @@ def test_every_command_has_help(proofsweep: Command, command: str) -> None:
 
 def test_every_command_has_an_example() -> None:
     """A person copies it; the main help alone has none."""
-    groups = {"proofsweep", "proofsweep alerts"}
+    groups = {"proofsweep", "proofsweep alerts", "proofsweep keys"}
     commands = walked("proofsweep", typer.main.get_command(app_for([])))
 
     assert [path for path, command in commands if "Example" not in (command.help or "")] == sorted(groups)
@@ -140,6 +140,6 @@ def default_of(field: FieldInfo) -> str:
 
 def test_the_docs_list_every_exit_code() -> None:
     """Each code has a row with its meaning."""
-    listed = re.findall(r"^\| (\d+) \|", PAGE.read_text(), re.MULTILINE)
+    listed = re.findall(r"^\| (\d) \|", PAGE.read_text(), re.MULTILINE)
 
     assert [int(code) for code in listed] == sorted(ExitCode)

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from proofsweep.domain.tables import exchanges, ingest, planned_items, probes, runs, snapshot, usage, verdicts
+from proofsweep.domain.tables import (
+    exchanges,
+    ingest,
+    planned_items,
+    probes,
+    rotations,
+    runs,
+    snapshot,
+    usage,
+    verdicts,
+)
 from proofsweep.domain.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, version_of
 
 _KINDS: dict[str, pa.DataType] = {
@@ -56,5 +66,6 @@ RUNS = schema_of("runs", runs.COLUMNS)
 INGEST = schema_of("ingest", ingest.COLUMNS)
 PROBES = schema_of("probes", probes.COLUMNS)
 USAGE = schema_of("usage", usage.COLUMNS)
+ROTATIONS = schema_of("rotations", rotations.COLUMNS)
 ITEMS = schema_of("planned items", planned_items.COLUMNS)
 SNAPSHOT = schema_of("snapshot", snapshot.COLUMNS)

@@ -29,12 +29,13 @@ SCHEMAS = {
     "ingest": schemas.INGEST,
     "probes": schemas.PROBES,
     "usage": schemas.USAGE,
+    "rotations": schemas.ROTATIONS,
 }
 
 RECEIPTED = ("verdicts", "exchanges")
 """The tables whose parts the receipts of legs name."""
 
-OPERATION_TABLES = ("probes", "usage")
+OPERATION_TABLES = ("probes", "usage", "rotations")
 """The tables that only operations write."""
 
 

@@ -88,9 +88,10 @@ def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Clien
     body = b'{"apiKey": "pk_NEW", "keyId": "k2", "name": "n", "previousKeyExpiresAt": 1795176000}'
     api.script = [answer(201, body, idempotency_replayed="true")]
 
-    rotated = client.partner.rotate(IDEMPOTENCY_KEY)
+    rotated, headers = client.partner.rotate(IDEMPOTENCY_KEY)
 
     assert api.received[0].headers["idempotency-key"] == IDEMPOTENCY_KEY
+    assert headers.is_replay
     assert rotated.api_key.get_secret_value() == "pk_NEW"
     assert "pk_NEW" not in f"{rotated!r}{client.exchanges!r}"
 

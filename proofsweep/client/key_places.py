@@ -1,0 +1,236 @@
+"""Where a new key is kept: beside its place until it is tested, then in its place. It is never shown."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import SecretStr
+
+from proofsweep.client.keys import key_block, key_file
+from proofsweep.errors import ConfigError
+
+# Bytes that a test of the folder writes: a disk must have room for a key. Chosen: any key is shorter (client/keys.py).
+_PROBE_BYTES = 4096
+
+
+class KeyPlace(Protocol):
+    """A place for a new key.
+
+    Each method raises ConfigError, with the place in its message, if the place cannot be read or written.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the place is, for a person."""
+        ...
+
+    @property
+    def waiting_name(self) -> str:
+        """Where the new key waits, for a person."""
+        ...
+
+    def check(self) -> None:
+        """Find out, before a key is asked for, whether it can be kept; leave nothing behind."""
+        ...
+
+    def current(self) -> SecretStr | None:
+        """Read the key that is in the place; None without one."""
+        ...
+
+    def waiting(self) -> SecretStr | None:
+        """Read the key that waits; None without one."""
+        ...
+
+    def keep(self, key: SecretStr) -> None:
+        """Let a new key wait, so that it survives a crash of the machine."""
+        ...
+
+    def promote(self) -> None:
+        """Put the key that waits into its place; at each moment a reader finds the old or the new key."""
+        ...
+
+    def discard(self) -> None:
+        """Forget the key that waits, if there is one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFilePlace:
+    """A key file that only its owner can read; the new key waits in `<name>.new` beside it.
+
+    Attributes:
+        path: the file itself, not a link to it.
+        is_new: whether the file must not exist yet.
+    """
+
+    path: Path
+    is_new: bool = False
+
+    @classmethod
+    def of(cls, path: Path, *, is_new: bool = False) -> "KeyFilePlace":
+        """Give the place of a path; a link stays, and the file that it leads to is replaced.
+
+        Raises:
+            ConfigError: the path leads nowhere.
+        """
+        try:
+            return cls(path.expanduser().resolve(), is_new)
+        except (OSError, RuntimeError) as error:  # the latter: a circle of links, or no home folder
+            raise ConfigError(f"The key's place {path} leads nowhere: {error}.") from error
+
+    @property
+    def name(self) -> str:
+        """The file's path."""
+        return str(self.path)
+
+    @property
+    def waiting_name(self) -> str:
+        """The path of the file beside it."""
+        return str(self._waiting)
+
+    def check(self) -> None:
+        """Write and delete a file in the folder; refuse a key file of another user, and one that is mounted."""
+        with _told(self.path):
+            here = self.path.stat() if self.path.exists() else None
+            if here is not None and here.st_uid != os.geteuid() and os.geteuid() != 0:
+                raise ConfigError(f"The key file {self.path} belongs to another user. {_ELSEWHERE}")
+            if here is not None and here.st_dev != self.path.parent.stat().st_dev:
+                raise ConfigError(f"The key file {self.path} is mounted, so it cannot be replaced. {_ELSEWHERE}")
+            probe = self._draft()
+            try:
+                _write(probe, b"\0" * _PROBE_BYTES)
+            finally:
+                probe.unlink(missing_ok=True)
+
+    def current(self) -> SecretStr | None:
+        """Read the key file, if it exists."""
+        return key_file(self.path)() if self.path.exists() else None
+
+    def waiting(self) -> SecretStr | None:
+        """Read the file beside it, if it exists."""
+        return key_file(self._waiting)() if self._waiting.exists() else None
+
+    def keep(self, key: SecretStr) -> None:
+        """Write a file that only the owner of the key file can read, and sync it and its folder."""
+        with _told(self._waiting):
+            draft = self._draft()
+            try:
+                _write(draft, key.get_secret_value().encode() + b"\n")
+                if os.geteuid() == 0 and self.path.exists():
+                    owner = self.path.stat()
+                    os.chown(draft, owner.st_uid, owner.st_gid)
+                draft.replace(self._waiting)
+            finally:
+                draft.unlink(missing_ok=True)
+            _sync(self.path.parent)
+
+    def promote(self) -> None:
+        """Rename the file that waits, and sync the folder."""
+        with _told(self.path):
+            if self.is_new and self.path.exists():
+                raise ConfigError(f"{self.path} exists; the new key is in {self._waiting}.")
+            self._waiting.replace(self.path)
+            _sync(self.path.parent)
+
+    def discard(self) -> None:
+        """Delete the file that waits."""
+        with _told(self._waiting):
+            self._waiting.unlink(missing_ok=True)
+
+    @property
+    def _waiting(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.new")
+
+    def _draft(self) -> Path:
+        return self.path.with_name(f".{self.path.name}-{secrets.token_hex(8)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretBlocks:
+    """Reads, writes and deletes secret blocks of the orchestrator; each raises ConfigError when it cannot."""
+
+    read: Callable[[str], str]
+    write: Callable[[str, str], None]
+    delete: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBlockPlace:
+    """A secret block of the orchestrator; the new key waits in `<name>-new`."""
+
+    block: str
+    blocks: SecretBlocks
+
+    @property
+    def name(self) -> str:
+        """The block's name."""
+        return f"the Prefect Secret block {self.block!r}"
+
+    @property
+    def waiting_name(self) -> str:
+        """The name of the other block."""
+        return f"the Prefect Secret block {self._waiting!r}"
+
+    def check(self) -> None:
+        """Read the block: its server answers."""
+        self.blocks.read(self.block)
+
+    def current(self) -> SecretStr | None:
+        """Read the block."""
+        return key_block(self.block, self.blocks.read)()
+
+    def waiting(self) -> SecretStr | None:
+        """Read the other block, if it exists."""
+        with suppress(ConfigError):
+            return key_block(self._waiting, self.blocks.read)()
+        return None
+
+    def keep(self, key: SecretStr) -> None:
+        """Write the other block."""
+        self.blocks.write(self._waiting, key.get_secret_value())
+
+    def promote(self) -> None:
+        """Write the block, then delete the other one."""
+        self.blocks.write(self.block, self.blocks.read(self._waiting))
+        self.discard()
+
+    def discard(self) -> None:
+        """Delete the other block."""
+        self.blocks.delete(self._waiting)
+
+    @property
+    def _waiting(self) -> str:
+        return f"{self.block}-new"
+
+
+_ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a new file of mode 0600, durably."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn an error of the file system into a ConfigError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"The key's place {path} cannot be written ({error.strerror}).") from error

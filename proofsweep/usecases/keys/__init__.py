@@ -1,0 +1,1 @@
+"""List the partner's keys, and rotate the one in use."""

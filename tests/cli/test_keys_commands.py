@@ -1,0 +1,111 @@
+"""Keys are listed and rotated over a real socket."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+import sandbox
+
+from ..worlds.waiting import wait_for
+
+Command = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def key_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, running: sandbox.Running) -> Path:
+    """The key of a tenant of this test alone, in a file of its own."""
+    path = tmp_path / "partner-key"
+    path.write_text(running.operator.add_tenant(f"keys of {tmp_path.name}").api_key)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(path))
+    return path
+
+
+def test_a_key_is_rotated_and_then_known(proofsweep: Command, key_file: Path) -> None:
+    """The list shows which key is in use; no output holds a key."""
+    old = key_file.read_text().strip()
+
+    before, done, after = (
+        proofsweep("keys", "list"),
+        proofsweep("keys", "rotate", "--yes", "--json"),
+        proofsweep("keys", "list"),
+    )
+
+    new = key_file.read_text().strip()
+    rotated = json.loads(done.stdout)
+    assert [each.returncode for each in (before, done, after)] == [0, 0, 0]
+    assert "is not known" in before.stdout
+    assert f"{rotated['new_key_id']}  " in after.stdout
+    assert "in use here" in after.stdout
+    assert new != old
+    assert not [key for key in (old, new) if key in before.stdout + done.stdout + after.stdout + done.stderr]
+
+
+def test_a_rotation_needs_a_confirmation(proofsweep: Command, key_file: Path) -> None:
+    """Without a terminal nobody can type it."""
+    old = key_file.read_text()
+
+    done = proofsweep("keys", "rotate")
+
+    assert done.returncode == 2
+    assert "--yes" in done.stderr
+    assert key_file.read_text() == old
+
+
+def test_a_key_that_was_rotated_elsewhere_is_one_line(proofsweep: Command, key_file: Path, tmp_path: Path) -> None:
+    """Another results store knows nothing of the first rotation; the service refuses with 409."""
+    old = key_file.read_text()
+    proofsweep("keys", "rotate", "--yes")
+    key_file.write_text(old)
+
+    done = proofsweep("keys", "rotate", "--yes", "--results", tmp_path / "other")
+
+    assert done.returncode == 4
+    assert "Status 409" in done.stderr
+    assert "rotated before, elsewhere" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_rotation_whose_process_is_killed_is_finished_by_the_next_one(
+    proofsweep: Command, running: sandbox.Running, key_file: Path
+) -> None:
+    """SIGKILL while the new key is tested: it waits beside the old one."""
+    old, waiting = key_file.read_text(), key_file.with_name("partner-key.new")
+    before = len(running.operator.rotations())
+    running.operator.set_latency("usage", 30.0)
+    try:
+        command = [sys.executable, "-m", "cli", "keys", "rotate", "--yes"]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            wait_for(waiting.exists)
+            process.send_signal(signal.SIGKILL)
+        assert key_file.read_text() == old
+    finally:
+        running.operator.set_latency("usage", 0.0)
+
+    done = proofsweep("keys", "rotate", "--yes")
+
+    assert done.returncode == 0
+    assert key_file.read_text() != old
+    assert not waiting.exists()
+    assert len(running.operator.rotations()) == before + 1
+
+
+def test_a_busy_lane_of_rotations_is_waited_for_a_short_time_only(
+    proofsweep: Command, running: sandbox.Running, key_file: Path
+) -> None:
+    """A long wait ends the command with exit code 8, and says what to do."""
+    old = key_file.read_text()
+    running.operator.add_fault("rotate", "status", status=429, headers={"Retry-After": "4000"})
+    try:
+        done = proofsweep("keys", "rotate", "--yes")
+    finally:
+        running.operator.clear_faults()
+
+    assert done.returncode == 8
+    assert "Run the same command later" in done.stderr
+    assert key_file.read_text() == old
