@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, not_begun, over_after_run
-from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short
+from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, rotated_key_ends
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Need, Quota, forecast
 from proofsweep.domain.runs import Plan
@@ -17,6 +18,7 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import advice_for, ending_of, label_of
 from proofsweep.settings import Settings, environment
 from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.rotations import Rotations
 from proofsweep.usecases.alerts.supplier_rejections import supplier_rejections
 from proofsweep.usecases.alerts.teller import Channel, Decide, Teller, Telling
 from proofsweep.usecases.plan.examine_service import ServiceStatus
@@ -81,7 +83,11 @@ def end_of_leg(settings: Settings, run: RunStatus) -> Occasion:
 
     def gather() -> tuple[Decide, Sequence[str]]:
         facts = facts_of_run(settings, run)
-        return lambda is_told: [*alerts_of_run(facts, is_told), *_alerts_of_key(settings)], over_after_run(facts)
+        in_use = str(run.legs[-1].counts.get("key_fingerprint"))
+        return lambda is_told: [
+            *alerts_of_run(facts, is_told),
+            *alerts_of_key(settings, in_use, utc_now()),
+        ], over_after_run(facts)
 
     return Occasion(settings, gather)
 
@@ -146,9 +152,23 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
     )
 
 
-def _alerts_of_key(settings: Settings) -> list[Alert]:
-    alert = key_expires(settings.service.environment, settings.service.key_expires_at, utc_now())
-    return [] if alert is None else [alert]
+def alerts_of_key(settings: Settings, key_in_use: str | None, now: datetime) -> list[Alert]:
+    """Tell of a key that ends: by the settings, and by the rotations that the store has of their environment.
+
+    Args:
+        settings: of the service and the store.
+        key_in_use: its fingerprint; None if it is not known.
+        now: the time.
+
+    Raises:
+        ResultsError: a part of `rotations` is damaged.
+    """
+    environment = settings.service.environment
+    rotations = Rotations(results_for(settings)).answered()
+    own = (rotation for rotation in rotations if rotation.environment == environment)
+    found = [rotated_key_ends(rotation, key_in_use, now) for rotation in own]
+    found.append(key_expires(environment, settings.service.key_expires_at, now))
+    return [alert for alert in found if alert is not None]
 
 
 def _url_source(settings: Settings, read_block: ReadBlock | None) -> tuple[UrlSource, str] | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from proofsweep.bootstrap.alerts import Occasion, alert_of_quota, facts_of_run
+from proofsweep.bootstrap.alerts import Occasion, alert_of_quota, alerts_of_key, facts_of_run
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, utc_now
 from proofsweep.bootstrap.runs import bounds_for, results_for
 from proofsweep.contract.headers import AnswerHeaders
@@ -13,7 +13,7 @@ from proofsweep.domain.alerts.memory import IsTold
 from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of
 from proofsweep.domain.alerts.of_nights import no_success
 from proofsweep.domain.alerts.of_runs import alerts_of_run, not_begun
-from proofsweep.domain.alerts.of_the_key import key_expires, unexplained_usage
+from proofsweep.domain.alerts.of_the_key import unexplained_usage
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.items import printable
 from proofsweep.domain.run_records import RunRecord
@@ -61,9 +61,9 @@ class Check:
         Raises:
             CatalogError, ConfigError, ResultsError: something that the check needs cannot be read.
         """
-        now, service = utc_now(), self.settings.service
+        now = utc_now()
         named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
-        found: list[Alert | None] = [key_expires(service.environment, service.key_expires_at, now)]
+        found: list[Alert | None] = [*alerts_of_key(self.settings, self._key_in_use(), now)]
         usage = self._usage(found)
         for location in named or [None]:
             found.append(self._no_success(location, now))
@@ -71,6 +71,13 @@ class Check:
         if usage is not None:
             found.append(self._unexplained_usage(usage[0], now, is_told))
         return [alert for alert in found if alert is not None]
+
+    def _key_in_use(self) -> str | None:
+        """Give the fingerprint of the key; None if it cannot be read, which the call for the usage says."""
+        try:
+            return engine_for(self.settings, self.read_block).key_fingerprint
+        except ProofsweepError:
+            return None
 
     def _usage(self, found: list[Alert | None]) -> tuple[PartnerUsageResponse, AnswerHeaders] | None:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of, harmless, minute_of, quoted
+from proofsweep.domain.key_rotation import Rotation
 
 # Chosen: a rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it. At
 # half, it can end in the night after a working day's last check; at twice even a rotation of yesterday is told.
@@ -45,6 +46,34 @@ def key_expires(environment: str, expires_at: datetime | None, now: datetime) ->
         causes=(cause_of(AlertKind.KEY_EXPIRES, environment, when, "over" if is_over else "soon"),),
         subject=f"proofsweep: the API key {'ended' if is_over else 'ends'} at {when} ({harmless(environment)})",
         body="\n".join(lines),
+    )
+
+
+def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
+    """Tell that the old key of a recorded rotation ends within 24 hours, or has ended and is in use here all the same.
+
+    Args:
+        rotation: as the store has it.
+        key_in_use: fingerprint of the key in use here; None if it is not known.
+        now: the time.
+    """
+    ends, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
+    is_over = ends <= now
+    if now < ends - timedelta(hours=_GRACE_HOURS) or (is_over and not is_in_use):
+        return None
+    when, state = minute_of(ends), "over" if is_over else "soon"
+    use = (
+        "The settings still name the old key. To do: put the new one in place, and try it with `proofsweep doctor`."
+        if is_in_use
+        else "The new one is in use here. To do: nothing, unless somebody else still uses the old one."
+    )
+    rotated = minute_of(rotation.answered_at)
+    return Alert(
+        kind=AlertKind.KEY_EXPIRES,
+        causes=(cause_of(AlertKind.KEY_EXPIRES, rotation.environment, rotation.operation_id, state),),
+        subject=f"proofsweep: the old API key {'ended' if is_over else 'ends'} at {when} "
+        f"({harmless(rotation.environment)})",
+        body=f"The key was rotated at {rotated}; the old one {'ended' if is_over else 'ends'} at {when}.\n{use}",
     )
 
 

@@ -8,8 +8,10 @@ import pytest
 from proofsweep.bootstrap import alerts_check
 from proofsweep.bootstrap.alerts_check import Check
 from proofsweep.bootstrap.engines import utc_now
+from proofsweep.bootstrap.keys import rotate_key
 from proofsweep.bootstrap.legs import held_leg
 from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.client.key_places import SecretBlocks
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.settings import Settings
@@ -147,3 +149,20 @@ def test_days_that_cannot_be_read_are_no_alert(
 def test_a_key_that_ends_soon_is_found(change: Change) -> None:
     """Also if no run has its end in these hours."""
     assert found(change(SERVICE__KEY_EXPIRES_AT=(utc_now() + timedelta(hours=3)).isoformat())) == ["key_expires"]
+
+
+def test_the_end_of_a_recorded_rotation_is_found(
+    settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day before it, although no setting says it; rotations of another environment are not told."""
+    service.script[Call.ROTATE] = [Scripted(status=201, document={"apiKey": "pk_new", "keyId": "k2"})]
+    blocks = SecretBlocks(read=str, write=lambda _name, _text: None, delete=lambda _name: None)
+    rotate_key(settings, blocks)
+    elsewhere = settings.model_copy(
+        update={"service": settings.service.model_copy(update={"environment": "production"})}
+    )
+
+    assert "key_expires" not in found(settings)
+    pass_hours(monkeypatch, 50)
+    assert "key_expires" in found(settings)
+    assert "key_expires" not in found(elsewhere)

@@ -4,7 +4,14 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, unexplained_usage
+from proofsweep.domain.alerts.of_the_key import (
+    QuotaFacts,
+    key_expires,
+    quota_short,
+    rotated_key_ends,
+    unexplained_usage,
+)
+from proofsweep.domain.key_rotation import Rotation
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = date(2026, 11, 19)
@@ -71,3 +78,49 @@ def test_unexplained_calls_are_told_with_both_counts() -> None:
     assert alert is not None
     assert alert.subject == "proofsweep: 1,500 calls of 2026-11-19 are unexplained (beta)"
     assert "the service counted 2,000 calls; the tables hold 500" in alert.body
+
+
+def _rotation(expires_at: datetime | None) -> Rotation:
+    return Rotation(
+        operation_id="20261117T120000Z_000aa",
+        environment="beta",
+        key_fingerprint="a" * 12,
+        new_key_fingerprint="b" * 12,
+        requested_at=NOW - timedelta(hours=60),
+        answered_at=NOW - timedelta(hours=60),
+        previous_key_expires_at=expires_at,
+    )
+
+
+@pytest.mark.parametrize(
+    ("hours_left", "key_in_use", "expected"),
+    [
+        (25, "a" * 12, None),
+        (23, "a" * 12, "still name the old key"),
+        (23, "b" * 12, "nothing, unless somebody else"),
+        (23, None, "nothing, unless somebody else"),
+        (0, "a" * 12, "ended at 2026-11-20 12:00 UTC"),
+        (-99, "a" * 12, "still name the old key"),
+        (-1, "b" * 12, None),
+        (-1, None, None),
+    ],
+)
+def test_the_end_of_a_rotated_key_is_told_before_it_and_after_it_only_to_who_uses_it(
+    hours_left: int, key_in_use: str | None, expected: str | None
+) -> None:
+    """Others have nothing to do about a key that has ended."""
+    alert = rotated_key_ends(_rotation(NOW + timedelta(hours=hours_left)), key_in_use, NOW)
+
+    assert (alert is None) == (expected is None)
+    assert alert is None or expected in alert.body  # type: ignore[operator]  # an alert has an expectation
+
+
+def test_an_end_that_the_service_did_not_say_is_that_of_the_contract() -> None:
+    """72 hours after the rotation; soon and over are two causes."""
+    soon = rotated_key_ends(_rotation(None), "a" * 12, NOW)
+    over = rotated_key_ends(_rotation(None), "a" * 12, NOW + timedelta(hours=12))
+
+    assert soon is not None
+    assert over is not None
+    assert "ends at 2026-11-21 00:00 UTC (beta)" in soon.subject
+    assert soon.causes != over.causes
