@@ -1,8 +1,11 @@
 """`proofsweep sandbox`: a local partner service that also issues proofs for your own files."""
 
+import csv
+import os
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -12,10 +15,12 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.screen import console
 from proofsweep.errors import ConfigError
-from sandbox import Issued, IssueOptions, Operator, OperatorError, Running, launch, write_catalog
+from proofsweep.storage.new_file import new_file
+from sandbox import Issued, IssueOptions, Operator, OperatorError, Running, Sample, launch, write_catalog
 from sandbox import Options as SandboxOptions
 
 _HOME = Path(".proofsweep-sandbox")
+_SUPPLIERS = ("North", "South")
 _DEFAULT = SandboxOptions(home=_HOME)
 
 _OperatorUrl = typer.Option(
@@ -106,6 +111,9 @@ def issue(
 def samples(
     folder: Path = typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist."),
     files: int = typer.Option(60, "--files", min=1, help="Audio files; 26 or more contain every kind."),
+    manifest: Path | None = typer.Option(
+        None, "--manifest", metavar="FILE", help="Also write a manifest of them, with the tags supplier and release."
+    ),
     operator_url: str = _OperatorUrl,
 ) -> int:
     """Let a running sandbox write a sample catalog: audio and sidecars with every verdict.
@@ -113,10 +121,26 @@ def samples(
     Example: `proofsweep sandbox samples delivery --files 100`
     """
     _require_empty(folder)
-    with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
-        written = write_catalog(folder, operator, files=files)
+    with nullcontext() if manifest is None else new_file(manifest) as file:
+        with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
+            written = write_catalog(folder, operator, files=files)
+        if manifest is not None and file is not None:
+            file.write(_manifest_of(written, manifest.parent).encode("utf-8"))
     console().print(f"{folder}: {len(written)} audio files", soft_wrap=True)
     return ExitCode.ACCEPTED
+
+
+def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
+    """List files as a label does: a release is a folder, and every second release is of the other supplier."""
+    releases = list(dict.fromkeys(sample.audio.parent for sample in written))
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["audio", "sidecar", "supplier", "release"])
+    for sample in written:
+        release, places = sample.audio.parent, [sample.audio, *([sample.sidecar] if sample.sidecar else [])]
+        audio, sidecar = [*(os.path.relpath(place, folder) for place in places), ""][:2]
+        rows.writerow([audio, sidecar, _SUPPLIERS[releases.index(release) % len(_SUPPLIERS)], release.name])
+    return text.getvalue()
 
 
 def _require_empty(folder: Path) -> None:

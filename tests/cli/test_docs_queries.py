@@ -33,7 +33,7 @@ def verify(catalog: Path) -> None:
             verify_slice(leg, piece)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tables.md", "docs/quota.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/analysts.md", "docs/tables.md", "docs/quota.md"])
 def test_every_query_of_a_page_runs(page: str, workdir: Path, finished_run: str) -> None:
     """Each can be copied and run beside a results store."""
     assert (workdir / "results" / "_runs" / finished_run).is_dir()

@@ -177,6 +177,22 @@ def test_a_sample_catalog_is_written(proofsweep: Command, running: sandbox.Runni
     assert proofsweep("plan", workdir / "music").returncode == 0
 
 
+def test_a_manifest_of_the_samples_can_be_planned(proofsweep: Command, running: sandbox.Running, workdir: Path) -> None:
+    """Its locations are relative to its own folder; an existing one stays, and then nothing is written."""
+    options = ("--files", "6", "--operator", running.operator_url)
+    (workdir / "lists").mkdir()
+
+    done = proofsweep("sandbox", "samples", "music", "--manifest", "lists/all.csv", *options)
+    refused = proofsweep("sandbox", "samples", "more", "--manifest", "lists/all.csv", *options)
+
+    listed = (workdir / "lists" / "all.csv").read_text(encoding="utf-8")
+    assert (done.returncode, listed.count("\n")) == (0, 7)
+    assert listed.startswith("audio,sidecar,supplier,release\n../music/")
+    assert "6 rows" in proofsweep("plan", "lists/all.csv", "--allow-outside").stdout
+    assert (refused.returncode, (workdir / "more").exists()) == (2, False)
+    assert (workdir / "lists" / "all.csv").read_text(encoding="utf-8") == listed
+
+
 def test_samples_are_written_only_to_an_empty_folder(
     proofsweep: Command, running: sandbox.Running, workdir: Path
 ) -> None:
