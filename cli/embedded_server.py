@@ -44,6 +44,23 @@ _QUIET = {
     "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
+_ONE_RUN = {
+    # These services look after deployments, work pools and automations, or clean up, every few seconds. A server that
+    # lives as long as one command has none of these.
+    f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false"
+    for service in (
+        "CANCELLATION_CLEANUP",
+        "CLEANUP_RECONCILER",
+        "DB_VACUUM",
+        "EVENT_PERSISTER",
+        "FOREMAN",
+        "LATE_RUNS",
+        "PAUSE_EXPIRATIONS",
+        "REPOSSESSOR",
+        "SCHEDULER",
+        "TRIGGERS",
+    )
+}
 _IN_BATCHES = {
     # By default Prefect writes each task event alone. That takes more than half of the server's work, and locks SQLite
     # so often that the flow's own calls get a 503 and wait for seconds.
@@ -161,7 +178,7 @@ def _start() -> EmbeddedServer:
             stdout=sink,
             stderr=sink,
             start_new_session=True,
-            env=_IN_BATCHES | os.environ | {"PREFECT_API_URL": url},
+            env=_ONE_RUN | _IN_BATCHES | os.environ | {"PREFECT_API_URL": url},
         )
     return EmbeddedServer(process, url, folder)
 

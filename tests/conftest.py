@@ -5,7 +5,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -94,11 +94,29 @@ def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def prefect_url(prefect_tables: Path) -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
-    from cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
-
     database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
     if not database.exists():
         shutil.copy(prefect_tables, database)
+    with _prefect_served() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def automating_prefect_url(prefect_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Prefect server that runs automations too, which a command's own server does not."""
+    database = shutil.copy(prefect_tables, tmp_path_factory.mktemp("prefect") / "prefect.db")
+    with pytest.MonkeyPatch.context() as environ:
+        environ.setenv("PREFECT_SERVER_DATABASE_CONNECTION_URL", f"sqlite+aiosqlite:///{database}")
+        environ.setenv("PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED", "true")
+        environ.setenv("PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED", "true")
+        with _prefect_served() as url:
+            yield url
+
+
+@contextmanager
+def _prefect_served() -> Iterator[str]:
+    from cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
+
     with prefect_api() as server:
         assert server is not None
         del os.environ["PREFECT_API_URL"]
@@ -107,11 +125,8 @@ def prefect_url(prefect_tables: Path) -> Iterator[str]:
 
 
 def _start_prefect_once() -> None:
-    from cli.embedded_server import prefect_api  # noqa: PLC0415 - as above
-
-    with prefect_api() as server:
-        assert server is not None
-        server.wait_until_up()
+    with _prefect_served():
+        pass
 
 
 @pytest.fixture(scope="session")

@@ -20,9 +20,7 @@ from proofsweep.storage.results.receipts import Part
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
 _COUNTED = ["call", "status", "bytes_sent", "started_at", "sunset"]
-_ANSWERED = (pc.field("status") >= 200) & (pc.field("status") < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
 _KEYED = [str(call) for call in Call if call.is_keyed]
-_SENT = pc.field("call").isin(_KEYED) & pc.field("bytes_sent").is_valid()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +94,13 @@ def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> 
     earlier = [name for name in results.parts_of("exchanges", plan) if layout.leg_of(name) < leg]
     if not earlier:
         return 0
+    status = pc.field("status")
+    is_answered = (status >= 200) & (status < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
     answered: defaultdict[str, bytearray] = defaultdict(lambda: bytearray(plan.items))
-    for call, row in _work_in(results, earlier, _ANSWERED):
+    for call, row in _work_in(results, earlier, is_answered):
         answered[call][row] = 1
-    return sum(int(answered[call][row]) for call, row in _work_in(results, own, _SENT))
+    is_sent = pc.field("call").isin(_KEYED) & pc.field("bytes_sent").is_valid()
+    return sum(int(answered[call][row]) for call, row in _work_in(results, own, is_sent))
 
 
 def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -> Iterator[tuple[str, int]]:
