@@ -41,6 +41,9 @@ _MODULES = {
     "redact": "cli.redact_command",
     "alerts": "cli.alerts_commands",
     "keys": "cli.keys_commands",
+    "health": "cli.service_commands",
+    "usage": "cli.service_commands",
+    "monitor": "cli.monitor_command",
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",
 }

@@ -138,7 +138,8 @@ def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> D
         case Call.ROTATE:
             is_given_up = exchange.attempt >= policy.attempts or wait > _ROTATION_WAIT_SECONDS
         case Call.USAGE:
-            is_given_up = exchange.attempt >= _USAGE_ATTEMPTS or wait > policy.longest_wait_seconds
+            is_once = policy.attempts == 1  # a monitor's probe: the 429 itself is what it looks for
+            is_given_up = is_once or exchange.attempt >= _USAGE_ATTEMPTS or wait > policy.longest_wait_seconds
         case _:
             return PauseAll(wait)
     return GiveUp(reason_of(exchange)) if is_given_up else Retry(wait)

@@ -235,6 +235,8 @@ class AlertsSettings(Section):
         repeat_days: a cause is told again if it still holds so much later.
         no_success_hours: how long no run may have done its work.
         unexplained_calls: calls of a UTC day that may be in no table, such as those of `check` and `doctor`.
+        low_quota_percent: monitoring tells of a quota of which less is left.
+        slow_factor: monitoring tells of a service whose answers take so many times as long as before.
     """
 
     urls_file: Path | None = None
@@ -244,6 +246,8 @@ class AlertsSettings(Section):
     repeat_days: Annotated[float, Field(gt=0, le=3_650)] = 7.0
     no_success_hours: Annotated[float, Field(gt=0, le=840)] = 36.0
     unexplained_calls: Annotated[int, Field(ge=0)] = 500
+    low_quota_percent: Annotated[float, Field(ge=0, le=100)] = 10.0
+    slow_factor: Annotated[float, Field(gt=1)] = 3.0
 
     @model_validator(mode="after")
     def _has_one_source(self) -> "AlertsSettings":

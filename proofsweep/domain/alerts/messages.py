@@ -34,6 +34,10 @@ class AlertKind(StrEnum):
     SUNSET = "sunset"
     USAGE = "usage"
     NO_SUCCESS = "no_success"
+    SERVICE = "service"
+    LATENCY = "latency"
+    THROTTLED = "throttled"
+    QUOTA_LOW = "quota_low"
     TEST = "test"
 
 

@@ -39,7 +39,7 @@ def examine_service(partner: Partner) -> ServiceStatus:
     try:
         health = brief.health()
     except CallFailed as failed:
-        raise _explained(failed, partner) from failed
+        raise explained(failed, partner) from failed
     if health.ok is False:
         not_well = f"The service at {partner.base_url} says that it is not well (GET /health: ok is false)."
         raise RunMustStop(not_well, ended_by="breaker")
@@ -87,7 +87,7 @@ def _quota_headers(partner: Partner) -> AnswerHeaders:
     try:
         return partner.usage(days=USAGE_DAYS.start)[1]
     except CallFailed as failed:
-        error = _explained(failed, partner)
+        error = explained(failed, partner)
         if isinstance(error, ConfigError):
             raise error from failed
         return AnswerHeaders()
@@ -107,7 +107,7 @@ def refuse_without_quota(service: ServiceStatus, reserve: int, now: datetime) ->
     raise RunMustStop(f"The key's quota {left}; {when}.", ended_by="quota", quota_reset=service.quota_reset)
 
 
-def _explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
+def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
     """Tell a wrong address, which a person corrects, from a service that is down."""
     where = partner.base_url
     is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS

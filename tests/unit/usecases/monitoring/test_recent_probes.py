@@ -1,0 +1,33 @@
+"""The last probes are read from few small parts: of one environment, and none that are old."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.tables.probes import probe_row
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.monitoring.recent_probes import recent_probes
+
+from ...ended_operations import call_of, leave_operation, operation_named
+
+
+def test_only_recent_probes_of_the_environment_are_given(tmp_path: Path) -> None:
+    """The oldest first, also over midnight."""
+    results = Results(FolderStore(tmp_path))
+    for operation_id, environment in (
+        ("20261119T080000Z_000aa", "beta"),
+        ("20261119T235500Z_000aa", "beta"),
+        ("20261120T000000Z_000aa", "production"),
+        ("20261120T000500Z_000aa", "beta"),
+    ):
+        operation = operation_named(operation_id, "monitoring", environment)
+        probe = probe_row(call_of(operation, operation_id, Call.USAGE, 429))
+        leave_operation(results, operation, rows={"probes": [probe]})
+    now = operation.started_at + timedelta(minutes=5)
+
+    found = recent_probes(results, "beta", now)
+
+    assert [probe.request_id for probe in found] == ["20261119T235500Z_000aa", "20261120T000500Z_000aa"]
+    assert {probe.trouble for probe in found} == {"throttled"}
+    assert recent_probes(Results(FolderStore(tmp_path / "empty")), "beta", now) == []
