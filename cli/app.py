@@ -44,6 +44,8 @@ _MODULES = {
     "health": "cli.service_commands",
     "usage": "cli.service_commands",
     "monitor": "cli.monitor_command",
+    "proofs": "cli.proofs_commands",
+    "interpretations": "cli.interpretations_command",
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",
 }

@@ -12,7 +12,18 @@ import typer
 from cli.app import app_for
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
-from proofsweep.domain.tables import exchanges, ingest, probes, rotations, runs, snapshot, usage, verdicts
+from proofsweep.domain.tables import (
+    exchanges,
+    ingest,
+    interpretations,
+    probes,
+    proofs,
+    rotations,
+    runs,
+    snapshot,
+    usage,
+    verdicts,
+)
 from proofsweep.domain.tables.columns import Column
 from proofsweep.query.views import views
 from sandbox.mutants import MUTANTS
@@ -33,6 +44,8 @@ def rendered(text: str) -> str:
         "probes": columns_table(probes.COLUMNS),
         "usage": columns_table(usage.COLUMNS),
         "rotations": columns_table(rotations.COLUMNS),
+        "proofs": columns_table(proofs.COLUMNS),
+        "interpretations": columns_table(interpretations.COLUMNS),
         "views": views_table(),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_and_mutants()),

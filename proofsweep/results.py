@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-TableName = Literal["verdicts", "exchanges", "runs", "ingest", "probes", "usage", "rotations"]
+TableName = Literal[
+    "verdicts", "exchanges", "runs", "ingest", "probes", "usage", "rotations", "proofs", "interpretations"
+]
 ViewName = Literal[
     "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "spend", "request_log"
 ]

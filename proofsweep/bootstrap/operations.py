@@ -15,6 +15,7 @@ from proofsweep.errors import ProofsweepError, RunMustStop
 from proofsweep.settings import Settings
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.operations.call_budget import CallBudget
 from proofsweep.usecases.operations.operation_log import OperationLog
 
 # Random bytes of an ID. Chosen: as many as those of run IDs have; half could meet in one millisecond.
@@ -74,6 +75,22 @@ def operation_begun(
         yield work  # (2)
 
 
+def call_budget(work: OperationWork, settings: Settings, max_calls: int | None = None) -> CallBudget:
+    """See that the service can be worked with, and say how many calls may be made: fewer by a bound or by the quota.
+
+    Raises:
+        ConfigError, RunMustStop: it cannot be worked with.
+    """
+    bounds = settings.bounds
+    headroom = work.engine.usable_service(bounds.reserve).headroom
+    _write_unattributed(work)
+    given = max_calls or bounds.max_calls
+    left = None if headroom is None else headroom - bounds.reserve + work.log.counts.calls
+    if left is not None and (given is None or left < given):
+        return CallBudget(work.log, left, EndedBy.QUOTA)
+    return CallBudget(work.log, given)
+
+
 def new_operation(settings: Settings, kind: OperationKind) -> Operation:
     """Name an operation that begins now."""
     now = utc_now()
@@ -102,6 +119,11 @@ def _receipt_written(work: OperationWork, facts: Mapping[str, object]) -> Iterat
         ended_by = EndedBy.CANCELLED
         raise
     finally:
-        while work.engine.unattributed:
-            work.log.note(work.engine.unattributed.pop(0))
+        _write_unattributed(work)
         work.log.end(ended_by, {**facts, "counts": work.counts}, why)
+
+
+def _write_unattributed(work: OperationWork) -> None:
+    """Write down the calls that were made on behalf of all sessions, such as checks of the headroom."""
+    while work.engine.unattributed:
+        work.log.note(work.engine.unattributed.pop(0))

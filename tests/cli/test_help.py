@@ -56,7 +56,7 @@ def test_every_command_has_help(proofsweep: Command, command: str) -> None:
 
 def test_every_command_has_an_example() -> None:
     """A person copies it; the main help alone has none."""
-    groups = {"proofsweep", "proofsweep alerts", "proofsweep keys"}
+    groups = {"proofsweep", "proofsweep alerts", "proofsweep keys", "proofsweep proofs"}
     commands = walked("proofsweep", typer.main.get_command(app_for([])))
 
     assert [path for path, command in commands if "Example" not in (command.help or "")] == sorted(groups)

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import sandbox
+from cli.app import run
+
 from ..servers.alert_receivers import Webhook, webhook
-from ..worlds.sandbox_world import SandboxWorld
+from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
 @pytest.fixture
@@ -42,3 +45,59 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     assert (len(probes), sum(probe["trouble"] == "http_503" for probe in probes)) == (10, 8)
     assert all(probe["request_id"] for probe in probes)
     assert (day["used"], world.charged) == (1, 5)
+
+
+@pytest.fixture
+def issued(world: SandboxWorld, samples: Samples) -> list[sandbox.Issued]:
+    """Three proofs of this test's own key, in a folder that is verified: two credentialed WAVs, and a pair."""
+    folder = world.folder / "music"
+    folder.mkdir()
+    audio = next(sample.audio for sample in samples.valid if sample.audio.suffix == ".wav")
+    source = world.folder / "source.wav"
+    source.write_bytes(audio.read_bytes())
+    made = [
+        world.operator.issue(source, folder / f"{number}.wav", tenant=world.tenant, song=f"Song {number}")
+        for number in range(2)
+    ]
+    pair = folder / "pair.wav"
+    pair.write_bytes(source.read_bytes())
+    made.append(world.operator.issue(pair, folder, tenant=world.tenant, legacy=True))
+    assert world.run("verify", str(folder)) == 0
+    return made
+
+
+def test_proofs_are_listed_and_their_notes_refreshed(
+    world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the commands and by the flows; an erased proof is not listed, and its note is gone."""
+    from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+    from flows.refresh_interpretations import refresh_interpretations  # noqa: PLC0415
+
+    codes = [world.run("proofs", "inventory")]
+    world.operator.erase(issued[0].proof_id)
+    states = [
+        flow(results=str(world.results), return_state=True) for flow in (inventory_proofs, refresh_interpretations)
+    ]
+    codes += [
+        world.run("interpretations"),
+        run(["proofs", "show", issued[1].proof_id]),
+        run(["proofs", "list", "--json"]),
+    ]
+    codes.append(run(["proofs", "show", issued[0].proof_id]))
+
+    listed, notes = world.table("proofs"), world.table("interpretations")
+    newest = max(row["operation_id"] for row in listed)
+    assert codes == [0, 0, 0, 0, 2]
+    assert [state.message for state in states] == [
+        "2 proofs listed: 2 as answered, 1 of accepted files are not listed",
+        "3 proofs without a note: 1 gone, 2 ready",
+    ]
+    assert {row["proof_id"]: row["state"] for row in listed if row["operation_id"] == newest} == {
+        issued[0].proof_id: "not_listed",
+        issued[1].proof_id: "matched",
+        issued[2].proof_id: "matched",
+    }
+    assert sorted(row["status"] for row in notes) == ["gone", "ready", "ready"]
+    assert all(row["text"] for row in notes if row["status"] == "ready")
+    assert "Song 1" in capsys.readouterr().out
+    assert world.run("audit") == 0

@@ -11,8 +11,10 @@ import pyarrow as pa
 from proofsweep.domain.tables import (
     exchanges,
     ingest,
+    interpretations,
     planned_items,
     probes,
+    proofs,
     rotations,
     runs,
     snapshot,
@@ -65,6 +67,8 @@ EXCHANGES = schema_of("exchanges", exchanges.COLUMNS)
 RUNS = schema_of("runs", runs.COLUMNS)
 INGEST = schema_of("ingest", ingest.COLUMNS)
 PROBES = schema_of("probes", probes.COLUMNS)
+INTERPRETATIONS = schema_of("interpretations", interpretations.COLUMNS)
+PROOFS = schema_of("proofs", proofs.COLUMNS)
 USAGE = schema_of("usage", usage.COLUMNS)
 ROTATIONS = schema_of("rotations", rotations.COLUMNS)
 ITEMS = schema_of("planned items", planned_items.COLUMNS)

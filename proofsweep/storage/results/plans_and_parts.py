@@ -30,12 +30,14 @@ SCHEMAS = {
     "probes": schemas.PROBES,
     "usage": schemas.USAGE,
     "rotations": schemas.ROTATIONS,
+    "proofs": schemas.PROOFS,
+    "interpretations": schemas.INTERPRETATIONS,
 }
 
 RECEIPTED = ("verdicts", "exchanges")
 """The tables whose parts the receipts of legs name."""
 
-OPERATION_TABLES = ("probes", "usage", "rotations")
+OPERATION_TABLES = ("probes", "usage", "rotations", "proofs", "interpretations")
 """The tables that only operations write."""
 
 

@@ -1,0 +1,141 @@
+"""`proofsweep proofs`: the proofs that the service holds under this key."""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from http import HTTPStatus
+from itertools import islice
+
+import typer
+from rich.table import Table
+
+from cli.exit_codes import ExitCode
+from cli.key_block import read_block
+from cli.options import AsJson, Config, ResultsUrl
+from cli.screen import console, counted, print_json
+from proofsweep.bootstrap.engines import engine_for
+from proofsweep.bootstrap.proofs import inventory_proofs
+from proofsweep.contract.models import ProofSummary
+from proofsweep.domain.proofs import Inventory
+from proofsweep.errors import CallFailed, UsageError
+from proofsweep.logs import set_up_logs
+from proofsweep.reporting.operations import line_of_inventory, notes_of_inventory
+from proofsweep.settings import load_settings
+from proofsweep.usecases.proofs.list_proofs import ProofListing
+
+# Proofs that are shown without --limit. Chosen: a screen; half shows too little of a week, twice scrolls away.
+_SHOWN = 50
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    proofs = typer.Typer(help="List, inspect and recover the proofs that the service holds.", no_args_is_help=True)
+    proofs.command("list")(show_list)
+    proofs.command("show")(show)
+    proofs.command("inventory")(inventory)
+    app.add_typer(proofs, name="proofs")
+
+
+def show_list(
+    limit: int = typer.Option(_SHOWN, "--limit", metavar="N", min=1, help="Show the newest N proofs."),
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """List the newest proofs under this key. Nothing is stored; a keyed call for each hundred.
+
+    Pending proofs are never listed.
+
+    Example: `proofsweep proofs list --limit 10`
+    """
+    partner = engine_for(load_settings(config), read_block).partner.in_new_session(lambda _: None)
+    listing = ProofListing(partner)
+    found = list(islice(_proofs(listing), limit))
+    if as_json:
+        print_json({"proofs": [proof.model_dump() for proof in found], "problem": listing.problem})
+    else:
+        _print_list(found, listing)
+    return ExitCode.FAILED if listing.problem else ExitCode.ACCEPTED
+
+
+def show(
+    proof_id: str = typer.Argument(metavar="PROOF_ID", help="The proof."),
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Show what the service says of one proof; one keyed call. The sidecar itself is not shown.
+
+    Example: `proofsweep proofs show 5f0c…`
+    """
+    settings = load_settings(config)
+    try:
+        proof = engine_for(settings, read_block).partner.in_new_session(lambda _: None).proof(proof_id)
+    except CallFailed as failed:
+        if failed.status != HTTPStatus.NOT_FOUND:
+            raise
+        gone = f"No such proof is held under this key (404); request ID {failed.request_id}."
+        raise UsageError(gone) from failed
+    size = _sidecar_bytes(None if proof.sidecar is None else proof.sidecar.get_secret_value())
+    if as_json:
+        print_json({"song": proof.song, "classification": proof.classification, "sidecar_bytes": size})
+        return ExitCode.ACCEPTED
+    out = console()
+    out.print(f"song: {proof.song or 'unknown'}", soft_wrap=True)
+    out.print(f"classification: {proof.classification or 'none'} (report-only)", soft_wrap=True)
+    unknown = "unknown: service.sidecar_field is not set" if settings.service.sidecar_field is None else "none"
+    out.print(f"sidecar: {unknown if size is None else f'{size:,} bytes'}", soft_wrap=True)
+    return ExitCode.ACCEPTED
+
+
+def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
+    """List all proofs into the table `proofs`, and reconcile them with each item's newest answer.
+
+    A keyed call for each hundred proofs. The exit code is 3 if a listed classification or issuedAt differs from the
+    answer, and 4 if the listing may not be whole.
+
+    Example: `proofsweep proofs inventory --config production`
+    """
+    set_up_logs()
+    found = inventory_proofs(load_settings(config, results), read_block)
+    if as_json:
+        print_json(
+            {"operation_id": found.operation_id, **found.states, "listed": found.listed, "problem": found.problem}
+        )
+    else:
+        _print_inventory(found)
+    return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.count("differs") else ExitCode.ACCEPTED
+
+
+def _proofs(listing: ProofListing) -> Iterator[ProofSummary]:
+    for page in listing.pages():
+        yield from page
+
+
+def _print_list(found: list[ProofSummary], listing: ProofListing) -> None:
+    out = console()
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("issued (UTC)", "classification", "proof", "song"):
+        table.add_column(name, overflow="fold")
+    for proof in found:
+        issued = "" if proof.issued_at is None else f"{proof.issued_at:%Y-%m-%d %H:%M}"
+        table.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
+    out.print(table)
+    out.print(f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed.", soft_wrap=True)
+    if listing.problem:
+        out.print(f"The listing may not be whole: {listing.problem}.", style="yellow", soft_wrap=True)
+
+
+def _print_inventory(found: Inventory) -> None:
+    out = console()
+    out.print(line_of_inventory(found), style="bold", soft_wrap=True)
+    for note in notes_of_inventory(found):
+        out.print(f"  {note}", soft_wrap=True)
+    out.print(
+        f"  all of them: proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\"", soft_wrap=True
+    )
+
+
+def _sidecar_bytes(text: str | None) -> int | None:
+    try:
+        return None if text is None else len(base64.b64decode(text, validate=True))
+    except binascii.Error:
+        return None

@@ -1,0 +1,44 @@
+"""The refresh of process notes, wired."""
+
+from collections import Counter
+
+from proofsweep.bootstrap.engines import ReadBlock, utc_now
+from proofsweep.bootstrap.operations import call_budget, operation_begun
+from proofsweep.bootstrap.runs import results_for
+from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.proofs import NotesRefreshed
+from proofsweep.settings import Settings
+from proofsweep.usecases.interpretations.refresh import NoteRefresh
+from proofsweep.usecases.interpretations.wanted_notes import wanted_notes
+from proofsweep.usecases.operations.outage_guard import OutageGuard
+
+
+def refresh_interpretations(
+    settings: Settings, read_block: ReadBlock | None = None, max_calls: int | None = None
+) -> NotesRefreshed:
+    """Ask for the notes of accepted proofs that have no ready one.
+
+    Args:
+        settings: of the service and the store.
+        read_block: reads a secret block of the orchestrator.
+        max_calls: keyed calls of this operation at most; None for as many as the settings and the quota allow.
+
+    Raises:
+        ConfigError, ResultsError, RunMustStop: it could not be done to its end.
+    """
+    wanted = wanted_notes(results_for(settings), settings.service.environment, utc_now())
+    if not wanted:
+        return NotesRefreshed(operation_id=None, wanted=0, states={})
+    with operation_begun(settings, OperationKind.INTERPRETATIONS, read_block) as work:
+        states: Counter[str] = Counter()
+        work.counts.update({"wanted": len(wanted), "states": states})
+        refresh = NoteRefresh(
+            partner=work.partner,
+            log=work.log,
+            budget=call_budget(work, settings, max_calls),
+            outage=OutageGuard(work.partner, settings.retry.breaker_failures),
+            clock=utc_now,
+            states=states,
+        )
+        refresh.run(wanted)
+    return NotesRefreshed(operation_id=work.log.operation.operation_id, wanted=len(wanted), states=states)

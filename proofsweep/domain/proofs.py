@@ -1,0 +1,44 @@
+"""What operations on proofs found, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """The proofs that the service lists, by how they agree with the newest answers.
+
+    Attributes:
+        states: rows of the table `proofs` by state.
+        unnamed: listed items without a proof ID.
+        problem: why the listing may not be whole; None if it is.
+    """
+
+    operation_id: str
+    states: Mapping[str, int]
+    unnamed: int = 0
+    problem: str | None = None
+
+    def count(self, state: str) -> int:
+        """Count the rows of a state."""
+        return self.states.get(state, 0)
+
+    @property
+    def listed(self) -> int:
+        """Count the proofs that the service lists."""
+        return sum(self.states.values()) - self.count("not_listed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesRefreshed:
+    """The process notes that were asked for.
+
+    Attributes:
+        operation_id: None if no note was wanted, so that nothing was asked.
+        wanted: accepted proofs without a ready note.
+        states: rows of the table `interpretations` by status.
+    """
+
+    operation_id: str | None
+    wanted: int
+    states: Mapping[str, int]

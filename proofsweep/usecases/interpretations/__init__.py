@@ -1,0 +1,1 @@
+"""Process notes of accepted proofs: asked for until they are ready."""

@@ -1,0 +1,57 @@
+"""An operation never begins work that its calls do not cover."""
+
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.runs import EndedBy
+from proofsweep.errors import RunMustStop
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.operations.call_budget import CallBudget
+from proofsweep.usecases.operations.operation_log import OperationLog
+
+from ...ended_operations import call_of, operation_named
+
+OPERATION = operation_named("20261120T010000Z_000aa")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> OperationLog:
+    """A log without calls."""
+    return OperationLog(OPERATION, Operations(Results(FolderStore(tmp_path))), lambda: OPERATION.started_at)
+
+
+def test_what_others_were_promised_is_not_given_twice(log: OperationLog) -> None:
+    """A promise ends when its calls are made, which the log has counted then."""
+    budget = CallBudget(log, 2)
+    budget.take()
+    budget.take()
+    with pytest.raises(RunMustStop, match="Of the 2 calls that it was given, none are left") as stopped:
+        budget.take()
+
+    budget.give_back()
+    budget.take()
+    log.note(call_of(OPERATION, "r-1"))
+    budget.give_back()
+
+    with pytest.raises(RunMustStop):
+        budget.take()
+    assert stopped.value.ended_by == "window"
+
+
+def test_a_used_up_quota_is_called_that(log: OperationLog) -> None:
+    """Its exit code is another one."""
+    with pytest.raises(RunMustStop, match="that the quota leaves") as stopped:
+        CallBudget(log, 0, EndedBy.QUOTA).take()
+
+    assert stopped.value.ended_by == "quota"
+
+
+def test_without_a_bound_any_number_is_given(log: OperationLog) -> None:
+    """The service may know no quota."""
+    budget = CallBudget(log, None)
+
+    for _ in range(100):
+        budget.take(1_000)
