@@ -9,6 +9,7 @@ from itertools import islice
 import typer
 from rich.table import Table
 
+from cli.erase_command import erase
 from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
@@ -33,6 +34,7 @@ def add_to(app: typer.Typer) -> None:
     proofs.command("list")(show_list)
     proofs.command("show")(show)
     proofs.command("inventory")(inventory)
+    proofs.command("erase")(erase)
     app.add_typer(proofs, name="proofs")
 
 

@@ -13,6 +13,7 @@ from cli.app import app_for
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.domain.tables import (
+    erasures,
     exchanges,
     ingest,
     interpretations,
@@ -44,6 +45,7 @@ def rendered(text: str) -> str:
         "probes": columns_table(probes.COLUMNS),
         "usage": columns_table(usage.COLUMNS),
         "rotations": columns_table(rotations.COLUMNS),
+        "erasures": columns_table(erasures.COLUMNS),
         "proofs": columns_table(proofs.COLUMNS),
         "interpretations": columns_table(interpretations.COLUMNS),
         "views": views_table(),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from proofsweep.domain.tables import (
+    erasures,
     exchanges,
     ingest,
     interpretations,
@@ -71,5 +72,6 @@ INTERPRETATIONS = schema_of("interpretations", interpretations.COLUMNS)
 PROOFS = schema_of("proofs", proofs.COLUMNS)
 USAGE = schema_of("usage", usage.COLUMNS)
 ROTATIONS = schema_of("rotations", rotations.COLUMNS)
+ERASURES = schema_of("erasures", erasures.COLUMNS)
 ITEMS = schema_of("planned items", planned_items.COLUMNS)
 SNAPSHOT = schema_of("snapshot", snapshot.COLUMNS)

@@ -30,6 +30,7 @@ SCHEMAS = {
     "probes": schemas.PROBES,
     "usage": schemas.USAGE,
     "rotations": schemas.ROTATIONS,
+    "erasures": schemas.ERASURES,
     "proofs": schemas.PROOFS,
     "interpretations": schemas.INTERPRETATIONS,
 }
@@ -37,7 +38,7 @@ SCHEMAS = {
 RECEIPTED = ("verdicts", "exchanges")
 """The tables whose parts the receipts of legs name."""
 
-OPERATION_TABLES = ("probes", "usage", "rotations", "proofs", "interpretations")
+OPERATION_TABLES = ("probes", "usage", "rotations", "erasures", "proofs", "interpretations")
 """The tables that only operations write."""
 
 

@@ -1,12 +1,8 @@
 """A service in this process that rotates keys as the contract says, and a place, a store and a command for it."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import FrameType
 
 from pydantic import SecretStr
 
@@ -34,10 +30,6 @@ from proofsweep.usecases.keys.rotation_log import RotationLog
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 OLD = "pk_old"
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing that comes later in the process has an effect."""
 
 
 class RotatingService(ScriptedService):
@@ -177,31 +169,3 @@ class Installation:
             place=place,
             created_at=self.now.isoformat(),
         )
-
-
-@contextmanager
-def killed_after(lines: int) -> Iterator[Callable[[], bool]]:
-    """Kill the process inside after so many lines of the rotation's own code; say whether it came to its end before."""
-    left = lines
-
-    def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., object] | None:
-        nonlocal left
-        if not frame.f_code.co_filename.endswith(_TRACED):
-            return None
-        if event == "line":
-            left -= 1
-            if left < 0:  # also in each `finally` on the way out
-                raise Killed
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield lambda: left >= 0
-    except Killed:
-        pass
-    finally:
-        sys.settrace(before)
-
-
-_TRACED = ("keys/rotate_key.py", "client/key_places.py", "storage/results/rotations.py")

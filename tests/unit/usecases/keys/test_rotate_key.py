@@ -10,8 +10,11 @@ from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
 
+from ..killed_lines import killed_after
 from ..scripted_service import NOW, Scripted, ScriptedService
-from .rotating_service import OLD, Installation, RotatingService, killed_after
+from .rotating_service import OLD, Installation, RotatingService
+
+OF_ROTATIONS = ("keys/rotate_key.py", "client/key_places.py", "storage/results/rotations.py")
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_a_rotation_that_is_killed_after_any_line_is_finished_by_the_same_comman
         here = Installation(tmp_path / str(line), partner, service)
         here.folder.mkdir()
         here.key_file.write_text(f"{OLD}\n")
-        with killed_after(line) as is_whole:
+        with killed_after(line, OF_ROTATIONS) as is_whole:
             here.rotate()
         was_whole = is_whole()
         assert here.key_file.read_text() in {f"{OLD}\n", "pk_new_1\n"}, line

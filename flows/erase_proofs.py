@@ -1,0 +1,51 @@
+"""Let the service erase proofs for good."""
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from proofsweep.bootstrap.engines import engine_for
+from proofsweep.bootstrap.erasures import erase_proofs as erase
+from proofsweep.bootstrap.erasures import read_proof_list
+from proofsweep.errors import ProofsweepError, UsageError
+from proofsweep.logs import set_up_logs
+from proofsweep.reporting.erased_proofs import line_of_erasures
+from proofsweep.settings import load_settings
+from tasks.end_states import state_of_error
+from tasks.key_block import read_block
+from tasks.known_ends import log_known_ends_on_one_line
+from tasks.stop_on_signals import stopped_on_signals
+
+
+@flow(name="erase-proofs", retries=0, persist_result=False)
+def erase_proofs(
+    proofs_file: str, count: int, environment: str, config: str | None = None, results: str | None = None
+) -> State[Any]:
+    """Erase the proofs that a file names; Completed only if each is gone. No proof ID is a parameter or in a message.
+
+    Args:
+        proofs_file: has an ID on each line, or is a CSV file with a column `proof_id`.
+        count: the exact number of proofs in it, each counted once, as a confirmation.
+        environment: the label of the service's environment, as a confirmation.
+        config: a profile's name or a config file's path; None for the default.
+        results: the results store; None for the one in the settings.
+    """
+    set_up_logs()
+    log_known_ends_on_one_line()
+    try:
+        wanted, settings = read_proof_list([], Path(proofs_file)), load_settings(config, results)
+        asked = len(wanted.proof_ids), settings.service.environment
+        if asked != (count, environment):
+            raise UsageError(f"The file has {asked[0]} proofs, and the settings are of {asked[1]}; nothing was erased.")
+        with stopped_on_signals(engine_for(settings, read_block)):
+            report = erase(settings, wanted, read_block)
+    except ProofsweepError as error:
+        return state_of_error(error)
+    line = line_of_erasures(report.erasures, report.not_asked)
+    if report.stopped is not None:
+        return state_of_error(report.stopped)
+    has_failed = any(erasure.reason is not None for erasure in report.erasures)
+    return Failed(message=line) if has_failed else Completed(message=line)

@@ -1,0 +1,1 @@
+"""Erase proofs from a list, and record each answer."""
