@@ -43,6 +43,18 @@ seen.before = document.documentElement.dataset.theme;
 document.getElementById("theme").click();
 seen.after = document.documentElement.dataset.theme;
 seen.background = getComputedStyle(document.body).backgroundColor;
+await wait(() => document.querySelector("#attention thead [aria-label='sort by file']"));
+seen.labels = [...document.querySelectorAll("#attention thead [aria-label]")].map(each => each.ariaLabel);
+search.value = ""; search.dispatchEvent(new Event("input", {bubbles: true}));
+search.dispatchEvent(new Event("keyup", {bubbles: true}));
+await wait(() => files().length === 2);
+document.documentElement.dataset.theme === "dark" || document.getElementById("theme").click();
+dispatchEvent(new Event("beforeprint"));
+seen.printed = {theme: document.documentElement.dataset.theme, files: files().length,
+    names: [...document.querySelectorAll("#attention .printed")].map(each => each.textContent),
+    folded: document.querySelectorAll("details:not([open])").length};
+dispatchEvent(new Event("afterprint"));
+seen.restored = [document.documentElement.dataset.theme, document.querySelectorAll("#attention .printed").length];
 seen.errors = errors; seen.title = document.title; seen.wide = document.body.scrollWidth;
 const told = document.createElement("pre"); told.id = "seen"; told.textContent = JSON.stringify(seen);
 document.body.append(told);
@@ -70,7 +82,7 @@ def test_the_page_is_small_and_names_no_other_place(page: Path) -> None:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 def test_the_page_works_in_a_browser(page: Path, tmp_path: Path) -> None:
-    """No error in the console, no foreign title, and table and theme do what their controls say."""
+    """No error in the console, no foreign title; table and theme do what controls say; paper is light and whole."""
     text = page.read_text(encoding="utf-8")
     visited = tmp_path / "visited.html"
     visited.write_text(text.replace("<style>", VISIT + "<style>", 1).replace("</body>", ACT + "</body>"), "utf-8")
@@ -86,6 +98,10 @@ def test_the_page_works_in_a_browser(page: Path, tmp_path: Path) -> None:
     assert seen["title"].startswith("3 of 6 accepted")
     assert (len(seen["all"]), seen["filtered"]) == (2, ["/c/4"])
     assert {seen["before"], seen["after"]} == {"light", "dark"}
+    assert {"sort by file", "only where file contains"} <= set(seen["labels"])
+    assert (seen["printed"]["theme"], seen["printed"]["files"], seen["printed"]["folded"]) == ("light", 2, 0)
+    assert seen["printed"]["names"][:2] == ["file", "outcome"]
+    assert seen["restored"] == ["dark", 0]
 
 
 def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """The charts of a report as SVG, drawn by Vega-Lite without a browser; their colours follow the page's theme."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import altair as alt
 import vl_convert
@@ -14,6 +14,8 @@ _WIDTH, _HEIGHT = 800, 180
 # Distinguishable without colours by their dashes; readable on white and on near-black.
 _COLOURS = ["#3b82d6", "#d9513c", "#b8860b"]
 _LONGEST_LABEL = 60
+# As many names of seconds fit below a chart; half would leave Vega's in a run of some seconds, twice overlaps.
+_SHORT_SECONDS = 20
 
 _THEME = {
     "background": None,
@@ -49,13 +51,23 @@ def lines(rows: Sequence[Row], columns: Mapping[str, str], unit: str) -> str:
         alt.Chart(alt.InlineData(values=values), width=_WIDTH, height=_HEIGHT)
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X("at:T", title="UTC", scale=alt.Scale(type="utc")),
+            x=alt.X("at:T", title="UTC", scale=alt.Scale(type="utc"), axis=_time_axis(rows)),
             y=alt.Y("value:Q", title=unit),
             color=what,
             strokeDash=alt.StrokeDash("what:N", scale=alt.Scale(domain=list(columns.values()))),
         )
     )
     return _svg(chart)
+
+
+def _time_axis(rows: Sequence[Row]) -> alt.Axis:
+    """Mark whole seconds in a short run: Vega would name parts of seconds without their seconds."""
+    seconds = [
+        int(row["moment"].replace(tzinfo=UTC).timestamp()) for row in rows if isinstance(row["moment"], datetime)
+    ]
+    if not seconds or max(seconds) - min(seconds) > _SHORT_SECONDS:
+        return alt.Axis()
+    return alt.Axis(format="%H:%M:%S", values=[1_000 * each for each in range(min(seconds), max(seconds) + 1, 2)])
 
 
 def bars(rows: Sequence[Row]) -> str:
