@@ -30,9 +30,9 @@ test: $(READY) ## run all tests
 soak: $(READY) ## kill runs, race resumes, disturb runs in any order and in hard lanes, and print the report; takes long
 	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"
 	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) PROOFSWEEP_SOAK_RACES=$(RACES) \
-		PROOFSWEEP_SOAK_SEED=$(SEED) PROOFSWEEP_SOAK_TAMPERINGS=200 $(BIN)/pytest --quiet --capture=no --hypothesis-seed=$(SEED) \
+		PROOFSWEEP_SOAK_SEED=$(SEED) PROOFSWEEP_SOAK_TAMPERINGS=200 PROOFSWEEP_SOAK_STORES=50 $(BIN)/pytest --quiet --capture=no --hypothesis-seed=$(SEED) \
 		tests/faults/test_killed_anywhere.py tests/faults/test_two_resumes.py tests/faults/test_in_any_order.py \
-		tests/faults/test_hard_lanes.py tests/unit/usecases/audit/test_audit_store_after_tampering.py
+		tests/faults/test_hard_lanes.py tests/faults/test_untouched_stores.py tests/unit/usecases/audit/test_audit_store_after_tampering.py
 
 check: $(READY) ## format, lint, types and import contracts
 	@$(BIN)/ruff format --quiet --check --diff .
