@@ -11,16 +11,17 @@ from rich.table import Table
 
 from cli.erase_command import erase
 from cli.exit_codes import ExitCode
+from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json
 from proofsweep.bootstrap.engines import engine_for
-from proofsweep.bootstrap.proofs import inventory_proofs
+from proofsweep.bootstrap.proofs import inventory_proofs, recover_sidecars
 from proofsweep.contract.models import ProofSummary
-from proofsweep.domain.proofs import Inventory
+from proofsweep.domain.proofs import Inventory, RecoveryRequest
 from proofsweep.errors import CallFailed, UsageError
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.operations import line_of_inventory, notes_of_inventory
+from proofsweep.reporting.operations import line_of_inventory, line_of_recovery, notes_of_inventory
 from proofsweep.settings import load_settings
 from proofsweep.usecases.proofs.list_proofs import ProofListing
 
@@ -35,6 +36,7 @@ def add_to(app: typer.Typer) -> None:
     proofs.command("show")(show)
     proofs.command("inventory")(inventory)
     proofs.command("erase")(erase)
+    proofs.command("recover")(recover)
     app.add_typer(proofs, name="proofs")
 
 
@@ -105,6 +107,39 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
     else:
         _print_inventory(found)
     return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.count("differs") else ExitCode.ACCEPTED
+
+
+def recover(
+    below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio's location begins so."),
+    *,
+    to: str | None = typer.Option(None, "--to", metavar="PREFIX", help="Write below this folder or bucket prefix."),
+    compare_all: bool = typer.Option(False, "--all", help="Also compare sidecars that are as they were accepted."),
+    one_file: bool = typer.Option(False, "--one-file", help="Also items verified without a sidecar; needs --to."),
+    max_calls: int | None = typer.Option(None, "--max-calls", metavar="N", min=1, help="Keyed calls at most."),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Write the sealed sidecars of items whose own are missing; no file is overwritten.
+
+    A keyed call for each sidecar that is not as it was accepted. The exit code is 3 if a local sidecar differs from the
+    sealed one, and 4 if one could not be had.
+
+    Example: `proofsweep proofs recover --to recovered`
+    """
+    set_up_logs()
+    wanted = RecoveryRequest(
+        below=below, prefix=to, compares_all=compare_all, with_one_files=one_file, max_calls=max_calls
+    )
+    with interrupted_by_signals():
+        done = recover_sidecars(load_settings(config, results), wanted, read_block)
+    if as_json:
+        print_json({"operation_id": done.operation_id, **done.outcomes})
+    else:
+        console().print(line_of_recovery(done), soft_wrap=True)
+    if done.outcomes.get("failed"):
+        return ExitCode.FAILED
+    return ExitCode.REJECTED if {"differs", "exists", "gone"} & done.outcomes.keys() else ExitCode.ACCEPTED
 
 
 def _proofs(listing: ProofListing) -> Iterator[ProofSummary]:

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TableName = Literal[
-    "verdicts", "exchanges", "runs", "ingest", "probes", "usage", "rotations", "erasures", "proofs", "interpretations"
+    "verdicts",
+    "exchanges",
+    "runs",
+    "ingest",
+    "probes",
+    "usage",
+    "rotations",
+    "erasures",
+    "proofs",
+    "interpretations",
+    "recoveries",
 ]
 ViewName = Literal[
     "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "spend", "request_log"

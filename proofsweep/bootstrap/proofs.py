@@ -1,10 +1,18 @@
 """Operations on proofs, wired."""
 
-from proofsweep.bootstrap.engines import ReadBlock
+from collections import Counter
+from pathlib import Path
+
+from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.operations import call_budget, operation_begun
 from proofsweep.domain.operations import OperationKind
-from proofsweep.domain.proofs import Inventory
+from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
+from proofsweep.errors import ConfigError, UsageError
 from proofsweep.settings import Settings
+from proofsweep.storage.locations import path_of
+from proofsweep.usecases.operations.outage_guard import OutageGuard
+from proofsweep.usecases.proofs.lost_sidecars import proven_items
+from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
 from proofsweep.usecases.proofs.take_inventory import take_inventory
 
 
@@ -19,3 +27,40 @@ def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) ->
         found = take_inventory(work.partner, work.results, work.log)
         work.counts.update({**found.states, "unnamed": found.unnamed, "problem": found.problem})
     return found
+
+
+def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: ReadBlock | None = None) -> Recovered:
+    """Compare the sidecars of items with a proof with the sealed ones, and write those that are missing.
+
+    Raises:
+        ConfigError, ResultsError, RunMustStop, UsageError: it could not be done to its end.
+    """
+    place, environment = _place_of(settings, wanted), settings.service.environment
+    outcomes: Counter[str] = Counter()
+    intent = {"below": wanted.below, "to": place}
+    with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work:
+        work.counts["outcomes"] = outcomes
+        recovery = SidecarRecovery(
+            partner=work.partner,
+            log=work.log,
+            budget=call_budget(work, settings, wanted.max_calls),
+            outage=OutageGuard(work.partner, settings.retry.breaker_failures),
+            files=work.engine.sources.files,
+            clock=utc_now,
+            prefix=place,
+            most_bytes=settings.limits.sidecar_bytes,
+            compares_all=wanted.compares_all,
+            outcomes=outcomes,
+        )
+        items = proven_items(work.results, environment, wanted.below, with_one_files=wanted.with_one_files)
+        recovery.run(items)
+    return Recovered(operation_id=work.log.operation.operation_id, outcomes=outcomes)
+
+
+def _place_of(settings: Settings, wanted: RecoveryRequest) -> str | None:
+    """Give the place to write below, before anything is called; None for beside the audio."""
+    if settings.service.sidecar_field is None:
+        raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
+    if wanted.with_one_files and wanted.prefix is None:
+        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
+    return None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))

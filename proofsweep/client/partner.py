@@ -65,6 +65,10 @@ class Partner:
         """Give the same partner, which gives a call up after so many attempts."""
         return replace(self, session=self.session.with_attempts(attempts))
 
+    def asking_once(self) -> "Partner":
+        """Give the same partner, which repeats nothing."""
+        return replace(self, session=self.session.asking_once())
+
     @property
     def base_url(self) -> str:
         """Where the service is; ends in `/v1`."""

@@ -11,11 +11,15 @@ class RetryPolicy:
     """How often a call is repeated. The backoff doubles from `first_wait_seconds` up to `longest_wait_seconds`.
 
     A 429 does not count against `attempts`: it is a wait, and no failure.
+
+    Attributes:
+        repeats_usage: False for a monitor, whose probe looks for the 429 itself.
     """
 
     attempts: int = 5
     first_wait_seconds: float = 0.5
     longest_wait_seconds: float = 30.0
+    repeats_usage: bool = True
 
     def backoff(self, attempt: int, jitter: float) -> float:
         """Give the wait after this attempt, from 1; `jitter` in 0..1 spreads it over its upper half."""
@@ -138,8 +142,8 @@ def _after_throttle(exchange: Exchange, policy: RetryPolicy, jitter: float) -> D
         case Call.ROTATE:
             is_given_up = exchange.attempt >= policy.attempts or wait > _ROTATION_WAIT_SECONDS
         case Call.USAGE:
-            is_once = policy.attempts == 1  # a monitor's probe: the 429 itself is what it looks for
-            is_given_up = is_once or exchange.attempt >= _USAGE_ATTEMPTS or wait > policy.longest_wait_seconds
+            most = _USAGE_ATTEMPTS if policy.repeats_usage else 1
+            is_given_up = exchange.attempt >= most or wait > policy.longest_wait_seconds
         case _:
             return PauseAll(wait)
     return GiveUp(reason_of(exchange)) if is_given_up else Retry(wait)

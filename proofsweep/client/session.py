@@ -72,6 +72,11 @@ class Session:
         policy = replace(self.context.policy, attempts=attempts)
         return Session(replace(self.context, policy=policy), self.record)
 
+    def asking_once(self) -> "Session":
+        """Give a new session that repeats nothing, not even a throttled call for the usage; for a monitor's probes."""
+        policy = replace(self.context.policy, attempts=1, repeats_usage=False)
+        return Session(replace(self.context, policy=policy), self.record)
+
     def with_probe(self, probe: "Callable[[Session], object] | None") -> "Session":
         """Give a new session with another health probe; its exchanges go to the same record."""
         return Session(replace(self.context, probe=probe), self.record)

@@ -42,3 +42,34 @@ class NotesRefreshed:
     operation_id: str | None
     wanted: int
     states: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """The sidecars that were looked at.
+
+    Attributes:
+        outcomes: items by outcome; of these, `intact` ones have no row in the table `recoveries`.
+    """
+
+    operation_id: str
+    outcomes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryRequest:
+    """Which sidecars are recovered, and where to.
+
+    Attributes:
+        below: only items whose audio's location begins so.
+        prefix: a folder or a bucket's prefix to write below; None for beside the audio.
+        compares_all: ask also for sidecars that are as they were when the service accepted them.
+        with_one_files: also for items that were verified without a sidecar; they need a prefix.
+        max_calls: keyed calls at most.
+    """
+
+    below: str = ""
+    prefix: str | None = None
+    compares_all: bool = False
+    with_one_files: bool = False
+    max_calls: int | None = None

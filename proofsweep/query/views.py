@@ -8,7 +8,8 @@ _TAGS = "/* tag columns */"
 
 NAMES = (
     *("verdicts", "runs", "exchanges", "ingest", "latest_answer", "latest_attempt", "changes", "rejects", "reasons"),
-    *("coverage", "probes", "usage", "rotations", "erasures", "proofs", "interpretations", "spend", "request_log"),
+    *("coverage", "probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries"),
+    *("spend", "request_log"),
 )
 """The views, each after those that it reads."""
 

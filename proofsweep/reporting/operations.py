@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from proofsweep.domain.proofs import Inventory, NotesRefreshed
+from proofsweep.domain.proofs import Inventory, NotesRefreshed, Recovered
 
 _PENDING = "Proofs that are pending are never listed."
 _STATES = {
@@ -39,3 +39,18 @@ def line_of_notes(done: NotesRefreshed) -> str:
         return "Every accepted proof has its note, or has none to come."
     states = ", ".join(f"{count:,} {status}" for status, count in sorted(done.states.items()))
     return f"{done.wanted:,} proofs without a note: {states}"
+
+
+def line_of_recovery(done: Recovered) -> str:
+    """Say in one line what became of sidecars."""
+    words = {
+        "recovered": "recovered",
+        "differs": "differ from the sealed one, which was put beside",
+        "same": "are the sealed ones",
+        "intact": "as they were accepted",
+        "exists": "not written, since another file has the name",
+        "gone": "have no proof any more",
+        "failed": "could not be had",
+    }
+    counts = [f"{done.outcomes[outcome]:,} {said}" for outcome, said in words.items() if done.outcomes.get(outcome)]
+    return f"{sum(done.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"

@@ -101,3 +101,26 @@ def test_proofs_are_listed_and_their_notes_refreshed(
     assert all(row["text"] for row in notes if row["status"] == "ready")
     assert "Song 1" in capsys.readouterr().out
     assert world.run("audit") == 0
+
+
+def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issued]) -> None:
+    """By the command and by the flow, byte for byte; a damaged one stays, and the sealed one is put beside it."""
+    from flows.recover_sidecars import recover_sidecars  # noqa: PLC0415 - Prefect reads its settings on import
+
+    lost = issued[2].sidecar
+    assert lost is not None
+    sealed = lost.read_bytes()
+    lost.unlink()
+
+    codes = [world.run("proofs", "recover")]
+    assert lost.read_bytes() == sealed
+    lost.write_bytes(b"damaged")
+    state = recover_sidecars(results=str(world.results), return_state=True)
+    codes += [world.run("proofs", "recover"), world.run("proofs", "recover", "--to", str(world.folder / "to"))]
+
+    assert codes == [0, 3, 3]
+    assert state.message == "1 sidecars: 1 differ from the sealed one, which was put beside"
+    assert lost.with_name(f"{lost.name}.recovered").read_bytes() == sealed
+    assert [path.read_bytes() for path in (world.folder / "to").rglob(lost.name)] == [sealed]
+    assert [row["outcome"] for row in world.table("recoveries")] == ["recovered", "differs", "exists", "differs"]
+    assert world.run("audit") == 0

@@ -16,6 +16,7 @@ from proofsweep.domain.tables import (
     planned_items,
     probes,
     proofs,
+    recoveries,
     rotations,
     runs,
     snapshot,
@@ -70,6 +71,7 @@ INGEST = schema_of("ingest", ingest.COLUMNS)
 PROBES = schema_of("probes", probes.COLUMNS)
 INTERPRETATIONS = schema_of("interpretations", interpretations.COLUMNS)
 PROOFS = schema_of("proofs", proofs.COLUMNS)
+RECOVERIES = schema_of("recoveries", recoveries.COLUMNS)
 USAGE = schema_of("usage", usage.COLUMNS)
 ROTATIONS = schema_of("rotations", rotations.COLUMNS)
 ERASURES = schema_of("erasures", erasures.COLUMNS)

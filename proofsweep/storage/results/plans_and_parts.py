@@ -33,12 +33,13 @@ SCHEMAS = {
     "erasures": schemas.ERASURES,
     "proofs": schemas.PROOFS,
     "interpretations": schemas.INTERPRETATIONS,
+    "recoveries": schemas.RECOVERIES,
 }
 
 RECEIPTED = ("verdicts", "exchanges")
 """The tables whose parts the receipts of legs name."""
 
-OPERATION_TABLES = ("probes", "usage", "rotations", "erasures", "proofs", "interpretations")
+OPERATION_TABLES = ("probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries")
 """The tables that only operations write."""
 
 

@@ -36,7 +36,7 @@ def probe_service(partner: Partner, log: OperationLog) -> Round:
         ResultsError: the store cannot be written.
     """
     seen: list[Exchange] = []
-    once = partner.in_new_session(seen.append).with_attempts(1)
+    once = partner.in_new_session(seen.append).asking_once()
     health, usage = HealthResponse(), list[Row]()
     with _failure_kept(seen):
         health = once.health()

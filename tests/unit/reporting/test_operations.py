@@ -1,7 +1,7 @@
 """What an operation did is one line, and what a person should know beside it."""
 
-from proofsweep.domain.proofs import Inventory, NotesRefreshed
-from proofsweep.reporting.operations import line_of_inventory, line_of_notes, notes_of_inventory
+from proofsweep.domain.proofs import Inventory, NotesRefreshed, Recovered
+from proofsweep.reporting.operations import line_of_inventory, line_of_notes, line_of_recovery, notes_of_inventory
 
 
 def test_an_inventory_is_one_line() -> None:
@@ -29,3 +29,11 @@ def test_notes_are_one_line() -> None:
         "3 proofs without a note: 1 gone, 2 ready"
     )
     assert line_of_notes(NotesRefreshed(operation_id=None, wanted=0, states={})).startswith("Every accepted proof has")
+
+
+def test_a_recovery_is_one_line() -> None:
+    """What was written comes first."""
+    done = Recovered(operation_id="o", outcomes={"intact": 7, "recovered": 2, "failed": 1})
+
+    assert line_of_recovery(done) == "10 sidecars: 2 recovered, 7 as they were accepted, 1 could not be had"
+    assert line_of_recovery(Recovered(operation_id="o", outcomes={})) == "0 sidecars: none"

@@ -1,0 +1,183 @@
+"""Lost sidecars come back byte for byte, and no file is ever overwritten."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from proofsweep.client.partner import Partner
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.tables.columns import Row
+from proofsweep.errors import RunMustStop
+from proofsweep.storage.files.files import Files
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.operations.call_budget import CallBudget
+from proofsweep.usecases.operations.operation_log import OperationLog
+from proofsweep.usecases.operations.outage_guard import OutageGuard
+from proofsweep.usecases.proofs.lost_sidecars import ProvenItem
+from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
+
+from ...ended_operations import operation_named
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+OPERATION = operation_named("20261121T120000Z_000aa", "recovery")
+SEALED = b"the sealed bytes \x00\xff"
+ANSWER = Scripted(document={"song": "s", "sidecar": base64.b64encode(SEALED).decode()})
+
+
+class Recovery:
+    """A folder of sidecars, and the recovery of one of them."""
+
+    def __init__(self, partner: Partner, folder: Path) -> None:
+        """Begin with an empty folder of music and an empty store."""
+        self.results = Results(FolderStore(folder / "results"))
+        self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
+        self.partner = partner
+        self.music = folder / "music"
+        self.music.mkdir()
+        self.sidecar = self.music / "a.wav.sidecar"
+
+    def item(self, accepted_bytes: bytes = SEALED, *, accepted: bool = True, has_sidecar: bool = True) -> ProvenItem:
+        """Make the item, whose sidecar was accepted with these bytes."""
+        return ProvenItem(
+            proof_id="p",
+            item_id="item",
+            audio=str(self.music / "a.wav"),
+            sidecar=str(self.sidecar) if has_sidecar else None,
+            sidecar_sha256=sha256(accepted_bytes).hexdigest() if has_sidecar else None,
+            relative_path="disc 1/a.wav",
+            accepted=accepted,
+        )
+
+    def run(
+        self, *items: ProvenItem, prefix: str | None = None, compares_all: bool = False, most_calls: int | None = None
+    ) -> Sequence[Row]:
+        """Recover, and give the rows."""
+        SidecarRecovery(
+            partner=self.partner,
+            log=self.log,
+            budget=CallBudget(self.log, most_calls),
+            outage=OutageGuard(self.partner, 3),
+            files=Files(),
+            clock=lambda: NOW,
+            prefix=prefix,
+            most_bytes=1_000,
+            compares_all=compares_all,
+        ).run(items or [self.item()])
+        return self.rows
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows of the table."""
+        found: list[Row] = self.results.table("recoveries", self.results.all_parts("recoveries")).to_pylist()
+        return found
+
+
+@pytest.fixture
+def recovery(partner: Partner, service: ScriptedService, tmp_path: Path) -> Recovery:
+    """A service that has the sealed sidecar."""
+    service.usual[Call.PROOF] = ANSWER
+    return Recovery(partner, tmp_path)
+
+
+def test_a_missing_sidecar_is_written_where_it_was(recovery: Recovery) -> None:
+    """Byte for byte; the row says whence and where to."""
+    (row,) = recovery.run()
+
+    assert recovery.sidecar.read_bytes() == SEALED
+    assert (row["outcome"], row["recovered_to"], row["local_sha256"]) == ("recovered", str(recovery.sidecar), None)
+    assert (row["sidecar_bytes"], row["sidecar_sha256"]) == (len(SEALED), sha256(SEALED).hexdigest())
+    assert [path.name for path in recovery.music.iterdir()] == ["a.wav.sidecar"]
+
+
+def test_an_intact_sidecar_costs_no_call(recovery: Recovery, service: ScriptedService) -> None:
+    """Unless all are compared: then it is told that it is the sealed one."""
+    recovery.sidecar.write_bytes(SEALED)
+    assert (recovery.run(), service.calls) == ([], [])
+
+    (row,) = recovery.run(compares_all=True)
+
+    assert (row["outcome"], row["recovered_to"]) == ("same", None)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"damaged", b"x" * 2_000])
+def test_a_damaged_sidecar_stays_and_the_sealed_one_is_put_beside_it(recovery: Recovery, damaged: bytes) -> None:
+    """Its name is no sidecar's name, so no scan pairs it; a second time it is not written again."""
+    recovery.sidecar.write_bytes(damaged)
+
+    first = recovery.run()
+    both = recovery.run()
+
+    beside = recovery.music / "a.wav.sidecar.recovered"
+    assert [row["outcome"] for row in both] == ["differs", "exists"]
+    assert (first[0]["recovered_to"], beside.read_bytes()) == (str(beside), SEALED)
+    assert recovery.sidecar.read_bytes() == damaged
+
+
+def test_a_rejected_pair_is_compared(recovery: Recovery) -> None:
+    """What was sent may be what is damaged."""
+    recovery.sidecar.write_bytes(b"as sent")
+
+    (row,) = recovery.run(recovery.item(b"as sent", accepted=False))
+
+    assert (row["outcome"], row["local_sha256"]) == ("differs", sha256(b"as sent").hexdigest())
+
+
+def test_a_place_of_their_own_keeps_the_folders(recovery: Recovery, tmp_path: Path) -> None:
+    """As the catalog names the audio; a one-file item's sidecar is named after it."""
+    one_file = recovery.item(has_sidecar=False)
+
+    recovery.run(recovery.item(), prefix=str(tmp_path / "to"))
+    rows = recovery.run(one_file, prefix=str(tmp_path / "other"))
+
+    assert (tmp_path / "to/disc 1/a.wav.sidecar").read_bytes() == SEALED
+    assert rows[1]["recovered_to"] == str(tmp_path / "other/disc 1/a.wav.sidecar")
+    assert not recovery.sidecar.exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (Scripted(status=404), "gone"),
+        (Scripted(status=418), "failed"),
+        (Scripted(document={"song": "s"}), "failed"),
+        (Scripted(document={"sidecar": ""}), "failed"),
+        (Scripted(document={"sidecar": "no base64!"}), "failed"),
+        (Scripted(document={"sidecar": "data:x;base64,AAAA"}), "failed"),
+        (Scripted(document={"sidecar": {"no": "text"}}), "failed"),
+    ],
+)
+def test_without_sealed_bytes_nothing_is_written(
+    recovery: Recovery, service: ScriptedService, answer: Scripted, outcome: str
+) -> None:
+    """The row says why."""
+    service.usual[Call.PROOF] = answer
+
+    (row,) = recovery.run()
+
+    assert (row["outcome"], row["recovered_to"], row["detail"] is None) == (outcome, None, False)
+    assert list(recovery.music.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_told(recovery: Recovery, tmp_path: Path) -> None:
+    """The others go on."""
+    (tmp_path / "to").write_text("a file, and no folder")
+
+    (row,) = recovery.run(prefix=str(tmp_path / "to"))
+
+    assert (row["outcome"], row["recovered_to"]) == ("failed", None)
+
+
+def test_the_calls_are_never_more_than_given(recovery: Recovery, service: ScriptedService) -> None:
+    """What was asked for has its row."""
+    with pytest.raises(RunMustStop):
+        recovery.run(
+            *(replace(recovery.item(), sidecar=f"{recovery.sidecar}-{each}") for each in range(9)), most_calls=4
+        )
+
+    assert (len(service.calls), len(recovery.rows)) == (4, 4)
