@@ -48,8 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Use one worker more than there are processors: tests wait for other processes a third of the time."""
-    return (os.cpu_count() or 1) + 1
+    """Use two workers more than there are processors: tests wait for other processes a third of the time."""
+    return (os.cpu_count() or 1) + 2
 
 
 class _SlowFirst(LoadFileScheduling):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ def shown_in_readme() -> list[str]:
 
 
 def test_the_demo_verifies_a_catalog_and_leaves_its_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, prefect_tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every row is as expected, both queries run, and the written settings lead to the run.
 
@@ -35,7 +36,12 @@ def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     that are really printed.
     """
     path = os.pathsep.join(path for path in sys.path if path)
-    env = os.environ | {"PYTHONPATH": path, "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1"}
+    database = shutil.copy(prefect_tables, tmp_path)  # making the tables takes as long as the demo
+    env = os.environ | {
+        "PYTHONPATH": path,
+        "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
+    }
     command = [sys.executable, "-m", "cli", "demo"]
 
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)

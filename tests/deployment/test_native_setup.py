@@ -57,10 +57,15 @@ def own_places(text: str, folder: Path, port: str) -> str:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, running: sandbox.Running) -> Iterator[Path]:
-    """A folder that holds what the machine has before the first command; the units are stopped at the end."""
+def machine(tmp_path: Path, prefect_tables: Path, running: sandbox.Running) -> Iterator[Path]:
+    """A folder that holds what the machine has before the first command; the units are stopped at the end.
+
+    Prefect's database has its tables already, since other tests show that a server makes them.
+    """
     for name in ("var", "units", "music", "deliveries", "deploy/systemd"):
         (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "var" / "prefect").mkdir()
+    shutil.copy(prefect_tables, tmp_path / "var" / "prefect")
     sandbox.write_catalog(tmp_path / "music", running.operator, files=12)
     (tmp_path / "key").write_text(running.operator.add_tenant(tmp_path.name).api_key)
     yield tmp_path
