@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_EXCEPTION, wait
 from contextlib import suppress
 from operator import itemgetter
 
@@ -42,8 +42,9 @@ def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) ->
     known = {row["manifest_row"] for row in finished}
     items = [item for item in leg.remaining.items(piece) if item.manifest_row not in known]  # (1)
     futures = [leg.workers.submit(work_item, leg, item) for item in items]  # (2)
+    done, _ = wait(futures, return_when=FIRST_EXCEPTION)  # one wake-up, not one for each item
     try:
-        rows = [row for future in as_completed(futures) if (row := future.result()) is not None]
+        rows = [row for future in done if (row := future.result()) is not None]
     except Exception:
         leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
         raise
