@@ -26,6 +26,8 @@ KEPT = {
     "PROOFSWEEP_SOAK_LEGS",
     "PROOFSWEEP_SOAK_RACES",
     "PROOFSWEEP_SOAK_SEED",
+    "PROOFSWEEP_SOAK_STORES",
+    "PROOFSWEEP_SOAK_TAMPERINGS",
     "PROOFSWEEP_SOAK_WINDOW_SECONDS",
 }
 """Our only variables that a test run may inherit; the person who runs it may have set others."""

@@ -14,6 +14,7 @@ SAYS = {
     "memory": "| 60 |",
     "planning": "| 2,000 |",
     "settling": "| 1,200 | show the run |",
+    "auditing": "| 1,200 | 6 |",
     "first_byte": "Prefect's home warm",
     "a_year": "| verify, its start |",
     "queries": "| rejects |",

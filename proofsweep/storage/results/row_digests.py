@@ -17,6 +17,10 @@ from proofsweep.domain.audit.merkle import leaf_of, root_of
 # Arrow leaves a row out of the result if it has no cell to join, so each row has this one; it names the definition.
 _FIRST_LINE = b"proofsweep row 1"
 
+# Rows whose bytes are in memory at once, some 20 MB. Each portion costs some 3 ms whatever its size: half costs large
+# parts a tenth more time, twice needs twice the memory.
+_ROWS_AT_ONCE = 16_384
+
 _Column = Any
 """An Arrow column in chunks; the stubs of Arrow do not know what its functions make of one."""
 
@@ -26,7 +30,8 @@ ROOT_KEY = b"proofsweep.merkle_root"
 
 def row_digests(table: pa.Table) -> list[bytes]:
     """Give the digest of each row, in the order of the table."""
-    return [leaf_of(row) for row in canonical_rows(table)]
+    portions = (table.slice(first, _ROWS_AT_ONCE) for first in range(0, table.num_rows, _ROWS_AT_ONCE))
+    return [leaf_of(row) for portion in portions for row in canonical_rows(portion)]
 
 
 def merkle_root(table: pa.Table) -> str:

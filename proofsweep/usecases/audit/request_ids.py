@@ -44,7 +44,11 @@ class RequestIds:
 
     def _sort(self) -> npt.NDArray[np.int64]:
         if self._sorted is None:
-            self._sorted = np.unique(np.array(self._named, dtype=np.int64))
+            named = np.frombuffer(self._named, dtype=np.int64)
+            named.sort()  # in its place: there may be tens of millions
+            is_first = np.ones(len(named), dtype=bool)
+            is_first[1:] = named[1:] != named[:-1]
+            self._sorted = named[is_first]
             self._is_found = np.zeros(len(self._sorted), dtype=bool)
             self._named = array("q")
         return self._sorted

@@ -5,8 +5,11 @@ import struct
 from datetime import UTC, datetime
 
 import pyarrow as pa
+import pytest
 
+from proofsweep.domain.audit.merkle import leaf_of
 from proofsweep.domain.tables import schemas
+from proofsweep.storage.results import row_digests as row_digests_module
 from proofsweep.storage.results.row_digests import canonical_rows, merkle_root, row_digests, with_merkle_root
 
 
@@ -45,6 +48,17 @@ def test_rows_are_written_as_the_documentation_defines() -> None:
 
     assert canonical_rows(table) == [by_the_definition(row) for row in ROWS]
     assert row_digests(table)[0] == hashlib.sha256(b"\x00" + by_the_definition(ROWS[0])).digest()
+
+
+def test_digests_of_many_rows_are_made_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not depend on the other rows of a portion, nor on where it begins."""
+    table = pa.Table.from_pylist(ROWS, schema=schemas.VERDICTS)
+    whole = [leaf_of(row) for row in canonical_rows(table)]
+
+    for rows_at_once in (1, 2, 3):
+        monkeypatch.setattr(row_digests_module, "_ROWS_AT_ONCE", rows_at_once)
+        assert row_digests(table) == whole
+    assert row_digests(table.slice(0, 0)) == []
 
 
 def test_neither_chunks_nor_order_nor_later_columns_nor_metadata_change_a_digest() -> None:
