@@ -24,6 +24,7 @@ from proofsweep.reporting.explanation import json_of_item, lines_of
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.explain.erased import erasures_of
 
 _What = typer.Argument(
     metavar="WHAT",
@@ -68,12 +69,12 @@ def explain(
         if _explain_call(store, what, span, as_json=as_json):
             return ExitCode.ACCEPTED
         raise
-    text = packet_of_item(found)
+    text, erasures = packet_of_item(found), erasures_of(store, found)
     if as_json:
-        print_json(json_of_item(item_id, found) | {"support_packet": text})
+        print_json(json_of_item(item_id, found, erasures) | {"support_packet": text})
         return ExitCode.ACCEPTED
     if not packet:
-        _print_lines(lines_of(item_id, found))
+        _print_lines(lines_of(item_id, found, erasures))
     _print_packet(text, alone=packet)
     return ExitCode.ACCEPTED
 

@@ -3,34 +3,38 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from proofsweep.contract.verdicts import Verdict
 from proofsweep.domain.occurrences import Occurrence
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.support_packet import answer_of
 from proofsweep.domain.tables.columns import Row
 
 
-def lines_of(item_id: str, found: Sequence[Occurrence]) -> Iterator[str]:
+def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:
     """Write everything that is known about an item, the newest run first; text that others wrote is as they wrote it.
 
     Args:
         item_id: the item.
         found: what happened to it, the newest run first.
+        erasures: rows of `erasures` of its proofs, the newest first.
     """
     newest = next((each.row for each in found if each.row is not None), None)
     yield str(newest["audio"]) if newest is not None else item_id
     yield f"  item {item_id}, in {len(found)} {'run' if len(found) == 1 else 'runs'}"
     if newest is not None:
         yield f"  newest: {_result_of(newest)}"
-        yield f"  what to do: {_advice_for(newest)}"
+        yield f"  what to do: {_advice_for(newest, erasures)}"
+    yield from (f"  {_line_of_erasure(row)}" for row in erasures)
     for each in found:
         yield ""
         yield from _lines_of_run(each)
 
 
-def json_of_item(item_id: str, found: Sequence[Occurrence]) -> dict[str, object]:
+def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> dict[str, object]:
     """Give the same as one object; rows and exchanges are those of the tables."""
     return {
         "item_id": item_id,
+        "erasures": list(erasures),
         "runs": [
             {
                 "run_id": each.plan.run_id,
@@ -38,7 +42,7 @@ def json_of_item(item_id: str, found: Sequence[Occurrence]) -> dict[str, object]
                 "catalog": each.plan.catalog,
                 "manifest_row": each.manifest_row,
                 "verdict_row": each.row,
-                "what_to_do": None if each.row is None else _advice_for(each.row),
+                "what_to_do": None if each.row is None else _advice_for(each.row, erasures),
                 "exchanges": each.exchanges,
             }
             for each in found
@@ -66,8 +70,22 @@ def _result_of(row: Row) -> str:
     return " · ".join(words) + when
 
 
-def _advice_for(row: Row) -> str:
+def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
+    if row["verdict"] == Verdict.UNREGISTERED and any(_is_before(erasure, row) for erasure in erasures):
+        return "nothing: its proof was erased by us, so the service does not know it any more"
     return "accept the credential" if row["outcome"] == "accepted" else remedy_for(str(row["reason"]))
+
+
+def _is_before(erasure: Row, row: Row) -> bool:
+    asked, finished = erasure["asked_at"], row["finished_at"]
+    return isinstance(asked, datetime) and isinstance(finished, datetime) and asked <= finished
+
+
+def _line_of_erasure(erasure: Row) -> str:
+    asked = erasure["asked_at"]
+    when = f"{asked:%Y-%m-%d %H:%M} UTC" if isinstance(asked, datetime) else ""
+    request_id = erasure["request_id"] or "no request ID"
+    return f"erased by us: proof {erasure['proof_id']}, {erasure['outcome']}, {when}, {request_id}"
 
 
 def _line_of_call(call: Row) -> str:

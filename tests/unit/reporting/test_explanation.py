@@ -1,5 +1,8 @@
 """What happened to a file reads as a story: the newest answer first."""
 
+from datetime import UTC, datetime, timedelta
+
+from proofsweep.domain.erasure import Erasure
 from proofsweep.domain.occurrences import Occurrence
 from proofsweep.domain.tables.columns import empty_row
 from proofsweep.domain.tables.verdicts import COLUMNS
@@ -53,3 +56,18 @@ def test_json_has_the_rows_as_the_tables_have_them() -> None:
     assert (run["run_id"], run["manifest_row"], run["what_to_do"]) == (OLD.run_id, 1, "accept the credential")
     assert run["verdict_row"]["item_id"] == "a"
     assert [call["request_id"] for call in run["exchanges"]] == ["r-1"]
+
+
+def test_a_proof_that_was_erased_by_us_explains_a_later_unregistered() -> None:
+    """An answer from before the erasure has another cause."""
+    at = datetime(2026, 11, 19, 1, tzinfo=UTC)
+    erasure = Erasure(proof_id="p1", asked_at=at, answered_at=at, outcome="erased", request_id="r-9").row()
+    later = erasure | {"asked_at": at + timedelta(days=1)}
+    rejected = occurrence_of(outcome="rejected", verdict="unregistered", reason="unregistered")
+
+    explained, unexplained = (list(lines_of("a", [rejected], [row])) for row in (erasure, later))
+
+    assert explained[3].startswith("  what to do: nothing: its proof was erased by us")
+    assert explained[4] == "  erased by us: proof p1, erased, 2026-11-19 01:00 UTC, r-9"
+    assert "nothing" not in unexplained[3]
+    assert json_of_item("a", [rejected], [erasure])["erasures"] == [erasure]
