@@ -6,6 +6,13 @@ WITH known AS (
     FROM store.plans
     WHERE list_contains(getvariable('environments'), environment)
 ),
+erased AS (  -- items of which a proof was erased with this store, and when that was asked for first
+    SELECT environment, item_id, min(asked_at) AS erased_at
+    FROM verdicts JOIN (
+        SELECT environment, proof_id, asked_at FROM store.erasures WHERE outcome IN ('erased', 'already_erased')
+    ) USING (environment, proof_id)
+    GROUP BY ALL
+),
 compared AS (
     SELECT later.run_id, later.environment, later.catalog, later.is_whole, max(earlier.run_id) AS since
     FROM known AS later
@@ -42,9 +49,9 @@ states AS (
             grade_unknown := grade_unknown, grade_risk_category := grade_risk_category,
             grade_rubric_version := grade_rubric_version, audio_sha256 := audio_sha256,
             sidecar := sidecar, sidecar_sha256 := sidecar_sha256, audio_version := audio_version,
-            verify_request_id := verify_request_id
+            verify_request_id := verify_request_id, is_erased := erased_at <= finished_at
         ) AS state
-    FROM found
+    FROM found LEFT JOIN erased USING (environment, item_id)
     QUALIFY row_number() OVER (
         PARTITION BY at_run, environment, item_id, is_now
         ORDER BY outcome = 'failed', run_id DESC, finished_at DESC, manifest_row DESC
@@ -117,6 +124,7 @@ SELECT
         WHEN now IS NULL THEN 'gone'
         WHEN has_other_audio THEN 'audio_changed'
         WHEN has_other_sidecar THEN 'sidecar_changed'
+        WHEN now.verdict = 'unregistered' AND has_other_outcome AND now.is_erased THEN 'erased_by_us'
         WHEN has_other_rubric AND NOT has_other_outcome THEN 'rubric_changed'
         WHEN has_other_id OR has_moved THEN 'moved'
         WHEN has_other_outcome OR has_other_grade THEN

@@ -2,10 +2,12 @@
 
 import pytest
 
+from proofsweep.domain.erasure import Erasure
 from proofsweep.domain.tables.columns import Row
 from proofsweep.query.connection import opened
 from proofsweep.storage.results.plans_and_parts import Results
 
+from ..ended_operations import leave_operation, operation_named
 from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 
 
@@ -146,3 +148,33 @@ def test_the_same_item_twice_in_a_run_is_one_change(results: Results) -> None:
     night(results, TUESDAY, {"a": REJECTED, "b": REJECTED | {"item_id": "a"}})
 
     assert [row[:2] for row in changes(results, TUESDAY)] == [("a", "broken"), ("b", "gone")]
+
+
+UNREGISTERED: Row = REJECTED | {"verdict": "unregistered", "reason": "unregistered"}
+
+
+def test_a_proof_that_was_erased_by_us_is_a_cause(results: Results) -> None:
+    """Only of a later `unregistered`, of the same audio, in the same environment; a failed erasure erased nothing."""
+    before = {item: ACCEPTED | {"proof_id": f"proof of {item}"} for item in "abcdef"}
+    now = dict.fromkeys("abcdef", UNREGISTERED) | {"b": REJECTED, "c": UNREGISTERED | {"audio_sha256": "other"}}
+    night(results, MONDAY, before)
+    erased = [_erased(item, TUESDAY) for item in "abc"]
+    rows = [*erased, _erased("d", TUESDAY, None), _erased("e", THURSDAY)]
+    leave_operation(results, operation_named(TUESDAY, "erasure"), rows={"erasures": rows})
+    elsewhere = operation_named(THURSDAY, "erasure", environment="production")
+    leave_operation(results, elsewhere, rows={"erasures": [_erased("f", TUESDAY)]})
+    night(results, WEDNESDAY, now)
+
+    assert [(item, cause) for item, _, cause, *_ in changes(results, WEDNESDAY)] == [
+        ("a", "erased_by_us"),
+        ("b", None),
+        ("c", "audio_changed"),
+        ("d", None),
+        ("e", None),
+        ("f", None),
+    ]
+
+
+def _erased(item: str, when: str, outcome: str | None = "erased") -> Row:
+    at = operation_named(when).started_at
+    return Erasure(proof_id=f"proof of {item}", asked_at=at, answered_at=at, outcome=outcome).row()
