@@ -10,6 +10,7 @@ _ALL = {
     "memory": "--rows 60",
     "planning": "--rows 2000",
     "settling": "--rows 1200",
+    "auditing": "--rows 1200",
     "first_byte": "--runs 1 --rows 40",
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "queries": "--nights 2 --rows 10",

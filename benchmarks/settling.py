@@ -68,7 +68,7 @@ def _take(step: str, store: Path) -> None:
     from proofsweep.usecases.leg.remaining import RemainingItems  # noqa: PLC0415
     from proofsweep.usecases.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
 
-    results = _results(store)
+    results = results_at(store)
     plan = results.plan(RUN)
     match step:
         case "settle the killed leg":
@@ -89,10 +89,24 @@ def _expect(holds: object) -> None:
 
 def _make(store: Path, rows: int) -> None:
     from proofsweep.domain import layout  # noqa: PLC0415
+
+    results, plan = results_at(store), plan_of(rows)
+    results.write_plan(plan)
+    results.store.create(layout.claim_name(RUN, 1), b"{}")
+    for shard in range(0, plan.shards, 2):
+        first = shard * plan.shard_items
+        part = verdicts_rows(first, min(first + plan.shard_items, rows))
+        results.create_part(layout.verdicts_name(RUN, plan.run_date, shard, 1), "verdicts", part)
+    for segment, first in enumerate(range(0, rows, _SEGMENT_ROWS), 1):
+        _write_segments(results, plan, segment, first)
+
+
+def plan_of(rows: int) -> "Plan":
+    """Plan a run of so many rows."""
     from proofsweep.domain.runs import Plan, shard_items_for  # noqa: PLC0415
 
-    results, shard_items = _results(store), shard_items_for(rows)
-    plan = Plan(
+    shard_items = shard_items_for(rows)
+    return Plan(
         run_id=RUN,
         created_at=NOON.isoformat(),
         environment="null",
@@ -107,14 +121,6 @@ def _make(store: Path, rows: int) -> None:
         shard_items=shard_items,
         shards=-(-rows // shard_items),
     )
-    results.write_plan(plan)
-    results.store.create(layout.claim_name(RUN, 1), b"{}")
-    for shard in range(0, plan.shards, 2):
-        first = shard * shard_items
-        part = _verdicts(first, min(first + shard_items, rows))
-        results.create_part(layout.verdicts_name(RUN, plan.run_date, shard, 1), "verdicts", part)
-    for segment, first in enumerate(range(0, rows, _SEGMENT_ROWS), 1):
-        _write_segments(results, plan, segment, first)
 
 
 def _write_segments(results: "Results", plan: "Plan", segment: int, first: int) -> None:
@@ -122,13 +128,13 @@ def _write_segments(results: "Results", plan: "Plan", segment: int, first: int) 
     from proofsweep.storage.results.journal import arrow_of  # noqa: PLC0415
 
     folder, last = layout.journal_folder(RUN, 1), min(first + _SEGMENT_ROWS, plan.items)
-    results.store.create(f"{folder}/verdicts-w-{segment:06}.arrow", arrow_of(_verdicts(first, last)))
+    results.store.create(f"{folder}/verdicts-w-{segment:06}.arrow", arrow_of(verdicts_rows(first, last)))
     for number, call in enumerate(("uploads", "slot", "verify")):
-        trail = _exchanges(first, last, call)
+        trail = exchanges_rows(first, last, call)
         results.store.create(f"{folder}/exchanges-w-{3 * segment + number:06}.arrow", arrow_of(trail))
 
 
-def _verdicts(first: int, last: int) -> "pa.Table":
+def verdicts_rows(first: int, last: int) -> "pa.Table":
     """Make rows as wide as usual ones: a path, digests and request IDs that differ in each row."""
     numbers = range(first, last)
     columns: dict[str, list[object]] = {
@@ -137,7 +143,7 @@ def _verdicts(first: int, last: int) -> "pa.Table":
         "audio": [f"/srv/catalog/label-{number % 97}/release-{number // 12}/{number:012}.wav" for number in numbers],
         "audio_sha256": [f"{number * 2_654_435_761:064x}" for number in numbers],
         "answer_sha256": [f"{number * 40_503:064x}" for number in numbers],
-        "verify_request_id": [f"req-{number:032x}" for number in numbers],
+        "verify_request_id": [f"req-verify-{number:032x}" for number in numbers],
         "tags": [f'{{"isrc":"QZNUL{number:07}"}}' for number in numbers],
     }
     alike = {"run_id": RUN, "leg": 1, "environment": "null", "outcome": "accepted", "accepted": True}
@@ -145,7 +151,8 @@ def _verdicts(first: int, last: int) -> "pa.Table":
     return _table("verdicts", columns, alike, last - first)
 
 
-def _exchanges(first: int, last: int, call: str) -> "pa.Table":
+def exchanges_rows(first: int, last: int, call: str) -> "pa.Table":
+    """Make the exchanges of one call for these rows."""
     numbers = range(first, last)
     columns: dict[str, list[object]] = {
         "manifest_row": list(numbers),
@@ -166,7 +173,8 @@ def _table(name: str, columns: dict[str, list[object]], alike: dict[str, object]
     return pa.Table.from_pydict(cells, schema=schema)
 
 
-def _results(store: Path) -> "Results":
+def results_at(store: Path) -> "Results":
+    """Open a results store in a folder."""
     from proofsweep.storage.results.plans_and_parts import Results  # noqa: PLC0415
     from proofsweep.storage.results.store import open_store  # noqa: PLC0415
 
