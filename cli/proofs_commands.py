@@ -13,12 +13,16 @@ from cli.erase_command import erase
 from cli.exit_codes import ExitCode
 from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
-from cli.options import AsJson, Config, ResultsUrl
+from cli.options import AsJson, Config, MaxCalls, ResultsUrl
+from cli.run_flow import RunRequest
 from cli.screen import console, counted, print_json
+from cli.verify_commands import plan_and_verify
 from proofsweep.bootstrap.engines import engine_for
-from proofsweep.bootstrap.proofs import inventory_proofs, recover_sidecars
+from proofsweep.bootstrap.proofs import inventory_proofs, line_of_masters, masters_of, recover_sidecars
+from proofsweep.bootstrap.runs import bounds_for, plan_catalog
 from proofsweep.contract.models import ProofSummary
 from proofsweep.domain.proofs import Inventory, RecoveryRequest
+from proofsweep.domain.runs import Plan
 from proofsweep.errors import CallFailed, UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.operations import line_of_inventory, line_of_recovery, notes_of_inventory
@@ -37,6 +41,7 @@ def add_to(app: typer.Typer) -> None:
     proofs.command("inventory")(inventory)
     proofs.command("erase")(erase)
     proofs.command("recover")(recover)
+    proofs.command("verify")(verify)
     app.add_typer(proofs, name="proofs")
 
 
@@ -140,6 +145,39 @@ def recover(
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if {"differs", "exists", "gone"} & done.outcomes.keys() else ExitCode.ACCEPTED
+
+
+def verify(
+    catalog: str = typer.Argument(metavar="LIST", help="A manifest with a column proof_id; optionally id and sha256."),
+    *,
+    max_calls: int | None = MaxCalls,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Verify proofs again by their IDs, without local files: each asset goes from its URL into a slot.
+
+    This is a run: `resume`, `status` and the tables know it. With a column sha256, the assets are compared with these
+    digests of the masters; the exit code is 3 if one differs. Three keyed calls for each proof.
+
+    Example: `proofsweep proofs verify proofs.csv`
+    """
+    settings = load_settings(config, results)
+    bounds = bounds_for(settings, max_calls=max_calls)
+    request = RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds)
+    planned: list[str] = []
+
+    def plan() -> Plan:
+        made = plan_catalog(settings, catalog, read_block, reserve=bounds.reserve)
+        planned.append(made.run_id)
+        return made
+
+    code = plan_and_verify(request, settings, plan)
+    line = line_of_masters(settings, planned[0])
+    if line is not None:
+        request.out.print(f"  {line}", soft_wrap=True)
+        code = max(code, ExitCode.REJECTED) if masters_of(settings, planned[0])[1] else code
+    return code
 
 
 def _proofs(listing: ProofListing) -> Iterator[ProofSummary]:

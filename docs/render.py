@@ -10,6 +10,7 @@ import click
 import typer
 
 from cli.app import app_for
+from cli.endpoints import endpoints_table
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.domain.tables import (
@@ -51,6 +52,7 @@ def rendered(text: str) -> str:
         "interpretations": columns_table(interpretations.COLUMNS),
         "recoveries": columns_table(recoveries.COLUMNS),
         "views": views_table(),
+        "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_and_mutants()),
         "untestable": "\n".join(not_testable()),
@@ -115,7 +117,8 @@ def commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Com
 
 def main(arguments: list[str]) -> int:
     """Render the docs, or check them."""
-    stale = [page for page in sorted(DOCS.glob("*.md")) if rendered(page.read_text("utf-8")) != page.read_text("utf-8")]
+    pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+    stale = [page for page in pages if rendered(page.read_text("utf-8")) != page.read_text("utf-8")]
     if "--check" in arguments:
         sys.stdout.writelines(f"{page.name} is out of date: run python docs/render.py\n" for page in stale)
         return len(stale)

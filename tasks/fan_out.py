@@ -9,6 +9,7 @@ from prefect import unmapped
 from prefect.futures import PrefectFuture, wait
 
 from proofsweep.bootstrap.legs import LegHandle
+from proofsweep.domain.items import WorkItem, proof_id_of
 from proofsweep.domain.runs import Slice
 from proofsweep.errors import RunMustStop
 from proofsweep.printable import printable
@@ -52,5 +53,10 @@ def _title(leg: LegContext, piece: Slice) -> str:
     """Name a slice in Prefect: a single item by its file."""
     if not leg.plan.is_small:
         return f"shard {piece.shard} rows {piece.first} to {piece.last}"
-    names = (posixpath.basename(printable(item.audio)) for item in leg.remaining.items(piece))
+    names = (_name_of(item) for item in leg.remaining.items(piece))
     return ", ".join(name for name in names if name) or f"row {piece.first}"
+
+
+def _name_of(item: WorkItem) -> str:
+    """Name an item by its file; one that is verified by its proof ID, which Prefect must not keep, by its item ID."""
+    return printable(item.item_id if proof_id_of(item.audio) is not None else posixpath.basename(item.audio))

@@ -174,7 +174,11 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
     )
     return Engine(
         settings=settings,
-        partner=Partner(sidecar_field=settings.service.sidecar_field, session=Session(context, unattributed.append)),
+        partner=Partner(
+            sidecar_field=settings.service.sidecar_field,
+            session=Session(context, unattributed.append),
+            asset_field=settings.service.asset_field,
+        ),
         dispatcher=dispatcher,
         transport=transport,
         key=current_key,

@@ -5,15 +5,20 @@ from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.operations import call_budget, operation_begun
+from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import path_of
 from proofsweep.usecases.operations.outage_guard import OutageGuard
+from proofsweep.usecases.proofs.compare_masters import compared_masters
 from proofsweep.usecases.proofs.lost_sidecars import proven_items
 from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
 from proofsweep.usecases.proofs.take_inventory import take_inventory
+
+# Items that a line names. Chosen: a line of a log; half hides a usual number, twice is no line any more.
+_MOST_NAMED = 10
 
 
 def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) -> Inventory:
@@ -55,6 +60,30 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
         items = proven_items(work.results, environment, wanted.below, with_one_files=wanted.with_one_files)
         recovery.run(items)
     return Recovered(operation_id=work.log.operation.operation_id, outcomes=outcomes)
+
+
+def line_of_masters(settings: Settings, run_id: str) -> str | None:
+    """Say how the assets that a run has verified agree with their masters; None if the list gave no digest.
+
+    Raises:
+        ResultsError: the run cannot be read.
+    """
+    same, other = masters_of(settings, run_id)
+    if not same and not other:
+        return None
+    named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""
+    return f"{same:,} assets are the masters, {len(other):,} are not{named}"
+
+
+def masters_of(settings: Settings, run_id: str) -> tuple[int, list[str]]:
+    """Count the assets of a run that are their masters, and name the items whose asset is not.
+
+    Raises:
+        ResultsError: the run cannot be read.
+    """
+    results = results_for(settings)
+    masters = list(compared_masters(results, results.plan(run_id)))
+    return sum(master.is_same for master in masters), [each.item_id for each in masters if not each.is_same]
 
 
 def _place_of(settings: Settings, wanted: RecoveryRequest) -> str | None:

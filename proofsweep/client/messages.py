@@ -3,19 +3,29 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from proofsweep.domain.exchanges import Call, Exchange
 
 
-@dataclass(frozen=True, slots=True)
+class Sink(Protocol):
+    """Where the body of a success goes; a body larger than `most_bytes` is a bad answer."""
+
+    most_bytes: int
+
+    def take(self, pieces: Iterable[bytes], size_bytes: int | None = None) -> str:
+        """Take a body, whose size the answer may have announced; give its hex sha256."""
+        ...
+
+
+@dataclass(slots=True)
 class Destination:
     """A writable file for the body of a success; a body larger than `most_bytes` is a bad answer."""
 
     file: BinaryIO
     most_bytes: int
 
-    def take(self, pieces: Iterable[bytes]) -> str:
+    def take(self, pieces: Iterable[bytes], _size_bytes: int | None = None) -> str:
         """Write a body over whatever an earlier attempt wrote; give its hex sha256."""
         digest = hashlib.sha256()
         self.file.seek(0)
@@ -43,7 +53,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     content: bytes | Iterable[bytes] = field(default=b"", repr=False)
     content_bytes: int = 0
-    into: Destination | None = None
+    into: Sink | None = None
     is_usable: Callable[[object], bool] = lambda document: document is not None
 
 

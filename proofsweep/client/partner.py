@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO, TypeVar
 from urllib.parse import quote
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
+from proofsweep.client.assets import AssetBody, AssetRelay
 from proofsweep.client.messages import Destination, Reply, Request
 from proofsweep.client.session import Session
 from proofsweep.client.slots import AudioBody, slot_request
@@ -45,10 +46,12 @@ class Partner:
     Attributes:
         sidecar_field: the wire name of the sidecar; None until it is known (contract, Naming note).
         session: the one that this partner's calls belong to.
+        asset_field: the member of an asset's answer that holds its URL; None takes the only https URL among them.
     """
 
     sidecar_field: str | None
     session: Session
+    asset_field: str | None = None
 
     def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
         """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
@@ -118,6 +121,35 @@ class Partner:
         """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""
         reply = self.session.ask(self._request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
         return _read(EmbeddedAssetResponse, replace(reply, document={"members": reply.document}))
+
+    def asset_url(self, proof_id: str) -> SecretStr:
+        """Give the short-lived URL of a proof's asset; download it at once, without the key.
+
+        Raises:
+            CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.
+        """
+        members = self.asset(proof_id).members
+        named = members if self.asset_field is None else {self.asset_field: members.get(self.asset_field)}
+        schemes = ("https://", "http://") if self.base_url.startswith("http://") else ("https://",)
+        urls = [text for text in named.values() if isinstance(text, str) and text.lower().startswith(schemes)]
+        if len(urls) == 1:
+            return SecretStr(urls[0])
+        which = "no single URL" if self.asset_field is None else "no URL under the name of service.asset_field"
+        what = f"The answer of the call asset has {which}: ask the partner for the name, and set service.asset_field."
+        raise CallFailed(what, stage=str(Call.ASSET), reason="bad_answer")
+
+    def pass_on_asset(self, url: SecretStr, most_bytes: int, use: Callable[[AssetBody], None]) -> None:
+        """GET an asset's URL, without the key, and use the asset while it arrives.
+
+        Raises:
+            CallFailed: the asset cannot be had.
+            SourceError: the download broke off.
+            ProofsweepError: what `use` raised.
+        """
+        relay = AssetRelay(most_bytes, use)
+        self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url.get_secret_value(), into=relay))
+        if relay.error is not None:
+            raise relay.error
 
     def interpretation(self, proof_id: str) -> Interpretation:
         """GET /proofs/{proofId}/interpretation, once: the caller polls."""

@@ -40,10 +40,10 @@ class Timeouts:
 
 
 class _ThreadConnections(threading.local):
-    """Each thread's own connections, by whether they carry the key, and by proxy."""
+    """Each thread's own connections, by what they carry, and by proxy."""
 
     def __init__(self) -> None:
-        self.connections: dict[tuple[bool, str | None], httpx.HTTPTransport] = {}
+        self.connections: dict[tuple[str, str | None], httpx.HTTPTransport] = {}
 
 
 class Transport:
@@ -72,7 +72,7 @@ class Transport:
         reply = _ReplyBuilder(request, attempt)
         answer: httpx.Response | None = None
         try:
-            answer = self._answer(self._built(request, key), is_keyed=key is not None)
+            answer = self._answer(request.call, self._built(request, key))
             body = self._read(request, answer)
         except (httpx.TransportError, *_UNUSABLE_URL) as error:
             return reply.broken(answer, error)
@@ -97,19 +97,23 @@ class Transport:
         while self._connections:
             self._connections.pop().close()
 
-    def _answer(self, built: httpx.Request, *, is_keyed: bool) -> httpx.Response:
-        answer = self._connection(built.url, is_keyed=is_keyed).handle_request(built)
+    def _answer(self, call: Call, built: httpx.Request) -> httpx.Response:
+        answer = self._connection(call, built.url).handle_request(built)
         refuse_unsolicited(answer)
         return answer
 
-    def _connection(self, url: httpx.URL, *, is_keyed: bool) -> httpx.HTTPTransport:
-        """Give this thread's own connection, through the proxy that the environment sets for this address."""
+    def _connection(self, call: Call, url: httpx.URL) -> httpx.HTTPTransport:
+        """Give this thread's own connection, through the proxy that the environment sets for this address.
+
+        A download has another than a form POST: an asset is sent while it arrives.
+        """
+        kind = "keyed" if call.is_keyed else "download" if call is Call.DOWNLOAD else "keyless"
         proxy = _proxy_for(url.scheme, url.host)
-        connection = self._own.connections.get((is_keyed, proxy))
+        connection = self._own.connections.get((kind, proxy))
         if connection is None:
             connection = httpx.HTTPTransport(verify=self._tls, limits=httpx.Limits(max_connections=1), proxy=proxy)
             connection._pool._network_backend = self._backend  # httpx has no public way  # noqa: SLF001
-            self._own.connections[is_keyed, proxy] = connection
+            self._own.connections[kind, proxy] = connection
             self._connections.add(connection)
         return connection
 
@@ -125,7 +129,8 @@ class Transport:
     def _read(self, request: Request, answer: httpx.Response) -> "_Body":
         """Read the body to its end; a success is written to the request's destination, if it has one."""
         if request.into is not None and answer.is_success:
-            return _Body(b"", request.into.take(self._pieces(answer, request.into.most_bytes)))
+            pieces = self._pieces(answer, request.into.most_bytes)
+            return _Body(b"", request.into.take(pieces, _size_of(answer)))
         content = b"".join(self._pieces(answer, _MOST_BODY_BYTES))
         return _Body(content, hashlib.sha256(content).hexdigest())
 
@@ -155,6 +160,12 @@ def _proxy_for(scheme: str, host: str) -> str | None:
     if not proxy or proxy_bypass(host):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _size_of(answer: httpx.Response) -> int | None:
+    """Read the announced size of a body; None if it is chunked."""
+    digits = answer.headers.get("content-length", "")
+    return int(digits) if digits.isascii() and digits.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,18 @@ class WorkItem:
         return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
 
 
+PROOF_PREFIX = "proof:"
+"""Begins the location of an item that is verified by its proof ID: its audio is the asset that the service holds."""
+
+
+def proof_id_of(location: str) -> str | None:
+    """Give the proof ID of such a location; None for a file's."""
+    return location.removeprefix(PROOF_PREFIX) if location.startswith(PROOF_PREFIX) else None
+
+
 def relative_path_of(row: ManifestRow) -> str | None:
     """Give a row's audio as seen from the catalog's root; None without audio, or if it lies outside the root."""
-    is_outside = not row.named_audio or row.named_audio.startswith("/") or "://" in row.named_audio
+    is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
     return None if is_outside else printable(row.named_audio)
 
 

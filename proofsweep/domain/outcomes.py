@@ -56,7 +56,7 @@ class AudioRead:
 
     audio_format: str
     size_bytes: int
-    version: str
+    version: str | None
     sha256: str | None = None
     sidecar_sha256: str | None = None
 

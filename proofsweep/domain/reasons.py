@@ -33,6 +33,7 @@ class Reason(StrEnum):
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     BAD_ANSWER = "bad_answer"
+    NO_ASSET = "no_asset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         Reason.MISSING_SIDECAR: "have the sidecar delivered, or clear the manifest's sidecar cell",
         Reason.AMBIGUOUS_SIDECAR: "name the sidecar after its audio's full name",
         Reason.SIDECAR_FIELD_UNKNOWN: "ask the partner for the sidecar's wire name, and set service.sidecar_field",
+        Reason.NO_ASSET: "verify the audio with its sidecar; see whether the proof was erased, or is another partner's",
         Reason.EMPTY: "ask the supplier to deliver the file again: it holds no bytes",
         Reason.TOO_LARGE: "larger than the verification slot; ask the supplier for a delivery that fits",
         Reason.SIDECAR_TOO_LARGE: "no sidecar is that large; ask the supplier for the proof file itself",

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
+from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
@@ -77,10 +78,12 @@ def _first_files(results: Results, plan: Plan) -> list[NamedFile]:
     root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     found: list[NamedFile] = []
     for name in results.parts_of("verdicts", plan)[:_FEW_PARTS]:
-        table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row"])
+        table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row", "item_id"])
         for row in table.sort_by("manifest_row").to_pylist():
             if row["outcome"] in NEED_ATTENTION:
-                audio = path_within(row["audio"], root) if root else row["audio"]
+                is_file = proof_id_of(row["audio"]) is None  # Prefect keeps what is named here: no proof ID
+                named = row["audio"] if is_file else row["item_id"]
+                audio = path_within(named, root) if root else named
                 found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
                 if len(found) == _MOST_NAMED:
                     return found

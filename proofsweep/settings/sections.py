@@ -53,6 +53,7 @@ class ServiceSettings(Section):
         environment: label stored in every row.
         key_expires_at: when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
         sidecar_field: wire name of the sidecar; pairs are ineligible until it is set (contract, Naming note).
+        asset_field: name of the member that holds an asset's URL; without it, the answer's only https URL is taken.
         loopback_only: refuse a base URL of another machine; a config with values for the sandbox sets it.
     """
 
@@ -62,6 +63,7 @@ class ServiceSettings(Section):
     api_key_env: str | None = None
     api_key_block: str | None = None
     sidecar_field: Annotated[str, Field(min_length=1)] | None = None
+    asset_field: Annotated[str, Field(min_length=1)] | None = None
     key_expires_at: AwareDatetime | None = None
     allow_plain_http: bool = False
     loopback_only: bool = False

@@ -1,5 +1,6 @@
 """Each use of the partner's other endpoints, over a real socket: by its command and by its flow."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,4 +124,35 @@ def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issue
     assert lost.with_name(f"{lost.name}.recovered").read_bytes() == sealed
     assert [path.read_bytes() for path in (world.folder / "to").rglob(lost.name)] == [sealed]
     assert [row["outcome"] for row in world.table("recoveries")] == ["recovered", "differs", "exists", "differs"]
+    assert world.run("audit") == 0
+
+
+def test_proofs_are_verified_without_local_files(
+    world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command and by the flow: an asset goes through memory, and is compared with its master's digest."""
+    from flows.verify_proofs import verify_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+
+    ids = [proof.proof_id for proof in issued]
+    masters = [hashlib.sha256(proof.audio.read_bytes()).hexdigest() for proof in issued]
+    for proof in issued:
+        proof.audio.unlink()
+    listed = world.folder / "proofs.csv"
+    listed.write_text("proof_id,id,sha256\n" + f"{ids[0]},a,{masters[0]}\n{ids[1]},b,{masters[0]}\n{ids[2]},c,\n")
+
+    code = world.run("proofs", "verify", str(listed))
+    shown = capsys.readouterr()
+    state = verify_proofs(str(listed), results=str(world.results), return_state=True)
+
+    rows = [row for row in world.table("verdicts") if row["audio"].startswith("proof:")]
+    assert (code, state.is_completed(), len(rows)) == (3, True, 6)
+    assert "1 assets are the masters, 1 are not: b" in shown.out
+    assert {(row["item_id"], row["outcome"], row["reason"]) for row in rows} == {
+        ("a", "accepted", None),
+        ("b", "accepted", None),
+        ("c", "ineligible", "no_asset"),
+    }
+    assert {row["audio_sha256"] for row in rows if row["outcome"] == "accepted"} == set(masters[:2])
+    assert [row["proof_id"] for row in rows if row["item_id"] == "a"] == [ids[0]] * 2
+    assert not [secret for secret in world.operator.secrets() if secret in shown.out + shown.err]
     assert world.run("audit") == 0

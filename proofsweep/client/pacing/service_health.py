@@ -28,7 +28,7 @@ from proofsweep.domain.exchanges import Call, Exchange
 
 # The longest time between two probes. Chosen: half doubles the probes; twice finds the end of an outage later.
 _LONGEST_QUIET_SECONDS = 60.0
-_CALLS_FOR_ITEMS = frozenset({Call.UPLOADS, Call.SLOT, Call.VERIFY})
+_CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
 
 class Health(StrEnum):

@@ -159,11 +159,14 @@ def _original_cells(original: Finished) -> Row:
     return {name: cells[name] for name in ids} | {"answered_by_row": original.item.manifest_row}
 
 
+_FLOW = (Call.UPLOADS, Call.SLOT, Call.VERIFY)
+
+
 def _last_attempt(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
-    """Give the last uploads, slot and verify exchange, without those of an earlier slot."""
+    """Give the last uploads, slot and verify exchange, without those of an earlier slot; a proof has others too."""
     last: list[Exchange | None] = [None, None, None]
-    for exchange in exchanges:
-        place = (Call.UPLOADS, Call.SLOT, Call.VERIFY).index(exchange.call)
+    for exchange in (exchange for exchange in exchanges if exchange.call in _FLOW):
+        place = _FLOW.index(exchange.call)
         last[place:] = [exchange] + [None] * (2 - place)
     return last
 

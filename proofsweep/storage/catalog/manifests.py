@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from proofsweep.domain.completion_report import own_columns, restored
-from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, printable
+from proofsweep.domain.items import PROOF_PREFIX, FileFacts, ManifestRow, Unlisted, printable, proof_id_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.ignored import Ignored
@@ -23,7 +23,9 @@ from proofsweep.storage.locations import hint_for, is_bucket, one_line, path_of,
 if TYPE_CHECKING:
     from proofsweep.storage.catalog.object_lookup import ObjectLookup
 
-_AUDIO = ("audio", "path")
+_AUDIO = ("audio", "path", "proof_id")
+_NO_PROOF_IDS = frozenset({".", ".."})
+"""Would call another endpoint, since paths are normalised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Columns:
     """The position of each column; names match in any case and with spaces around them.
 
     Attributes:
+        is_of_proofs: whether the audio's column holds bare proof IDs.
         is_report: whether it is a completion report of ours, whose own columns are no tags.
     """
 
@@ -39,10 +42,11 @@ class Columns:
     item_id: int | None
     tags: Mapping[str, int]
     is_report: bool = False
+    is_of_proofs: bool = False
 
     @classmethod
     def of(cls, header: Sequence[str]) -> "Columns":
-        """Read a header; `audio` goes before `path`, and every other column is a tag."""
+        """Read a header; `audio` goes before `path`, this before `proof_id`, and every other column is a tag."""
         plain = [name.strip().lower() for name in header]
         audio, sidecar, item_id = (
             next((plain.index(name) for name in names if name in plain), None)
@@ -54,7 +58,8 @@ class Columns:
             if index not in {audio, sidecar, item_id, *own}:
                 is_new = name and name not in tags
                 tags[name if is_new else f"{name or 'column'} ({index + 1})"] = index
-        return cls(audio, sidecar, item_id, tags, bool(own))
+        is_of_proofs = audio is not None and plain[audio] == "proof_id"
+        return cls(audio, sidecar, item_id, tags, bool(own), is_of_proofs)
 
 
 class Manifests:
@@ -124,7 +129,7 @@ class Manifests:
         for path in self._paths:
             folder = posixpath.dirname(path)
             for line, columns, cells in _table(path, self._manifest_files, digest):
-                audio, bad_audio = _located(_cell(cells, columns.audio), folder)
+                audio, bad_audio = _located(_audio_of(cells, columns), folder)
                 sidecar, bad_sidecar = _located(_cell(cells, columns.sidecar), folder)
                 yield _NamedFiles(
                     audio=audio,
@@ -143,6 +148,8 @@ class Manifests:
 
         def facts_of(location: str) -> FileFacts | Unlisted | None:
             nonlocal objects
+            if proof_id_of(location) is not None:
+                return Unlisted.UNLISTED
             if not is_bucket(location):
                 return self._files.facts(location)
             self._files.refuse_outside(location)
@@ -210,6 +217,10 @@ def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
     """Give the location that a cell names; if it names none, what may be shown of it and what is wrong."""
     if cell is None:
         return None, None
+    proof_id = proof_id_of(cell)
+    if proof_id is not None:
+        is_one = proof_id.strip() and proof_id not in _NO_PROOF_IDS and printable(proof_id) == proof_id
+        return cell, None if is_one else "this is no proof ID."
     try:
         return path_of(cell, folder), None
     except CatalogError as error:
@@ -227,6 +238,11 @@ def _table(path: str, source: Source, digest: Digest | None = None) -> Iterator[
                 found = one_line(", ".join(header))
                 raise CatalogError(f"{one_line(path)}: no column is named audio or path; the columns are: {found}")
         yield line, columns, [restored(cell) for cell in cells] if columns.is_report else cells
+
+
+def _audio_of(cells: Sequence[str], columns: Columns) -> str | None:
+    cell = _cell(cells, columns.audio)
+    return f"{PROOF_PREFIX}{cell.strip()}" if cell is not None and columns.is_of_proofs else cell
 
 
 def _cell(cells: Sequence[str], index: int | None) -> str | None:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from types import TracebackType
 from typing import Self
 
+from proofsweep.client.assets import AssetBody
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import FileFacts, WorkItem
@@ -62,10 +63,11 @@ class ItemWork:
         self._started_at = context.clock()
         self._location = item.audio
         self._audio: AudioFile | None = None
+        self._asset: AssetBody | None = None
         self._duplicate_key: DuplicateKey | None = None
         self._original: Finished | None = None
         self._done: Finished | Deferred | None = None
-        self.partner = context.partner.in_new_session(self._note)
+        self.partner = context.partner.in_new_session(self.note)
 
     def __enter__(self) -> Self:
         return self
@@ -87,6 +89,15 @@ class ItemWork:
             unless_kept.pop_all()
         self._audio = audio
         return audio
+
+    def reads(self, asset: AssetBody) -> None:
+        """Take note of the asset that is sent in place of a file."""
+        self._asset = asset
+
+    @property
+    def limits(self) -> SizeLimits:
+        """The largest sizes that are sent."""
+        return self._context.limits
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
@@ -155,7 +166,8 @@ class ItemWork:
         if self._context.is_as_planned and planned is not None and (facts is None or facts.version != planned):
             raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
-    def _note(self, exchange: Exchange) -> None:
+    def note(self, exchange: Exchange) -> None:
+        """Take an exchange that was made for the item."""
         self._exchanges.append(exchange)
         self._record(exchange)
 
@@ -180,6 +192,14 @@ class ItemWork:
             return False
 
     def _read(self) -> AudioRead | None:
+        if self._asset is not None:
+            asset = self._asset
+            return AudioRead(
+                audio_format=str(asset.audio_format),
+                size_bytes=asset.facts.size_bytes,
+                version=None,
+                sha256=asset.sha256,
+            )
         if self._audio is None:
             return None
         return AudioRead(

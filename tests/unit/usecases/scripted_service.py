@@ -4,9 +4,10 @@ import hashlib
 import json
 import ssl
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from itertools import islice
 
 from pydantic import SecretStr
@@ -50,6 +51,7 @@ class ScriptedService(Transport):
         bodies: the JSON bodies of POST /verify.
         on_call: told of each call before it is answered.
         on_answer: told of each call when its body was taken.
+        download: gives the pieces of a download, whose size is not announced.
         slot_pieces: a form POST is answered after so many pieces of its body; None for the whole of it.
     """
 
@@ -70,6 +72,7 @@ class ScriptedService(Transport):
         self.on_call: Callable[[Call], object] = lambda _call: None
         self.on_answer: Callable[[Call], object] = lambda _call: None
         self.slot_pieces: int | None = None
+        self.download: Callable[[], Iterable[bytes]] = lambda: [b""]
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Take the request's body and answer it; a key travels with keyed calls alone."""
@@ -87,6 +90,8 @@ class ScriptedService(Transport):
             self.bodies.append(json.loads(content))
         waiting = self.script[request.call]
         answer = waiting.pop(0) if waiting else self.usual[request.call]
+        if request.into is not None and answer.status == HTTPStatus.OK:
+            request.into.take(self.download())
         body_sha256 = hashlib.sha256(json.dumps(answer.document).encode()).hexdigest()
         return Reply(self._exchange(request, attempt, answer), answer.document, body_sha256)
 

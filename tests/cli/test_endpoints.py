@@ -1,0 +1,29 @@
+"""The README's table names every endpoint of the contract, and only what exists."""
+
+from importlib.util import find_spec
+
+import typer
+
+from cli.app import app_for
+from cli.endpoints import USES, endpoints_table
+from proofsweep.domain.exchanges import Call
+from proofsweep.storage.results.plans_and_parts import SCHEMAS
+
+
+def test_every_endpoint_has_its_row() -> None:
+    """Eleven, in the contract's order; the slot and the download are no endpoints."""
+    assert set(USES) == {*Call} - {Call.SLOT, Call.DOWNLOAD}
+    assert len(USES) == 11
+    assert endpoints_table().count("\n") == 13
+
+
+def test_the_table_names_only_what_exists() -> None:
+    """Commands, flows and tables."""
+    root = typer.main.get_command(app_for([]))
+    for use in USES.values():
+        for command in use.commands:
+            found = root
+            for word in command.split():
+                found = getattr(found, "commands", {})[word]
+        assert use.flow is None or find_spec(f"flows.{use.flow}") is not None
+        assert set(use.tables) <= set(SCHEMAS)
