@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.reasons import Reason, advice_for_outcome
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import EndedBy
@@ -127,8 +128,9 @@ def _names_of(run: RunStatus, files: Sequence[NamedFile]) -> list[str]:
 
 
 def _row_of(group: Group) -> str:
-    """Write a kind of row as a row of the table, with one file if it needs attention."""
-    example = "" if group.outcome == "accepted" else group.example
+    """Write a kind of row as a row of the table, with one file if it needs attention; never a proof ID."""
+    is_shown = group.outcome != "accepted" and proof_id_of(group.example) is None
+    example = group.example if is_shown else ""
     cells = [markdown(text) for text in (label_of(group), advice_for(group), example)]
     return f"| {group.rows:,} | {' | '.join(cells)} |"
 

@@ -134,6 +134,13 @@ def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
     assert "Needs attention" not in markdown_of(status_of(plan, groups=(ACCEPTED,)), "results")
 
 
+def test_the_markdown_names_no_proof(plan: Plan) -> None:
+    """Prefect keeps it in clear text."""
+    by_proof = replace(TAMPERED, example="proof:5f0c")
+
+    assert "5f0c" not in markdown_of(status_of(plan, groups=(by_proof,)), "results")
+
+
 def test_the_markdown_names_some_files(plan: Plan) -> None:
     """Their names are no Markdown; a command lists all."""
     text = markdown_of(status_of(plan), "results", [NamedFile("a/*b*.wav", "rejected", "tampered")])
