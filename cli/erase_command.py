@@ -15,6 +15,7 @@ from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.erasures import ErasureReport, erase_proofs, names_of, read_proof_list
 from proofsweep.domain.erasure import DISPOSABLE, Erasure, ProofList
 from proofsweep.errors import UsageError
+from proofsweep.logs import set_up_logs
 from proofsweep.reporting.erased_proofs import json_of_erasures, lines_of_erasures
 from proofsweep.settings import Settings, load_settings
 from tasks.stop_on_signals import stopped_on_signals
@@ -48,6 +49,7 @@ def erase(
 
     Example: `proofsweep proofs erase --from withdrawn.csv --dry-run`
     """
+    set_up_logs()
     wanted, settings = read_proof_list(proof_ids or [], file), load_settings(config, results)
     if dry_run:
         return _list(settings, wanted, as_json=as_json)

@@ -13,6 +13,7 @@ from cli.screen import console, counted, print_error, print_json
 from proofsweep.bootstrap.keys import listed_keys, place_for, rotate_key
 from proofsweep.domain.alerts.messages import minute_of
 from proofsweep.errors import UsageError
+from proofsweep.logs import set_up_logs
 from proofsweep.reporting.rotated_keys import json_of_rotation, lines_of_rotation
 from proofsweep.settings import Settings, load_settings
 from proofsweep.usecases.keys.list_keys import ListedKey
@@ -72,6 +73,7 @@ def rotate(
 
     Example: `proofsweep keys rotate --config production`
     """
+    set_up_logs()
     settings = load_settings(config, results)
     place, label = place_for(settings, BLOCKS, new_key_file), settings.service.environment
     if not (yes or sys.stdin.isatty()):
