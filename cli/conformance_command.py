@@ -1,7 +1,7 @@
 """`proofsweep conformance`: check a service against the contract, sentence by sentence."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,19 +10,35 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from cli import conformance_options as options
-from cli.conformance_screen import print_checks, print_results
+from cli.conformance_junit import refuse_unwritable, write_junit
+from cli.conformance_screen import CONTRACT, RESULTS, print_checks, print_results
 from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config
-from cli.screen import console
-from conformance import CHECKS, FAILED, Check, Inputs, NoAnswer, Result, Risk, Subject, Wire, chosen, most_calls, run
+from cli.screen import console, counted
+from conformance import (
+    CHECKS,
+    FAILED,
+    NOT_TRIED,
+    Check,
+    Inputs,
+    KeyRefused,
+    NoAnswer,
+    Result,
+    Risk,
+    Subject,
+    Wire,
+    chosen,
+    matching,
+    most_calls,
+    run,
+)
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.client.keys import key_file as kept_in
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.settings import ServiceSettings, load_settings
 
 _RISKY_CHECKS_IN = ("beta", "sandbox")
-_FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +51,18 @@ class ExaminedService:
     sidecar_field: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """How to report: as JSON or a table, in a JUnit file, and whether a check that was not tried counts."""
+
+    junit: Path | None
+    as_json: bool
+    strict: bool
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(conformance)
+    app.command()(options.with_inputs(conformance))
 
 
 def conformance(
@@ -48,47 +73,32 @@ def conformance(
     environment: str | None = options.Environment,
     only: list[str] = options.Only,
     include: list[str] = options.Include,
-    one_file: Path | None = options.OneFile,
-    pair: tuple[Path, Path] | None = options.Pair,
-    sidecar_field: str | None = options.SidecarField,
-    local_seal: Path | None = options.LocalSeal,
-    unregistered: Path | None = options.Unregistered,
-    proof: str | None = options.Proof,
-    other_key_file: Path | None = options.OtherKeyFile,
-    other_environment_key_file: Path | None = options.OtherEnvironmentKeyFile,
-    new_key_file: Path | None = options.NewKeyFile,
-    erase_proof: str | None = options.EraseProof,
-    slot_seconds: float | None = options.SlotSeconds,
+    given: options.Given,
+    max_calls: int | None = options.MaxCalls,
     list_checks: bool = options.ListChecks,
+    strict: bool = options.Strict,
+    junit: Path | None = options.JUnit,
     as_json: bool = AsJson,
 ) -> int:
     """Check a service against the contract from outside, sentence by sentence.
 
     By default nothing changes there: keys, usage and proofs are read, and a file of silence is uploaded and verified.
-    Checks that spend much, rotate the key or erase a proof must be named. Example: `proofsweep conformance -c beta`
+    Checks that spend much, rotate the key or erase a proof must be named. Example: `proofsweep conformance -c beta
+    --include 'rotate-*' --new-key-file new-key --junit report.xml`
     """
     if list_checks:
         return print_checks(_named(only, include) if only or include else CHECKS.values(), as_json=as_json)
     service = _service(base_url, key_file, config, environment)
-    inputs = Inputs(
-        sidecar_field=sidecar_field or service.sidecar_field,
-        one_file=one_file,
-        pair=pair,
-        local_seal=local_seal,
-        unregistered=unregistered,
-        proof=proof,
-        other_key=_secret(other_key_file),
-        other_environment_key=_secret(other_environment_key_file),
-        new_key_file=new_key_file,
-        erase_proof=erase_proof,
-        slot_seconds=slot_seconds,
-    )
+    if junit is not None:
+        refuse_unwritable(junit)
+    inputs = _inputs(given, service.sidecar_field)
     checks = _permitted(_named(only, include), {*only, *include}, inputs, service.environment)
-    return _examine(service, inputs, checks, as_json=as_json)
+    report = Report(junit=junit, as_json=as_json, strict=strict)
+    return _examine(service, inputs, checks, max_calls, report)
 
 
 def _named(only: list[str], include: list[str]) -> list[Check]:
-    unknown = [name for name in (*only, *include) if name not in CHECKS]
+    unknown = [name for name in (*only, *include) if not matching(name)]
     if unknown:
         raise ConfigError(f"There is no check {unknown[0]!r}; `proofsweep conformance --list` lists them.")
     return chosen(only, include)
@@ -123,6 +133,14 @@ def _service(
     return ExaminedService(base_url=url, key=kept_in(key_file)(), environment=environment or "", sidecar_field=None)
 
 
+def _inputs(given: options.Given, sidecar_field: str | None) -> Inputs:
+    """Read the keys that were given as files."""
+    key_files = {name for name in given if name.endswith("_key_file")} - {"new_key_file"}
+    keys = {name.removesuffix("_file"): _secret(given[name]) for name in key_files}
+    others = {name: value for name, value in given.items() if name not in key_files}
+    return Inputs(**others | keys | {"sidecar_field": given["sidecar_field"] or sidecar_field})
+
+
 def _secret(file: Path | None) -> str | None:
     return None if file is None else kept_in(file)().get_secret_value()
 
@@ -151,17 +169,21 @@ def _refuse_unwritable(new_key_file: Path) -> None:
         raise ConfigError(f"There is no folder for {new_key_file}; make it first.")
 
 
-def _examine(service: ExaminedService, inputs: Inputs, checks: list[Check], *, as_json: bool) -> int:
+def _examine(
+    service: ExaminedService, inputs: Inputs, checks: list[Check], max_calls: int | None, report: Report
+) -> int:
     started, err = time.monotonic(), console(to_stderr=True)
-    with Wire(service.base_url, service.key.get_secret_value()) as wire:
+    most = most_calls(checks, inputs) if max_calls is None else max_calls
+    with Wire(service.base_url, service.key.get_secret_value(), most_calls=most) as wire:
         subject = Subject(wire, inputs)
-        most = most_calls(checks, subject)
-        err.print(f"{len(checks)} checks, at most {most} keyed calls", style="dim")
+        err.print(f"{len(checks)} checks, at most {counted(most, 'keyed call')}", style="dim")
         _require_accepted_key(subject)
         with err.status("running the checks") if err.is_terminal else nullcontext():
-            results = list(run(checks, subject))
-        print_results(results, wire, service.environment, time.monotonic() - started, as_json=as_json)
-    return _code(results)
+            results = sorted(run(checks, subject), key=lambda each: RESULTS.index(each.result))
+        print_results(results, wire, service.environment, time.monotonic() - started, as_json=report.as_json)
+    if report.junit is not None:
+        write_junit(report.junit, results, CONTRACT)
+    return _code(results, strict=report.strict)
 
 
 def _require_accepted_key(subject: Subject) -> None:
@@ -171,14 +193,20 @@ def _require_accepted_key(subject: Subject) -> None:
         RunMustStop: the service cannot be reached, or refuses the key.
     """
     try:
-        usage = subject.usage
+        _ = subject.usage
     except NoAnswer as error:
         raise RunMustStop(f"The service cannot be examined: {error.said}.", ended_by="breaker") from error
-    if usage.status == _FORBIDDEN:
-        raise RunMustStop(f"The key was refused (request ID {usage.request_id}).", ended_by="key_refused")
+    except KeyRefused as error:
+        raise RunMustStop(
+            f"The key was refused (request ID {error.request_ids[0]}).", ended_by="key_refused"
+        ) from error
 
 
-def _code(results: Iterable[Result]) -> ExitCode:
+def _code(results: Collection[Result], *, strict: bool) -> ExitCode:
+    if any(each.is_key_refused for each in results):
+        return ExitCode.KEY_REFUSED
     if any(each.result == FAILED for each in results):
         return ExitCode.REJECTED
-    return ExitCode.FAILED if any(each.is_unanswered for each in results) else ExitCode.ACCEPTED
+    if any(each.is_unanswered for each in results):
+        return ExitCode.FAILED
+    return ExitCode.NOT_TRIED if strict and any(each.result == NOT_TRIED for each in results) else ExitCode.ACCEPTED

@@ -10,8 +10,10 @@ from cli.exit_codes import ExitCode
 from cli.screen import console, counted, print_json, styled
 from conformance import FAILED, NOT_TRIED, PASSED, Check, Inputs, Result, Risk, Wire
 
-_CONTRACT = "2.4.2"
-_COLOURS = {PASSED: "green", FAILED: "bold red", NOT_TRIED: "yellow"}
+CONTRACT = "2.4.2"
+RESULTS = (FAILED, NOT_TRIED, PASSED)
+"""The order in which results are shown."""
+_COLOURS = {FAILED: "bold red", NOT_TRIED: "yellow", PASSED: "green"}
 # Bounds the height of a row. Chosen: half hides the calls of short checks, twice fills the screen; `--json` has all.
 _MAX_REQUEST_IDS = 4
 
@@ -19,7 +21,7 @@ _MAX_REQUEST_IDS = 4
 def print_checks(checks: Iterable[Check], *, as_json: bool) -> int:
     """List checks: the sentence, needs, calls and risk of each."""
     if as_json:
-        print_json({"contract": _CONTRACT, "checks": [_json_of_check(each) for each in checks]})
+        print_json({"contract": CONTRACT, "checks": [_json_of_check(each) for each in checks]})
         return ExitCode.ACCEPTED
     table = _table_of("calls", "check")
     for each in checks:
@@ -36,7 +38,7 @@ def print_results(results: list[Result], wire: Wire, environment: str, seconds: 
     if as_json:
         print_json(
             {
-                "contract": _CONTRACT,
+                "contract": CONTRACT,
                 "environment": environment or None,
                 "passed": counts[PASSED],
                 "failed": counts[FAILED],
@@ -99,4 +101,5 @@ def _json_of_result(each: Result) -> dict[str, object]:
         "result": each.result.replace(" ", "_"),
         "said": each.said or None,
         "request_ids": list(each.request_ids),
+        "seconds": round(each.seconds, 3),
     }

@@ -19,6 +19,7 @@ class ExitCode(IntEnum):
     KEY_REFUSED = 7
     BREAKER = 8
     ACTIVE = 9
+    NOT_TRIED = 10
 
 
 _CODE_OF_ENDING = {

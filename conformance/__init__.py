@@ -9,9 +9,9 @@ To add a check, write a function in the module of its subject in `checks/`. A se
 
 from conformance.definition import Check, Risk
 from conformance.inputs import Inputs
-from conformance.replies import NoAnswer, Violation
+from conformance.replies import KeyRefused, NoAnswer, Violation
 from conformance.subject import Subject
-from conformance.suite import CHECKS, FAILED, NOT_TRIED, PASSED, Result, chosen, most_calls, run
+from conformance.suite import CHECKS, FAILED, NOT_TRIED, PASSED, Result, chosen, matching, most_calls, run
 from conformance.wire import Wire
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "PASSED",
     "Check",
     "Inputs",
+    "KeyRefused",
     "NoAnswer",
     "Result",
     "Risk",
@@ -28,6 +29,7 @@ __all__ = [
     "Violation",
     "Wire",
     "chosen",
+    "matching",
     "most_calls",
     "run",
 ]

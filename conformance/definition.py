@@ -22,6 +22,7 @@ class Check:
 
     Attributes:
         calls: the most keyed calls that it makes by itself.
+        shares: the name of what its calls are for, if other checks share it; empty if none does.
         needs: the names of the inputs that it requires.
     """
 
@@ -29,12 +30,13 @@ class Check:
     sentence: str
     run: Callable[[Subject], None]
     calls: int
+    shares: str
     needs: tuple[str, ...]
     risk: Risk
 
 
 def check(
-    *, calls: int, needs: tuple[str, ...] = (), risk: Risk = Risk.NONE
+    *, calls: int, shares: str = "", needs: tuple[str, ...] = (), risk: Risk = Risk.NONE
 ) -> Callable[[Callable[[Subject], None]], Check]:
     """Make a check from a function: its name is the check's name, its docstring's first line the sentence.
 
@@ -44,6 +46,6 @@ def check(
     def make(function: Callable[[Subject], None]) -> Check:
         sentence = (function.__doc__ or "").strip().splitlines()[0]
         name = function.__name__.replace("_", "-")
-        return Check(name=name, sentence=sentence, run=function, calls=calls, needs=needs, risk=risk)
+        return Check(name=name, sentence=sentence, run=function, calls=calls, shares=shares, needs=needs, risk=risk)
 
     return make

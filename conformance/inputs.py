@@ -15,8 +15,11 @@ class Inputs:
         local_seal: a WAV with an artist-device seal that was never registered.
         unregistered: a WAV with an intact credential that is not registered.
         proof: the id of a proof of the key's tenant.
+        pending_proof: the id of a proof of the key's tenant that is not issued yet.
         other_key: a key of another tenant of the same environment.
         other_environment_key: a key of another environment.
+        grace_key: a key that was rotated less than 72 hours ago.
+        expired_key: a key that was rotated more than 72 hours ago.
         new_key_file: the file for the new key of a rotation.
         erase_proof: the id of a proof of the key's tenant that the suite may erase.
         slot_seconds: the lifetime of a slot, as stated by the partner.
@@ -28,8 +31,11 @@ class Inputs:
     local_seal: Path | None = None
     unregistered: Path | None = None
     proof: str | None = None
+    pending_proof: str | None = None
     other_key: str | None = None
     other_environment_key: str | None = None
+    grace_key: str | None = None
+    expired_key: str | None = None
     new_key_file: Path | None = None
     erase_proof: str | None = None
     slot_seconds: float | None = None

@@ -8,6 +8,8 @@ from conformance.operations import Operation
 
 # Chosen: a longer request ID is cut in reports; real ones have 36 characters or so.
 _MAX_ID_CHARACTERS = 200
+# HTTP: failures of the service begin here.
+_FIRST_FAILURE_STATUS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +27,22 @@ class Reply:
         return self.status == 429  # noqa: PLR2004 - the contract's number
 
     @property
+    def is_failure(self) -> bool:
+        """Whether the service failed: the contract allows that, so it is no answer."""
+        return self.status >= _FIRST_FAILURE_STATUS
+
+    @property
+    def told_wait_seconds(self) -> float | None:
+        """The wait that `Retry-After` tells, in seconds; None if it tells none."""
+        text = self.headers.get("Retry-After") or ""
+        return float(text) if text.isascii() and text.isdigit() else None
+
+    @property
     def request_id(self) -> str | None:
-        """The request ID for a problem report, if the reply has one."""
-        return (self.headers.get("X-Request-Id") or self.headers.get("x-amzn-requestid") or "")[
-            :_MAX_ID_CHARACTERS
-        ] or None
+        """The request ID for a problem report, if the reply has one; control characters are escaped."""
+        text = self.headers.get("X-Request-Id") or self.headers.get("x-amzn-requestid") or ""
+        shown = (each if each.isprintable() else f"\\x{ord(each):02x}" for each in text[:_MAX_ID_CHARACTERS])
+        return "".join(shown) or None
 
     @property
     def document(self) -> Mapping[str, object]:
@@ -82,3 +95,7 @@ class NotTried(_EndsEarlyError):
 
 class NoAnswer(NotTried):
     """A check cannot run now: the service is down, unreachable, or throttled for too long."""
+
+
+class KeyRefused(_EndsEarlyError):
+    """The service refuses the key everywhere: nothing more can be checked with it."""

@@ -17,6 +17,11 @@ def silence(size_bytes: int = _HEADER_BYTES + 1_600) -> bytes:
     return head + secrets.token_bytes(16) + b"\x80" * (samples - 16)
 
 
+def is_wav(audio: bytes) -> bool:
+    """Return whether these are the first bytes of a WAV."""
+    return audio[:4] in {b"RIFF", b"RF64", b"BW64"} and audio[8:12] == b"WAVE"
+
+
 def with_another_sample(audio: bytes) -> bytes:
     """Return audio with one changed byte: in the middle of a WAV's samples, or in the middle of another file."""
     start, length = _samples(audio)

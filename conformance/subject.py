@@ -2,7 +2,7 @@
 
 import base64
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,27 +10,28 @@ from conformance import sounds
 from conformance.assertions import expect, object_of, objects_of, success_members, text_of
 from conformance.inputs import Inputs
 from conformance.new_key_file import NewKeyFile
-from conformance.operations import HEALTH, KEYS, PROOF, PROOFS, UPLOADS, USAGE, VERIFY, Operation
-from conformance.replies import NotTried, Reply, Violation
+from conformance.operations import (
+    ERASE,
+    HEALTH,
+    INTERPRETATION,
+    KEYS,
+    PROOF,
+    PROOFS,
+    ROTATE,
+    UPLOADS,
+    USAGE,
+    VERIFY,
+    Operation,
+)
+from conformance.replies import NoAnswer, NotTried, Reply, Violation
+from conformance.slots import Form, Slot, is_storage_failure, is_stored
 from conformance.wire import Wire
 
 MADE_UP = "made-up-by-the-conformance-suite"
 # Chosen: 2,000 proofs in pages of 100; a longer list is not tried, to save calls.
 _MOST_PAGES = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """A slot from POST /uploads; its URL and fields are secrets."""
-
-    upload_id: str
-    url: str = field(repr=False)
-    fields: Mapping[str, str] = field(repr=False)
-    reply: Reply
-
-    def form(self, audio: bytes) -> list[tuple[str, bytes | str]]:
-        """Return the form that the contract requires: all fields, then the file."""
-        return [*self.fields.items(), ("file", audio)]
+# Chosen: slots for one form. With one, a single failure of the storage hides a check's result.
+_SLOTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,12 @@ class Subject:
     def __init__(self, wire: Wire, inputs: Inputs) -> None:
         self.wire = wire
         self.inputs = inputs
+        if inputs.other_key is not None:
+            wire.real_keys.add(inputs.other_key)
         self.rotation: Rotation | None = None
         self.erasure: Reply | None = None
+        self.burst_calls = 0
+        self.is_key_lost = False
         self.new_key_file = None if inputs.new_key_file is None else NewKeyFile(inputs.new_key_file)
 
     @cached_property
@@ -100,6 +105,11 @@ class Subject:
     def record(self) -> Reply:
         """The record of that proof."""
         return self.wire.ask(PROOF, proof_id=self.a_proof)
+
+    @cached_property
+    def note(self) -> Reply:
+        """The interpretation of that proof; asked for once, since a pending note must not be polled early."""
+        return self.wire.ask(INTERPRETATION, proof_id=self.a_proof)
 
     @cached_property
     def unknown_proof(self) -> Reply:
@@ -164,11 +174,29 @@ class Subject:
             reply=reply,
         )
 
+    def posted(self, form_of: Callable[[Slot], Form]) -> tuple[Slot, int]:
+        """Request a slot and post a form to it; if the storage fails, repeat it with a fresh slot.
+
+        Raises:
+            NoAnswer: the storage failed each time.
+        """
+        for _ in range(_SLOTS):
+            slot = self.new_slot()
+            try:
+                status = self.wire.elsewhere.post_form(slot.url, form_of(slot))
+            except NoAnswer as error:
+                said = error.said
+            else:
+                if not is_storage_failure(status):
+                    return slot, status
+                said = f"the slot repeatedly answered {status}"
+            self.wire.pause()
+        raise NoAnswer(said, (slot.reply,))
+
     def stored(self, audio: bytes) -> str:
         """Request a slot and fill it with audio; return the uploadId."""
-        slot = self.new_slot()
-        status = self.wire.post_form(slot.url, slot.form(audio))
-        expect(is_success(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
+        slot, status = self.posted(lambda slot: slot.form(audio))
+        expect(is_stored(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
         return slot.upload_id
 
     def verified(self, audio: bytes, sidecar: bytes | None = None) -> tuple[Reply, str]:
@@ -184,6 +212,21 @@ class Subject:
                 raise NotTried("needs --sidecar-field")
             body[self.inputs.sidecar_field] = base64.b64encode(sidecar).decode()
         return self.wire.ask(VERIFY, body=body)
+
+    def expect_status(self, reply: Reply, statuses: int | Collection[int], occasion: str) -> None:
+        """Expect this status, or one of these.
+
+        Raises:
+            Violation: the reply has another one.
+            NoAnswer: the service fails, and it fails for a correct call too.
+        """
+        expected = {statuses} if isinstance(statuses, int) else statuses
+        if reply.status in expected:
+            return
+        if reply.is_failure and self._answer_to_a_correct_call(reply.operation).is_failure:
+            raise NoAnswer(f"{reply.operation} repeatedly answered {reply.status}", (reply,))
+        wanted = " or ".join(map(str, sorted(expected)))
+        raise Violation(f"{reply.operation} {occasion} answered {reply.status}, not {wanted}", (reply,))
 
     def pages(self, operation: Operation, limit: int) -> list[Reply]:
         """Return all pages of a list; raise NotTried if there are more than 20."""
@@ -201,10 +244,16 @@ class Subject:
             query = {"limit": str(limit), "cursor": cursor}
         raise NotTried(f"the list has more than {_MOST_PAGES} pages")
 
-
-def is_success(status: int) -> bool:
-    """Return whether a status means that the storage stored the audio: only 2xx does."""
-    return 200 <= status < 300  # noqa: PLR2004 - HTTP
+    def _answer_to_a_correct_call(self, operation: Operation) -> Reply:
+        """Make a correct call of this operation, or of one beside it if it would rotate or erase."""
+        if operation is VERIFY:
+            return self.verify(self.unreadable[1])
+        beside = {ROTATE: KEYS, ERASE: PROOF}.get(operation, operation)
+        has_proof = self.inputs.proof is not None or bool(self.items)
+        if beside is INTERPRETATION and has_proof:
+            return self.note
+        query = {"purpose": "verify"} if beside is UPLOADS else None
+        return self.wire.ask(beside, proof_id=self.a_proof if has_proof else MADE_UP, query=query)
 
 
 def a_made_up_key() -> str:

@@ -34,11 +34,6 @@ def sunset_of(started_at: int) -> str:
     return format_datetime(datetime.fromtimestamp(started_at + _NOTICE_SECONDS, UTC), usegmt=True)
 
 
-def iso_of(second: int) -> str:
-    """Return an ISO timestamp, the earlier form of `deployedAt`."""
-    return datetime.fromtimestamp(second, UTC).isoformat().replace("+00:00", "Z")
-
-
 def with_new_members(answer: Answer) -> Answer:
     """Return the answer with a new member in each JSON object."""
     if answer.headers.get("content-type") != "application/json":

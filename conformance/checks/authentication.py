@@ -1,6 +1,6 @@
 """Authentication: keys, and the tenants that they belong to."""
 
-from conformance.assertions import expect, expect_status, objects_of, success_members, text_of
+from conformance.assertions import expect, objects_of, success_members, text_of
 from conformance.definition import check
 from conformance.operations import OPERATIONS, PROOFS, USAGE
 from conformance.replies import NotTried
@@ -12,13 +12,13 @@ def authentication_2_every_operation_needs_a_key(service: Subject) -> None:
     """Every operation except health needs a key: without one it is refused with 403."""
     for operation in OPERATIONS:
         if not operation.is_public:
-            expect_status(service.wire.ask(operation, key=None, proof_id=MADE_UP), 403, "without a key")
+            service.expect_status(service.wire.ask(operation, key=None, proof_id=MADE_UP), 403, "without a key")
 
 
 @check(calls=1)
 def authentication_3_invalid_key_is_403(service: Subject) -> None:
     """An invalid key is refused with 403, never with 401."""
-    expect_status(service.wire.ask(USAGE, key=a_made_up_key()), 403, "with a made-up key")
+    service.expect_status(service.wire.ask(USAGE, key=a_made_up_key()), 403, "with a made-up key")
 
 
 @check(calls=1)
@@ -42,4 +42,4 @@ def authentication_4_listing_is_the_tenants_own(service: Subject) -> None:
 def authentication_6_other_environments_key_is_403(service: Subject) -> None:
     """A key of another environment is refused with 403."""
     reply = service.wire.ask(USAGE, key=service.inputs.other_environment_key)
-    expect_status(reply, 403, "with the other environment's key")
+    service.expect_status(reply, 403, "with the other environment's key")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from conformance.assertions import expect, expect_status, seconds_of, success_members, text_of
+from conformance.assertions import expect, seconds_of, success_members, text_of
 from conformance.definition import Check, Risk, check
 from conformance.operations import ERASE, PROOF
 from conformance.replies import Reply
@@ -52,7 +52,7 @@ def erase_erases(service: Subject) -> None:
 def erase_removes_the_record(service: Subject) -> None:
     """The record of an erased proof is not found: 404."""
     _erased(service)
-    expect_status(service.wire.ask(PROOF, proof_id=service.inputs.erase_proof or ""), 404, "of an erased proof")
+    service.expect_status(service.wire.ask(PROOF, proof_id=service.inputs.erase_proof or ""), 404, "of an erased proof")
 
 
 @_erasing(2, "erase_proof")

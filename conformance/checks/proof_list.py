@@ -2,7 +2,6 @@
 
 from conformance.assertions import (
     expect,
-    expect_status,
     flag_of,
     is_unique,
     objects_of,
@@ -83,14 +82,14 @@ def limits_page_of_1_and_100_proofs(service: Subject) -> None:
 def limits_page_of_proofs_out_of_bounds_is_400(service: Subject) -> None:
     """For proofs, a `limit` of 0, 101, -1 or a word is refused with 400."""
     for limit in ("0", "101", "-1", "many"):
-        expect_status(service.wire.ask(PROOFS, query={"limit": limit}), 400, f"with limit={limit}")
+        service.expect_status(service.wire.ask(PROOFS, query={"limit": limit}), 400, f"with limit={limit}")
 
 
 @check(calls=1)
 def endpoints_5_made_up_cursor(service: Subject) -> None:
     """For proofs, an unknown `cursor` is answered with a page or with 400."""
     reply = service.wire.ask(PROOFS, query={"cursor": MADE_UP})
-    expect(reply.status in {200, 400}, f"{PROOFS} with a made-up cursor answered {reply.status}", reply)
+    service.expect_status(reply, {200, 400}, "with a made-up cursor")
 
 
 def _some_items(service: Subject, least: int = 1) -> list[dict[str, object]]:

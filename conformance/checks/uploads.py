@@ -1,10 +1,13 @@
 """POST /uploads, and the slots that it returns."""
 
+from collections.abc import Callable
+
 from conformance import sounds
 from conformance.assertions import expect
 from conformance.definition import Risk, check
 from conformance.replies import NotTried, Violation
-from conformance.subject import Slot, Subject, is_success
+from conformance.slots import Form, Slot, is_stored
+from conformance.subject import Subject
 
 # Contract, Limits: the verification upload slot.
 _SLOT_BYTES = 65 * 1024 * 1024
@@ -36,42 +39,43 @@ def endpoints_slot_takes_fields_then_file(service: Subject) -> None:
 @check(calls=2)
 def endpoints_slot_needs_its_fields(service: Subject) -> None:
     """A slot refuses a form without the returned fields."""
-    slot = service.new_slot()
-    _expect_refusal(service, slot, [("file", sounds.silence())], "without its fields")
+    _expect_refusal(service, lambda _: [("file", sounds.silence())], "without its fields")
 
 
 @check(calls=2)
 def endpoints_slot_wants_fields_before_file(service: Subject) -> None:
     """A slot refuses a form with `file` before the fields."""
-    slot = service.new_slot()
-    _expect_refusal(service, slot, [("file", sounds.silence()), *slot.fields.items()], "with the file first")
+    _expect_refusal(service, lambda slot: [("file", sounds.silence()), *slot.fields.items()], "with the file first")
 
 
 @check(calls=2)
 def endpoints_slot_wants_the_name_file(service: Subject) -> None:
     """A slot refuses a form without a field named `file`."""
-    slot = service.new_slot()
-    _expect_refusal(service, slot, [*slot.fields.items(), ("audio", sounds.silence())], "without a field named file")
+    _expect_refusal(
+        service, lambda slot: [*slot.fields.items(), ("audio", sounds.silence())], "without a field named file"
+    )
 
 
 @check(calls=2, needs=("one_file",))
 def endpoints_slot_refusal_means_not_stored(service: Subject) -> None:
     """If the storage refuses a form, its audio is not stored and cannot be verified."""
-    slot = service.new_slot()
-    status = service.wire.post_form(slot.url, [("file", service.one_file)])
-    if is_success(status):
+    slot, status = service.posted(lambda _: [("file", service.one_file)])
+    if is_stored(status):
         raise NotTried("the storage accepted a form without its fields; see endpoints-slot-needs-its-fields")
     reply = service.verify(slot.upload_id)
-    is_good = is_success(reply.status) and reply.document.get("good") is True
-    expect(not is_good, f"the storage answered {status}, and the audio is verified as good", reply)
+    otherwise = f"the storage answered {status}, and the audio is verified as good"
+    expect(reply.members.get("good") is not True, otherwise, reply)
 
 
 @check(calls=1, needs=("slot_seconds",), risk=Risk.SPENDS)
 def endpoints_10_unused_slot_expires(service: Subject) -> None:
     """An unused slot expires: after its lifetime it refuses audio."""
-    slot = service.new_slot()
-    service.wire.wait(service.inputs.slot_seconds or 0)
-    _expect_refusal(service, slot, slot.form(sounds.silence()), "after its lifetime")
+
+    def expired(slot: Slot) -> Form:
+        service.wire.wait(service.inputs.slot_seconds or 0)
+        return slot.form(sounds.silence())
+
+    _expect_refusal(service, expired, "after its lifetime")
 
 
 @check(calls=2, risk=Risk.SPENDS)
@@ -83,11 +87,11 @@ def limits_65_mib_is_stored(service: Subject) -> None:
 @check(calls=2, risk=Risk.SPENDS)
 def limits_65_mib_and_a_byte_is_refused(service: Subject) -> None:
     """A slot refuses a file of one byte more than 65 MiB."""
-    slot = service.new_slot()
-    _expect_refusal(service, slot, slot.form(sounds.silence(_SLOT_BYTES + 1)), "with 65 MiB and a byte")
+    audio = sounds.silence(_SLOT_BYTES + 1)
+    _expect_refusal(service, lambda slot: slot.form(audio), "with 65 MiB and a byte")
 
 
-def _expect_refusal(service: Subject, slot: Slot, form: list[tuple[str, bytes | str]], occasion: str) -> None:
-    status = service.wire.post_form(slot.url, form)
-    if is_success(status):
+def _expect_refusal(service: Subject, form_of: Callable[[Slot], Form], occasion: str) -> None:
+    slot, status = service.posted(form_of)
+    if is_stored(status):
         raise Violation(f"the slot answered {status} to a form {occasion}", (slot.reply,))

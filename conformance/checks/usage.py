@@ -5,7 +5,6 @@ import time
 from conformance.assertions import (
     expect,
     expect_quota_headers,
-    expect_status,
     header_number,
     is_unique,
     number_of,
@@ -103,7 +102,7 @@ def limits_usage_window_of_1_to_90_days(service: Subject) -> None:
 def limits_usage_window_out_of_bounds_is_400(service: Subject) -> None:
     """A window of 0, 91, -1 days or a word is refused with 400."""
     for days in ("0", "91", "-1", "many"):
-        expect_status(service.wire.ask(USAGE, query={"days": days}), 400, f"with days={days}")
+        service.expect_status(service.wire.ask(USAGE, query={"days": days}), 400, f"with days={days}")
 
 
 @check(calls=2)

@@ -1,6 +1,6 @@
 """POST /verify: the request, and the members of the answer."""
 
-from conformance.assertions import expect, expect_status, flag_of, object_of, seconds_of, success_members, text_of
+from conformance.assertions import expect, flag_of, object_of, seconds_of, success_members, text_of
 from conformance.definition import check
 from conformance.operations import VERIFY
 from conformance.replies import NotTried, Reply
@@ -33,14 +33,14 @@ def endpoints_11_verify_repeats_identically(service: Subject) -> None:
 def endpoints_11_body_that_is_no_json_is_400(service: Subject) -> None:
     """A body with invalid JSON is refused with 400."""
     reply = service.wire.ask(VERIFY, body=b'{"uploadId": ', headers={"content-type": "application/json"})
-    expect_status(reply, 400, "with half a JSON object")
+    service.expect_status(reply, 400, "with half a JSON object")
 
 
 @check(calls=2)
 def endpoints_11_upload_id_is_required(service: Subject) -> None:
     """A body without `uploadId`, or with a number as `uploadId`, is refused with 400."""
-    expect_status(service.wire.ask(VERIFY, body={}), 400, "without uploadId")
-    expect_status(service.wire.ask(VERIFY, body={"uploadId": 7}), 400, "with a number as uploadId")
+    service.expect_status(service.wire.ask(VERIFY, body={}), 400, "without uploadId")
+    service.expect_status(service.wire.ask(VERIFY, body={"uploadId": 7}), 400, "with a number as uploadId")
 
 
 @check(calls=2, needs=("one_file",))

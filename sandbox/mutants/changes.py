@@ -107,7 +107,7 @@ def change_request_header(name: str, change: Callable[[str | None], str | None])
 
 def _change_members(applies: Callable[[Answer], bool], change: MembersChange) -> AnswerChange:
     def change_answer(_service: Service, _exchange: Exchange, answer: Answer) -> Answer:
-        if not applies(answer) or not answer.body:
+        if not applies(answer) or "json" not in answer.headers.get("content-type", ""):
             return answer
         members = json.loads(answer.body)
         change(members)

@@ -140,6 +140,6 @@ def default_of(field: FieldInfo) -> str:
 
 def test_the_docs_list_every_exit_code() -> None:
     """Each code has a row with its meaning."""
-    listed = re.findall(r"^\| (\d) \|", PAGE.read_text(), re.MULTILINE)
+    listed = re.findall(r"^\| (\d+) \|", PAGE.read_text(), re.MULTILINE)
 
     assert [int(code) for code in listed] == sorted(ExitCode)

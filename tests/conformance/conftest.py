@@ -8,12 +8,15 @@ from random import Random
 import pytest
 
 import sandbox
+from cli.app import run as run_command
 from conformance import CHECKS, Inputs, Result, Subject, Wire, run
 from sandbox.samples import sounds
 
 # The longest lifetime of a slot with any seed: four times the sandbox's default of 900 s.
 SLOT_SECONDS = 4 * 900
 Given = tuple[str, Inputs]
+Output = tuple[int, str, str]
+Command = Callable[..., Output]
 Examine = Callable[[Iterable[str], Given], tuple[list[Result], int]]
 
 
@@ -108,3 +111,24 @@ def examine(running: sandbox.Running, operator: sandbox.Operator) -> Examine:
         return results, wire.keyed_calls
 
     return examine
+
+
+@pytest.fixture
+def key_file(operator: sandbox.Operator, tmp_path: Path) -> Path:
+    """A file with the key of a tenant without proofs."""
+    file = tmp_path / "key"
+    file.write_text(operator.add_tenant("empty").api_key)
+    return file
+
+
+@pytest.fixture
+def conformance(running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command on the sandbox; return its exit code, standard output and standard error."""
+
+    def conformance(*arguments: str, environment: str | None = "sandbox") -> Output:
+        environment_option = [] if environment is None else ["--environment", environment]
+        place = ["--base-url", running.base_url, "--key-file", str(key_file), *environment_option]
+        code = run_command(["conformance", *place, *arguments])
+        return code, *capsys.readouterr()
+
+    return conformance

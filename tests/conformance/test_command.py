@@ -2,7 +2,6 @@
 
 import json
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -12,30 +11,9 @@ import sandbox
 from cli.app import run
 from conformance import CHECKS, Inputs
 
-Output = tuple[int, str, str]
-Command = Callable[..., Output]
+from .conftest import Command
+
 CHEAP = ["--only", "endpoints-1-health-needs-no-key", "--only", "authentication-3-invalid-key-is-403"]
-
-
-@pytest.fixture
-def key_file(operator: sandbox.Operator, tmp_path: Path) -> Path:
-    """A file with the key of a tenant without proofs."""
-    file = tmp_path / "key"
-    file.write_text(operator.add_tenant("empty").api_key)
-    return file
-
-
-@pytest.fixture
-def conformance(running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run the command on the sandbox; return its exit code, standard output and standard error."""
-
-    def conformance(*arguments: str, environment: str | None = "sandbox") -> Output:
-        environment_option = [] if environment is None else ["--environment", environment]
-        place = ["--base-url", running.base_url, "--key-file", str(key_file), *environment_option]
-        code = run(["conformance", *place, *arguments])
-        return code, *capsys.readouterr()
-
-    return conformance
 
 
 def test_a_service_that_keeps_the_contract_passes(conformance: Command) -> None:

@@ -190,7 +190,7 @@ def test_a_later_release_adds_and_announces(
     notices = api.get("/partner/notices").json()["notices"]
     operator.set_silences()
 
-    assert health.json()["deployedAt"].endswith("Z")
+    assert isinstance(health.json()["deployedAt"], int)
     assert health.headers["sunset"] == error.headers["sunset"] == notices[0]["sunset"]
     assert keys["addedLater"] == keys["keys"][0]["addedLater"]
     assert keys["keys"][0]["status"] == "in_review"
