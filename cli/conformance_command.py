@@ -92,16 +92,17 @@ def conformance(
     if junit is not None:
         refuse_unwritable(junit)
     inputs = _inputs(given, service.sidecar_field)
-    checks = _permitted(_named(only, include), {*only, *include}, inputs, service.environment)
+    checks = _named(only, include, is_test_environment=service.environment in _RISKY_CHECKS_IN)
+    checks = _permitted(checks, {*only, *include}, inputs, service.environment)
     report = Report(junit=junit, as_json=as_json, strict=strict)
     return _examine(service, inputs, checks, max_calls, report)
 
 
-def _named(only: list[str], include: list[str]) -> list[Check]:
+def _named(only: list[str], include: list[str], *, is_test_environment: bool = False) -> list[Check]:
     unknown = [name for name in (*only, *include) if not matching(name)]
     if unknown:
         raise ConfigError(f"There is no check {unknown[0]!r}; `proofsweep conformance --list` lists them.")
-    return chosen(only, include)
+    return chosen(only, include, is_test_environment=is_test_environment)
 
 
 def _service(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from conformance.budget import SHARED_CALLS
 from conformance.subject import Subject
 
 
@@ -13,6 +14,7 @@ class Risk(StrEnum):
     NONE = "does nothing that stays"
     SPENDS = "spends much"  # calls, bytes or time
     ROTATES = "rotates the key"
+    EXPOSES = "sends the key in a URL"
     ERASES = "erases a proof"
 
 
@@ -21,22 +23,27 @@ class Check:
     """One sentence of the contract that can be tested from outside.
 
     Attributes:
-        calls: the most keyed calls that it makes by itself.
-        shares: the name of what its calls are for, if other checks share it; empty if none does.
+        own_calls: the most keyed calls that it makes for itself alone.
+        shares: what it reads together with other checks, a name in SHARED_CALLS; empty if nothing.
         needs: the names of the inputs that it requires.
     """
 
     name: str
     sentence: str
     run: Callable[[Subject], None]
-    calls: int
+    own_calls: int
     shares: str
     needs: tuple[str, ...]
     risk: Risk
 
+    @property
+    def calls(self) -> int:
+        """The most keyed calls that it makes if it runs alone."""
+        return self.own_calls + SHARED_CALLS.get(self.shares, 0)
+
 
 def check(
-    *, calls: int, shares: str = "", needs: tuple[str, ...] = (), risk: Risk = Risk.NONE
+    *, calls: int = 0, shares: str = "", needs: tuple[str, ...] = (), risk: Risk = Risk.NONE
 ) -> Callable[[Callable[[Subject], None]], Check]:
     """Make a check from a function: its name is the check's name, its docstring's first line the sentence.
 
@@ -46,6 +53,6 @@ def check(
     def make(function: Callable[[Subject], None]) -> Check:
         sentence = (function.__doc__ or "").strip().splitlines()[0]
         name = function.__name__.replace("_", "-")
-        return Check(name=name, sentence=sentence, run=function, calls=calls, shares=shares, needs=needs, risk=risk)
+        return Check(name=name, sentence=sentence, run=function, own_calls=calls, shares=shares, needs=needs, risk=risk)
 
     return make

@@ -1,7 +1,7 @@
 """Replies, and the exceptions that end a check early. Pure."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.operations import Operation
@@ -61,10 +61,15 @@ class Reply:
     @property
     def _decoded(self) -> object:
         try:
-            value: object = json.loads(self.body)
+            value: object = json.loads(self.body.decode(), parse_constant=_refuse)
         except (ValueError, RecursionError):
             value = None
         return value
+
+
+def _refuse(constant: str) -> None:
+    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(constant)
 
 
 class Headers:
@@ -72,6 +77,10 @@ class Headers:
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._values = {name.lower(): value.strip() for name, value in pairs}
+
+    def values(self) -> Iterable[str]:
+        """Return all values."""
+        return self._values.values()
 
     def get(self, name: str) -> str | None:
         """Return a header's value, or None."""

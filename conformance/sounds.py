@@ -22,10 +22,10 @@ def is_wav(audio: bytes) -> bool:
     return audio[:4] in {b"RIFF", b"RF64", b"BW64"} and audio[8:12] == b"WAVE"
 
 
-def with_another_sample(audio: bytes) -> bytes:
-    """Return audio with one changed byte: in the middle of a WAV's samples, or in the middle of another file."""
+def with_another_sample(audio: bytes, place: float = 0.5) -> bytes:
+    """Return audio with one changed bit, among a WAV's samples or in another file; `place` is from 0 to 1."""
     start, length = _samples(audio)
-    at = start + length // 2
+    at = start + round((length - 1) * place)
     return audio[:at] + bytes([audio[at] ^ 1]) + audio[at + 1 :]
 
 

@@ -5,12 +5,15 @@ import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from conformance import sounds
 from conformance.assertions import expect, object_of, objects_of, success_members, text_of
+from conformance.budget import SHARED_CALLS
 from conformance.inputs import Inputs
 from conformance.new_key_file import NewKeyFile
 from conformance.operations import (
+    ASSET,
     ERASE,
     HEALTH,
     INTERPRETATION,
@@ -23,13 +26,12 @@ from conformance.operations import (
     VERIFY,
     Operation,
 )
+from conformance.pages import Walk, cursor_of
 from conformance.replies import NoAnswer, NotTried, Reply, Violation
 from conformance.slots import Form, Slot, is_storage_failure, is_stored
 from conformance.wire import Wire
 
 MADE_UP = "made-up-by-the-conformance-suite"
-# Chosen: 2,000 proofs in pages of 100; a longer list is not tried, to save calls.
-_MOST_PAGES = 20
 # Chosen: slots for one form. With one, a single failure of the storage hides a check's result.
 _SLOTS = 3
 
@@ -53,7 +55,9 @@ class Subject:
             wire.real_keys.add(inputs.other_key)
         self.rotation: Rotation | None = None
         self.erasure: Reply | None = None
+        self.erased_audio: bytes | None = None
         self.burst_calls = 0
+        self.new_secrets: set[str] = set()
         self.is_key_lost = False
         self.new_key_file = None if inputs.new_key_file is None else NewKeyFile(inputs.new_key_file)
 
@@ -76,6 +80,11 @@ class Subject:
     def listing(self) -> Reply:
         """The newest proofs, up to 100."""
         return self.wire.ask(PROOFS, query={"limit": "100"})
+
+    @cached_property
+    def all_proofs(self) -> Walk:
+        """The list of proofs in pages of 100, up to 2,000."""
+        return self.walk(PROOFS, {"limit": "100"}, SHARED_CALLS["all proofs"])
 
     @cached_property
     def key_ids(self) -> list[str]:
@@ -144,9 +153,14 @@ class Subject:
         return self.inputs.one_file.read_bytes()
 
     @cached_property
+    def accepted_upload(self) -> tuple[Reply, str]:
+        """The reply for the accepted one-file credential, and its uploadId."""
+        return self.verified(self.one_file)
+
+    @property
     def accepted(self) -> Reply:
         """The reply for the accepted one-file credential."""
-        return self.verified(self.one_file)[0]
+        return self.accepted_upload[0]
 
     @cached_property
     def pair(self) -> tuple[bytes, bytes]:
@@ -204,14 +218,14 @@ class Subject:
         upload_id = self.stored(audio)
         return self.verify(upload_id, sidecar), upload_id
 
-    def verify(self, upload_id: str, sidecar: bytes | None = None) -> Reply:
-        """Verify stored audio."""
+    def verify(self, upload_id: str, sidecar: bytes | None = None, *, key: str | None = "") -> Reply:
+        """Verify stored audio; `key` as in `Wire.ask`."""
         body = {"uploadId": upload_id}
         if sidecar is not None:
             if self.inputs.sidecar_field is None:
                 raise NotTried("needs --sidecar-field")
             body[self.inputs.sidecar_field] = base64.b64encode(sidecar).decode()
-        return self.wire.ask(VERIFY, body=body)
+        return self.wire.ask(VERIFY, key=key, body=body)
 
     def expect_status(self, reply: Reply, statuses: int | Collection[int], occasion: str) -> None:
         """Expect this status, or one of these.
@@ -228,21 +242,36 @@ class Subject:
         wanted = " or ".join(map(str, sorted(expected)))
         raise Violation(f"{reply.operation} {occasion} answered {reply.status}, not {wanted}", (reply,))
 
-    def pages(self, operation: Operation, limit: int) -> list[Reply]:
-        """Return all pages of a list; raise NotTried if there are more than 20."""
+    def walk(self, operation: Operation, query: Mapping[str, str], most_pages: int) -> Walk:
+        """Return pages of a list from its beginning, or from the query's cursor."""
         replies: list[Reply] = []
-        query = {"limit": str(limit)}
-        while len(replies) < _MOST_PAGES:
-            replies.append(self.wire.ask(operation, query=query))
-            members = success_members(replies[-1])
-            if "nextCursor" not in members:
-                return replies
-            cursor = members["nextCursor"]
-            if not isinstance(cursor, str) or not cursor:
-                raise Violation("nextCursor is not a cursor; on the last page it must be absent", replies[-1:])
-            expect(query.get("cursor") != cursor, "a page's nextCursor is its own cursor", replies[-1])
-            query = {"limit": str(limit), "cursor": cursor}
-        raise NotTried(f"the list has more than {_MOST_PAGES} pages")
+        sent = dict(query)
+        while True:
+            replies.append(self.wire.ask(operation, query=sent))
+            cursor = cursor_of(replies[-1], sent.get("cursor"))
+            if cursor is None or len(replies) == most_pages:
+                return Walk(pages=replies, cursor=cursor)
+            sent["cursor"] = cursor
+
+    def correct_calls(self) -> list[tuple[Operation, dict[str, Any]]]:
+        """Return a correct call of each keyed operation that rotates and erases nothing."""
+        by_id = {"proof_id": MADE_UP}
+        return [
+            (KEYS, {}),
+            (USAGE, {"query": {"days": "1"}}),
+            (PROOFS, {"query": {"limit": "1"}}),
+            (PROOF, by_id),
+            (ASSET, by_id),
+            (INTERPRETATION, by_id),
+            (UPLOADS, {"query": {"purpose": "verify"}}),
+            (VERIFY, {"body": {"uploadId": self.unreadable[1]}}),
+        ]
+
+    def expect_accepted_everywhere(self, key: str, name: str) -> None:
+        """Expect that no operation refuses this key."""
+        for operation, call in self.correct_calls():
+            reply = self.wire.ask(operation, key=key, **call)
+            expect(reply.status != 403, f"{operation} refused {name}", reply)  # noqa: PLR2004 - a refused key
 
     def _answer_to_a_correct_call(self, operation: Operation) -> Reply:
         """Make a correct call of this operation, or of one beside it if it would rotate or erase."""

@@ -1,8 +1,8 @@
 """Authentication: keys, and the tenants that they belong to."""
 
 from conformance.assertions import expect, objects_of, success_members, text_of
-from conformance.definition import check
-from conformance.operations import OPERATIONS, PROOFS, USAGE
+from conformance.definition import Risk, check
+from conformance.operations import ASSET, OPERATIONS, PROOF, PROOFS, USAGE
 from conformance.replies import NotTried
 from conformance.subject import MADE_UP, Subject, a_made_up_key
 
@@ -13,6 +13,37 @@ def authentication_2_every_operation_needs_a_key(service: Subject) -> None:
     for operation in OPERATIONS:
         if not operation.is_public:
             service.expect_status(service.wire.ask(operation, key=None, proof_id=MADE_UP), 403, "without a key")
+
+
+@check(calls=1)
+def authentication_2_empty_key_is_403(service: Subject) -> None:
+    """An empty key is refused with 403."""
+    reply = service.wire.ask(USAGE, key=None, headers={"x-api-key": ""})
+    service.expect_status(reply, 403, "with an empty key")
+
+
+@check(calls=1)
+def authentication_2_id_alone_is_not_enough(service: Subject) -> None:
+    """The record and the asset of an existing proof are refused with 403 without a key."""
+    for operation in (PROOF, ASSET):
+        reply = service.wire.ask(operation, key=None, proof_id=service.a_proof)
+        service.expect_status(reply, 403, "with an id and without a key")
+
+
+@check(calls=3)
+def authentication_3_almost_the_key_is_403(service: Subject) -> None:
+    """A key that lacks a character, has one more or has other capitals is refused with 403."""
+    key = service.wire.key
+    for other in {key[:-1], f"{key}0", key.swapcase()} - {key}:
+        service.expect_status(service.wire.ask(USAGE, key=other), 403, "with a key that is almost the right one")
+
+
+@check(calls=2, risk=Risk.EXPOSES)
+def authentication_1_key_in_the_url_is_refused(service: Subject) -> None:
+    """A key in the URL is not read: the call is refused with 403."""
+    for names in (("x-api-key",), ("api_key", "apiKey", "key")):
+        reply = service.wire.ask(USAGE, key=None, query=dict.fromkeys(names, service.wire.key))
+        service.expect_status(reply, 403, "with the key in the URL")
 
 
 @check(calls=1)

@@ -1,7 +1,8 @@
 """Rules for every reply: these checks run last, over all replies so far."""
 
-from conformance.assertions import expect, expect_quota_headers, header_number
+from conformance.assertions import expect, expect_quota_headers, header_number, is_unique
 from conformance.definition import check
+from conformance.operations import HEALTH, ROTATE
 from conformance.replies import NotTried, Reply
 from conformance.subject import Subject
 
@@ -26,11 +27,42 @@ def errors_7_amzn_request_id_is_the_same(service: Subject) -> None:
 
 
 @check(calls=_CALLS)
+def errors_7_request_ids_differ(service: Subject) -> None:
+    """Each call has a request ID of its own; health may be cached, and a replay may repeat the first answer."""
+    told = [reply for reply in _all(service) if reply.operation not in (HEALTH, ROTATE) and reply.request_id]
+    ids = [reply.request_id for reply in told]
+    expect(
+        is_unique(ids), "two calls have the same request ID", *(each for each in told if ids.count(each.request_id) > 1)
+    )
+
+
+@check(calls=_CALLS)
+def errors_2_code_is_a_slug(service: Subject) -> None:
+    """`code` is a stable slug: it has no white space and is not the message."""
+    for reply in _all(service):
+        code = reply.members.get("code")
+        if reply.status >= 400 and isinstance(code, str):  # noqa: PLR2004 - HTTP's errors
+            expect(code and not any(each.isspace() for each in code), "code is a text, not a slug", reply)
+
+
+@check(calls=_CALLS)
+def authentication_1_no_answer_holds_a_key(service: Subject) -> None:
+    """No answer but that of a rotation contains the secret of a key."""
+    secrets = [*service.wire.real_keys, *service.new_secrets]
+    for reply in _all(service):
+        is_rotated = reply.operation is ROTATE and reply.status == ROTATE.success
+        text = reply.body + b"".join(value.encode() for value in reply.headers.values())
+        is_told = not is_rotated and any(secret.encode() in text for secret in secrets)
+        expect(not is_told, f"{reply.operation} answered {reply.status} with the secret of a key", reply)
+
+
+@check(calls=_CALLS)
 def errors_1_every_error_is_an_api_error(service: Subject) -> None:
     """Every error has the body of an ApiError."""
     for reply in _all(service):
         if reply.status >= 400:  # noqa: PLR2004 - HTTP's errors
-            has_both = all(isinstance(reply.document.get(name), str) for name in ("error", "code"))
+            texts = [reply.document.get(name) for name in ("error", "code")]
+            has_both = all(isinstance(text, str) and text for text in texts)
             expect(has_both, f"{reply.operation} answered {reply.status} without error and code", reply)
 
 

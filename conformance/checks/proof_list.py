@@ -4,14 +4,14 @@ from conformance.assertions import (
     expect,
     flag_of,
     is_unique,
-    objects_of,
     seconds_of,
     success_members,
     text_of,
 )
 from conformance.definition import check
 from conformance.operations import PROOFS
-from conformance.replies import NotTried, Reply
+from conformance.pages import ids_of
+from conformance.replies import NotTried
 from conformance.subject import MADE_UP, Subject
 
 
@@ -47,28 +47,27 @@ def endpoints_5_cursor_goes_on(service: Subject) -> None:
     first = service.wire.ask(PROOFS, query={"limit": "1"})
     cursor = text_of(success_members(first), "nextCursor", first)
     second = service.wire.ask(PROOFS, query={"limit": "1", "cursor": cursor})
-    if _ids(first) != whole[:1]:
+    if ids_of(first) != whole[:1]:
         raise NotTried("a proof was issued during the check")
-    goes_on = _ids(second) == whole[1:2]
+    goes_on = ids_of(second) == whole[1:2]
     expect(goes_on, "the second page does not continue the first", first, second, service.listing)
 
 
-@check(calls=20)
+@check(shares="all proofs")
 def resources_proofs_next_cursor_absent_at_the_end(service: Subject) -> None:
     """The last page has no `nextCursor`."""
-    pages = service.pages(PROOFS, 100)
-    expect(
-        is_unique(tuple(_ids(page)) for page in pages if _ids(page)),
-        "the pages do not end: one of them repeats",
-        *pages,
-    )
+    walk = service.all_proofs
+    repeats = [tuple(ids_of(page)) for page in walk.pages if ids_of(page)]
+    expect(is_unique(repeats), "the pages do not end: one of them repeats", *walk.pages)
+    if not walk.is_ended:
+        raise NotTried(f"the list has more than {len(walk.pages)} pages")
 
 
 @check(calls=1)
 def endpoints_5_limit_bounds_the_page(service: Subject) -> None:
     """A page has at most `limit` proofs."""
     page = service.wire.ask(PROOFS, query={"limit": "1"})
-    expect(len(_ids(page)) <= 1, f"{len(_ids(page))} proofs are on a page of 1", page)
+    expect(len(ids_of(page)) <= 1, f"{len(ids_of(page))} proofs are on a page of 1", page)
 
 
 @check(calls=2)
@@ -97,7 +96,3 @@ def _some_items(service: Subject, least: int = 1) -> list[dict[str, object]]:
     if len(items) < least:
         raise NotTried(f"this key has fewer than {least} proofs")
     return items
-
-
-def _ids(page: Reply) -> list[str]:
-    return [text_of(item, "proofId", page) for item in objects_of(success_members(page), "items", page)]

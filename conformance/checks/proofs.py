@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-from collections.abc import Iterator
 
 from conformance.assertions import expect, success_members, text_of
 from conformance.definition import check
@@ -10,6 +9,7 @@ from conformance.operations import ASSET, INTERPRETATION, PROOF
 from conformance.replies import NotTried, Reply, Violation
 from conformance.sounds import is_wav
 from conformance.subject import MADE_UP, Subject
+from conformance.texts import links_in, texts_in
 
 _AUDIO = (b"RIFF", b"RF64", b"BW64", b"FORM", b"caff", b"ID3", b"fLaC", b"OggS")
 _NOTE_STATUSES = ("pending", "ready", "unavailable")
@@ -22,6 +22,18 @@ def resources_proof_display_fields(service: Subject) -> None:
     expect(isinstance(members.get("song"), str), "song of a proof is not a string", service.record)
     if "classification" in members:
         text_of(members, "classification", service.record)
+
+
+@check(calls=2)
+def resources_proof_agrees_with_the_list(service: Subject) -> None:
+    """A proof's record has the `song` and, where both tell it, the `classification` of the list."""
+    members = success_members(service.record)
+    listed = next((item for item in service.items if item.get("proofId") == service.a_proof), None)
+    if listed is None:
+        raise NotTried("the proof is not among this key's newest 100")
+    for name in ("song", "classification"):
+        is_same = name not in members or name not in listed or members[name] == listed[name]
+        expect(is_same, f"{name} differs between the list and the record", service.listing, service.record)
 
 
 @check(calls=2, needs=("sidecar_field",))
@@ -43,7 +55,7 @@ def resources_proof_sidecar_is_as_issued(service: Subject) -> None:
 @check(calls=2)
 def resources_proof_holds_no_audio(service: Subject) -> None:
     """A proof's record contains no audio."""
-    for text in _texts(success_members(service.record)):
+    for text in texts_in(success_members(service.record)):
         head = text[:64] if len(text) > 1000 else ""  # noqa: PLR2004 - shorter text is no audio
         expect(not _decoded(head).startswith(_AUDIO), "a member of the record is audio in base64", service.record)
 
@@ -83,7 +95,7 @@ def resources_asset_downloads_without_a_key(service: Subject) -> None:
     reply = service.wire.ask(ASSET, proof_id=proof_id)
     if reply.status == 404 and service.wire.ask(PROOF, proof_id=proof_id).status == 404:  # noqa: PLR2004 - another tenant's
         raise NotTried("the one file's proof does not belong to this key")
-    links = [text for text in _texts(success_members(reply)) if text.startswith(("http://", "https://"))]
+    links = links_in(success_members(reply))
     expect(links, "no member of the answer is a URL", reply)
     answers = [service.wire.elsewhere.download(link) for link in links]
     said = " and ".join(str(status) for status, _ in answers)
@@ -112,7 +124,8 @@ def resources_interpretation_fields(service: Subject) -> None:
     if status == "ready":
         text_of(members, "text", reply)
     wait = members.get("retryAfterSeconds", 0)
-    expect(isinstance(wait, int) and not isinstance(wait, bool), "retryAfterSeconds is not a whole number", reply)
+    is_wait = isinstance(wait, int) and not isinstance(wait, bool) and wait >= 0
+    expect(is_wait, "retryAfterSeconds is not a whole number of seconds", reply)
     if "policyVersion" in members:
         text_of(members, "policyVersion", reply)
 
@@ -138,15 +151,6 @@ def _sidecar(service: Subject, record: Reply) -> bytes:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         raise Violation("the sidecar is not in standard base64", (record,)) from None
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield every string in a document."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
 
 
 def _decoded(text: str) -> bytes:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from conformance import sounds
 from conformance.assertions import expect
+from conformance.checks.verdicts import expect_verdict
 from conformance.definition import Risk, check
-from conformance.replies import NotTried, Violation
-from conformance.slots import Form, Slot, is_stored
+from conformance.replies import NoAnswer, NotTried, Violation
+from conformance.slots import Form, Slot, is_storage_failure, is_stored
 from conformance.subject import Subject
 
 # Contract, Limits: the verification upload slot.
@@ -40,6 +41,31 @@ def endpoints_slot_takes_fields_then_file(service: Subject) -> None:
 def endpoints_slot_needs_its_fields(service: Subject) -> None:
     """A slot refuses a form without the returned fields."""
     _expect_refusal(service, lambda _: [("file", sounds.silence())], "without its fields")
+
+
+@check(calls=2)
+def endpoints_slot_refuses_altered_values(service: Subject) -> None:
+    """A slot refuses a form whose fields have other values than the returned ones."""
+
+    def altered(slot: Slot) -> Form:
+        return [*((name, f"{value}x") for name, value in slot.fields.items()), ("file", sounds.silence())]
+
+    if not service.slot.fields:
+        raise NotTried("a slot has no fields")
+    _expect_refusal(service, altered, "with altered values")
+
+
+@check(calls=4, needs=("one_file",))
+def endpoints_10_slots_are_independent(service: Subject) -> None:
+    """Two slots are two uploads, in whatever order they are filled."""
+    first = service.new_slot()
+    second = service.stored(sounds.silence())
+    status = service.wire.elsewhere.post_form(first.url, first.form(service.one_file))
+    if is_storage_failure(status):
+        raise NoAnswer(f"the slot answered {status}", (first.reply,))
+    expect(is_stored(status), f"a slot answered {status} after another one was filled", first.reply)
+    expect_verdict(service.verify(second), "unreadable")
+    expect_verdict(service.verify(first.upload_id), "valid")
 
 
 @check(calls=2)

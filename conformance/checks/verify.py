@@ -1,5 +1,9 @@
 """POST /verify: the request, and the members of the answer."""
 
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+
 from conformance.assertions import expect, flag_of, object_of, seconds_of, success_members, text_of
 from conformance.definition import check
 from conformance.operations import VERIFY
@@ -29,6 +33,63 @@ def endpoints_11_verify_repeats_identically(service: Subject) -> None:
         expect(_constant_members(again) == expected, "the repeated call has another answer", first, again)
 
 
+@check(calls=4, needs=("one_file",))
+def endpoints_11_acceptance_repeats_identically(service: Subject) -> None:
+    """An accepted credential that is verified again has the same answer."""
+    first, upload_id = service.accepted_upload
+    for _ in range(2):
+        again = service.verify(upload_id)
+        is_same = again.status == first.status and _constant_members(again) == _constant_members(first)
+        expect(is_same, "the repeated call has another answer", first, again)
+
+
+@check(calls=2, needs=("one_file",))
+def resources_verify_optional_members(service: Subject) -> None:
+    """Of the optional members `classification` is a string, `interpretation` and `embeddedCredential` are objects."""
+    members = _accepted(service)
+    for name in ("interpretation", "embeddedCredential"):
+        if name in members:
+            object_of(members, name, service.accepted)
+    if "classification" in members:
+        text_of(members, "classification", service.accepted)
+
+
+@check(calls=3, needs=("one_file",))
+def resources_song_is_the_same_everywhere(service: Subject) -> None:
+    """`song` and `proofId` of a verification are those of the list of proofs."""
+    members = _accepted(service)
+    listed = _listed(service, members)
+    is_same = listed.get("song") == members.get("song")
+    expect(is_same, "song differs between the list and the verification", service.listing, service.accepted)
+
+
+@check(calls=2, needs=("pair", "sidecar_field"))
+def resources_verify_fields_of_a_pair(service: Subject) -> None:
+    """The answer for an accepted pair has `proofId`, `song`, and `issuedAt` in whole unix seconds."""
+    members = success_members(service.accepted_pair)
+    text_of(members, "proofId", service.accepted_pair)
+    expect(isinstance(members.get("song"), str), "song is not a string", service.accepted_pair)
+    seconds_of(members, "issuedAt", service.accepted_pair)
+
+
+@check(calls=3, needs=("pair", "sidecar_field"))
+def resources_issued_at_of_a_pair_is_the_same(service: Subject) -> None:
+    """`issuedAt` of a pair is the same in a verification and in the list of proofs."""
+    members = success_members(service.accepted_pair)
+    is_same = _listed(service, members).get("issuedAt") == members.get("issuedAt")
+    expect(is_same, "issuedAt differs between the list and the verification", service.listing, service.accepted_pair)
+
+
+@check(calls=2, needs=("pair", "sidecar_field"))
+def resources_issued_at_is_the_documents(service: Subject) -> None:
+    """`issuedAt` equals the proof document's `createdAt`, where the sidecar can be read as JSON."""
+    written = _created_at(service.pair[1])
+    if len(written) != 1:
+        raise NotTried("the sidecar has no readable createdAt")
+    told = success_members(service.accepted_pair).get("issuedAt")
+    expect(told == written.pop(), "issuedAt differs from the sidecar's createdAt", service.accepted_pair)
+
+
 @check(calls=1)
 def endpoints_11_body_that_is_no_json_is_400(service: Subject) -> None:
     """A body with invalid JSON is refused with 400."""
@@ -36,11 +97,12 @@ def endpoints_11_body_that_is_no_json_is_400(service: Subject) -> None:
     service.expect_status(reply, 400, "with half a JSON object")
 
 
-@check(calls=2)
+@check(calls=5)
 def endpoints_11_upload_id_is_required(service: Subject) -> None:
-    """A body without `uploadId`, or with a number as `uploadId`, is refused with 400."""
+    """A body without `uploadId`, or with a number or null in its place, is refused with 400."""
     service.expect_status(service.wire.ask(VERIFY, body={}), 400, "without uploadId")
-    service.expect_status(service.wire.ask(VERIFY, body={"uploadId": 7}), 400, "with a number as uploadId")
+    for wrong in (7, None):
+        service.expect_status(service.wire.ask(VERIFY, body={"uploadId": wrong}), 400, f"with {wrong} as uploadId")
 
 
 @check(calls=2, needs=("one_file",))
@@ -61,10 +123,7 @@ def resources_verify_issued_at_in_seconds(service: Subject) -> None:
 def resources_issued_at_is_the_same_everywhere(service: Subject) -> None:
     """`issuedAt` is the same in a verification and in the list of proofs."""
     members = _accepted(service)
-    listed = [item for item in service.items if item.get("proofId") == members.get("proofId")]
-    if not listed:
-        raise NotTried("the one file's proof is not among this key's newest 100")
-    is_same = listed[0].get("issuedAt") == members.get("issuedAt")
+    is_same = _listed(service, members).get("issuedAt") == members.get("issuedAt")
     expect(is_same, "issuedAt differs between the list and the verification", service.listing, service.accepted)
 
 
@@ -95,6 +154,27 @@ def _accepted(service: Subject) -> dict[str, object]:
     if members.get("good") is not True:
         raise NotTried("the one file is not accepted; see verdicts-accepted-one-file-is-valid")
     return members
+
+
+def _listed(service: Subject, members: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the list's item of a verified proof."""
+    listed = [item for item in service.items if item.get("proofId") == members.get("proofId")]
+    if not listed:
+        raise NotTried("the proof is not among this key's newest 100")
+    return listed[0]
+
+
+def _created_at(sidecar: bytes) -> set[int]:
+    """Return the values of `createdAt` in a sidecar; none if it is not JSON."""
+    found: set[int] = set()
+
+    def note(members: dict[str, object]) -> None:
+        if isinstance(created := members.get("createdAt"), int):
+            found.add(created)
+
+    with suppress(ValueError, RecursionError):
+        json.loads(sidecar, object_hook=note)
+    return found
 
 
 def _constant_members(reply: Reply) -> dict[str, object]:

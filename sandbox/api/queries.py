@@ -11,9 +11,12 @@ def whole_number(query: Mapping[str, str], name: str, highest: int, default: int
     text = query.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= highest):
+    digits = text.lstrip("0")  # a number of thousands of digits is not even read
+    if not (
+        text.isascii() and text.isdigit() and len(digits) <= len(str(highest)) and 1 <= int(digits or 0) <= highest
+    ):
         raise malformed(f"{name} is a whole number from 1 to {highest}")
-    return int(text)
+    return int(digits)
 
 
 def page_limit(service: Service, query: Mapping[str, str]) -> int:

@@ -4,16 +4,35 @@ The service does not know them: each one changes a request, an answer or a part 
 To add one, put it into the module of the same subject, with the check's name as its `rule`.
 """
 
-from sandbox.mutants import errors, keys, proof_list, proofs, rotation, uploads, usage, verdicts
+from sandbox.mutants import (
+    binding,
+    errors,
+    keys,
+    metering,
+    paging,
+    proof_list,
+    proofs,
+    requests,
+    rotation,
+    tenants,
+    uploads,
+    usage,
+    verdicts,
+)
 from sandbox.mutants.definition import Mutant
 
 _ALL = (
     *keys.MUTANTS,
+    *tenants.MUTANTS,
     *usage.MUTANTS,
+    *metering.MUTANTS,
     *proof_list.MUTANTS,
+    *paging.MUTANTS,
     *proofs.MUTANTS,
     *uploads.MUTANTS,
+    *requests.MUTANTS,
     *verdicts.MUTANTS,
+    *binding.MUTANTS,
     *errors.MUTANTS,
     *rotation.MUTANTS,
 )

@@ -105,6 +105,16 @@ def change_request_header(name: str, change: Callable[[str | None], str | None])
     return change_request
 
 
+def with_verdict(verdict: str, other: str) -> AnswerChange:
+    """Replace one verdict by another, and set `good` to match."""
+
+    def change(members: Members) -> None:
+        if members["verdict"] == verdict:
+            members.update(verdict=other, good=other == "valid")
+
+    return change_success(change)
+
+
 def _change_members(applies: Callable[[Answer], bool], change: MembersChange) -> AnswerChange:
     def change_answer(_service: Service, _exchange: Exchange, answer: Answer) -> Answer:
         if not applies(answer) or "json" not in answer.headers.get("content-type", ""):

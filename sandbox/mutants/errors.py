@@ -67,6 +67,22 @@ MUTANTS = (
         change_answer=set_header("x-request-id", None, status=403),
     ),
     Mutant(
+        rule="errors-7-request-ids-differ",
+        breaks="the list of keys has the same request ID each time",
+        on=("keys",),
+        change_answer=set_header("x-request-id", "00000000-0000-4000-8000-000000000000"),
+    ),
+    Mutant(
+        rule="errors-2-code-is-a-slug",
+        breaks="`code` is a sentence",
+        change_answer=change_error(lambda members: members.update(code=members["error"])),
+    ),
+    Mutant(
+        rule="errors-5-retry-after-is-enough",
+        breaks="`Retry-After` is always 0",
+        change_answer=set_header("retry-after", "0", status=_THROTTLED),
+    ),
+    Mutant(
         rule="errors-7-amzn-request-id-is-the-same",
         breaks="`x-amzn-requestid` is another id",
         change_answer=set_header("x-amzn-requestid", "00000000-0000-4000-8000-000000000000"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sandbox.answers import Answer
 from sandbox.mutants.broken_parts import accept_any_key, ignore_tenants, keep_erased_proofs
+from sandbox.mutants.broken_registry import erase_newest_too
 from sandbox.mutants.changes import (
     Members,
     answer_error,
@@ -13,6 +14,7 @@ from sandbox.mutants.changes import (
     change_status,
     change_success,
     set_members,
+    with_verdict,
     without_members,
 )
 from sandbox.mutants.definition import AnswerChange, Mutant
@@ -40,6 +42,11 @@ def _rewritten(sidecar: str) -> str:
     return base64.b64encode(json.dumps(json.loads(base64.b64decode(sidecar))).encode()).decode()
 
 
+def _without_time_of_repeats(members: Members) -> None:
+    if members["outcome"] == "already_erased":
+        members["erasedAt"] = None
+
+
 def _in_milliseconds(members: Members) -> None:
     members["erasedAt"] *= 1000
 
@@ -50,6 +57,12 @@ MUTANTS = (
         breaks="the record has no `song`",
         on=("proof",),
         change_answer=without_members("song"),
+    ),
+    Mutant(
+        rule="resources-proof-agrees-with-the-list",
+        breaks="the record has another `song` than the list",
+        on=("proof",),
+        change_answer=set_members(song="Untitled track"),
     ),
     Mutant(
         rule="resources-proof-sidecar-is-base64",
@@ -159,6 +172,30 @@ MUTANTS = (
         breaks="the outcome is `deleted`",
         on=("erase",),
         change_answer=set_members(outcome="deleted"),
+    ),
+    Mutant(
+        rule="erase-tells-its-time-each-time",
+        breaks="`erasedAt` of a repeat is null",
+        on=("erase",),
+        change_answer=change_success(_without_time_of_repeats),
+    ),
+    Mutant(
+        rule="erase-takes-that-proof-alone-from-the-list",
+        breaks="the newest proof is erased too",
+        on=("erase",),
+        replace_part=erase_newest_too,
+    ),
+    Mutant(
+        rule="erase-removes-asset-and-interpretation",
+        breaks="an erased proof has an interpretation",
+        on=("interpretation",),
+        change_answer=change_status(404, 200),
+    ),
+    Mutant(
+        rule="erase-makes-the-file-unregistered",
+        breaks="the file of an erased proof is `valid`",
+        on=("verify",),
+        change_answer=with_verdict("unregistered", "valid"),
     ),
     Mutant(
         rule="erase-removes-the-record",

@@ -1,10 +1,11 @@
 """Mutants of rotation."""
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_parts import refuse_new_key, refuse_old_key, use_rotation_lane
+from sandbox.mutants.broken_keys import move_new_key
+from sandbox.mutants.broken_parts import accept_any_key, refuse_new_key, refuse_old_key, use_rotation_lane
 from sandbox.mutants.changes import Members, change_request_header, change_status, change_success, set_header
 from sandbox.mutants.definition import Mutant
-from sandbox.routing import Exchange
+from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
 
 # The unit in which the mutant shortens the grace window.
@@ -14,6 +15,31 @@ _DAY_SECONDS = 86_400
 def _with_another_secret(service: Service, exchange: Exchange, answer: Answer) -> Answer:
     is_replay = "idempotency-replayed" in answer.headers
     return change_success(_another_secret)(service, exchange, answer) if is_replay else answer
+
+
+def _with_another_end(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    is_replay = "idempotency-replayed" in answer.headers
+    return change_success(_a_second_later)(service, exchange, answer) if is_replay else answer
+
+
+def _a_second_later(members: Members) -> None:
+    members["previousKeyExpiresAt"] += 1
+
+
+def _with_the_old_id(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    if answer.status != 201:  # noqa: PLR2004 - Created
+        return answer
+    return change_success(lambda members: members.update(keyId=exchange.caller.key_id))(service, exchange, answer)
+
+
+def _minting_again(serve: Serve) -> Serve:
+    async def rotate(service: Service, exchange: Exchange) -> Answer:
+        answer = await serve(service, exchange)
+        if "idempotency-replayed" in answer.headers:
+            service.keys.add_key(exchange.caller.tenant, "one more", service.options.quota)
+        return answer
+
+    return rotate
 
 
 def _another_secret(members: Members) -> None:
@@ -92,6 +118,52 @@ MUTANTS = (
         breaks="the new key is refused",
         on=("usage",),
         replace_part=refuse_new_key,
+    ),
+    Mutant(
+        rule="rotate-old-key-works-everywhere",
+        breaks="a rotated key may not verify",
+        on=("verify",),
+        replace_part=refuse_old_key,
+    ),
+    Mutant(
+        rule="rotate-new-key-id-is-new",
+        breaks="the new key has the old key's id",
+        on=_ROTATE,
+        change_answer=_with_the_old_id,
+    ),
+    Mutant(
+        rule="rotate-new-key-is-of-the-same-tenant",
+        breaks="the new key is a new tenant's",
+        on=("proofs",),
+        replace_part=move_new_key,
+    ),
+    Mutant(
+        rule="rotate-replays-the-same-answer",
+        breaks="a replay has another end of the grace window",
+        on=_ROTATE,
+        change_answer=_with_another_end,
+    ),
+    Mutant(
+        rule="rotate-first-answer-is-no-replay",
+        breaks="each answer is marked as a replay",
+        on=_ROTATE,
+        change_answer=set_header("idempotency-replayed", "true"),
+    ),
+    Mutant(
+        rule="rotate-replay-makes-no-key", breaks="a replay makes a further key", on=_ROTATE, wrap_serve=_minting_again
+    ),
+    Mutant(
+        rule="rotate-replay-needs-the-key",
+        breaks="a rotation needs no valid key",
+        on=_ROTATE,
+        change_request=change_request_header("x-api-key", lambda key: key or "nobody"),
+        replace_part=accept_any_key,
+    ),
+    Mutant(
+        rule="rotate-idempotency-key-is-exact",
+        breaks="capitals of an Idempotency-Key do not matter",
+        on=_ROTATE,
+        change_request=change_request_header("idempotency-key", lambda given: given and given.lower()),
     ),
     Mutant(
         rule="rotate-has-a-lane-of-its-own",

@@ -6,6 +6,7 @@ import json
 
 from sandbox.answers import Answer, Refusal
 from sandbox.mutants.broken_parts import stop_clock
+from sandbox.mutants.broken_registry import forget_empty_slots
 from sandbox.mutants.changes import Members, answer_error, change_status, change_success, set_members
 from sandbox.mutants.definition import AnswerChange, Mutant
 from sandbox.routing import Exchange, Serve
@@ -68,6 +69,18 @@ MUTANTS = (
         breaks="a form without the fields is accepted",
         on=("slot",),
         change_answer=change_status(403, 204),
+    ),
+    Mutant(
+        rule="endpoints-slot-refuses-altered-values",
+        breaks="the values of the fields are not checked",
+        on=("slot",),
+        change_answer=change_status(403, 204),
+    ),
+    Mutant(
+        rule="endpoints-10-slots-are-independent",
+        breaks="a new slot ends the one before",
+        on=("uploads",),
+        replace_part=forget_empty_slots,
     ),
     Mutant(
         rule="endpoints-slot-wants-fields-before-file",

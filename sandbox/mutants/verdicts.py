@@ -1,9 +1,18 @@
 """Mutants of verification: the request, the answer's members and the verdict."""
 
+from secrets import token_hex
+
 from sandbox.answers import Answer
 from sandbox.mutants.broken_parts import accept_any_signature
-from sandbox.mutants.changes import Members, change_status, change_success, set_members, without_members
-from sandbox.mutants.definition import AnswerChange, Mutant
+from sandbox.mutants.changes import (
+    Members,
+    change_status,
+    change_success,
+    set_members,
+    with_verdict,
+    without_members,
+)
+from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
 
@@ -18,16 +27,6 @@ def _spending_uploads(serve: Serve) -> Serve:
         return answer
 
     return verify
-
-
-def _with_verdict(verdict: str, other: str) -> AnswerChange:
-    """Replace one verdict by another, and set `good` to match."""
-
-    def change(members: Members) -> None:
-        if members["verdict"] == verdict:
-            members.update(verdict=other, good=other == "valid")
-
-    return change_success(change)
 
 
 def _an_hour_later(members: Members) -> None:
@@ -93,31 +92,31 @@ MUTANTS = (
         rule="verdicts-audio-without-a-proof-is-unreadable",
         breaks="audio without a proof is `unregistered`",
         on=_VERIFY,
-        change_answer=_with_verdict("unreadable", "unregistered"),
+        change_answer=with_verdict("unreadable", "unregistered"),
     ),
     Mutant(
         rule="verdicts-accepted-one-file-is-valid",
         breaks="`valid` is spelled `Valid`",
         on=_VERIFY,
-        change_answer=_with_verdict("valid", "Valid"),
+        change_answer=with_verdict("valid", "Valid"),
     ),
     Mutant(
         rule="verdicts-changed-one-file-is-unreadable",
         breaks="changed audio is `valid`",
         on=_VERIFY,
-        change_answer=_with_verdict("unreadable", "valid"),
+        change_answer=with_verdict("unreadable", "valid"),
     ),
     Mutant(
         rule="verdicts-accepted-pair-is-valid",
         breaks="a good pair is `audioChanged`",
         on=_VERIFY,
-        change_answer=_with_verdict("valid", "audioChanged"),
+        change_answer=with_verdict("valid", "audioChanged"),
     ),
     Mutant(
         rule="verdicts-changed-audio-of-a-pair",
         breaks="`audioChanged` is spelled `audio_changed`",
         on=_VERIFY,
-        change_answer=_with_verdict("audioChanged", "audio_changed"),
+        change_answer=with_verdict("audioChanged", "audio_changed"),
     ),
     Mutant(
         rule="verdicts-changed-sidecar-of-a-pair",
@@ -129,13 +128,51 @@ MUTANTS = (
         rule="verdicts-local-seal",
         breaks="a local seal is `tampered`",
         on=_VERIFY,
-        change_answer=_with_verdict("local_seal", "tampered"),
+        change_answer=with_verdict("local_seal", "tampered"),
     ),
     Mutant(
         rule="verdicts-unregistered",
         breaks="an unregistered credential is `valid`",
         on=_VERIFY,
-        change_answer=_with_verdict("unregistered", "valid"),
+        change_answer=with_verdict("unregistered", "valid"),
+    ),
+    Mutant(
+        rule="endpoints-11-acceptance-repeats-identically",
+        breaks="a repeated answer has another `song`",
+        on=_VERIFY,
+        change_answer=change_success(lambda members: "song" in members and members.update(song=token_hex(4))),
+    ),
+    Mutant(
+        rule="resources-verify-optional-members",
+        breaks="`interpretation` is a string",
+        on=_VERIFY,
+        change_answer=set_members(interpretation="recorded"),
+    ),
+    Mutant(
+        rule="resources-song-is-the-same-everywhere",
+        breaks="`song` is in capitals",
+        on=_VERIFY,
+        change_answer=change_success(
+            lambda members: "song" in members and members.update(song=members["song"].upper())
+        ),
+    ),
+    Mutant(
+        rule="resources-verify-fields-of-a-pair",
+        breaks="there is no `issuedAt`",
+        on=_VERIFY,
+        change_answer=without_members("issuedAt"),
+    ),
+    Mutant(
+        rule="resources-issued-at-of-a-pair-is-the-same",
+        breaks="`issuedAt` is one hour later than in the list",
+        on=_VERIFY,
+        change_answer=change_success(_an_hour_later),
+    ),
+    Mutant(
+        rule="resources-issued-at-is-the-documents",
+        breaks="`issuedAt` is one hour later than in the sidecar",
+        on=_VERIFY,
+        change_answer=change_success(_an_hour_later),
     ),
     Mutant(
         rule="verdicts-good-with-valid-alone",

@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
+import httpx
 import pytest
 
 import sandbox
@@ -46,14 +47,14 @@ def wav(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Given]:
-    """Make a tenant with three keys and four proofs; return its key, and every input of the suite for it."""
+def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Given]:
+    """Make a tenant with three keys, five proofs and `more` of both; return its key, and every input of the suite."""
     numbers = count()
 
-    def furnish() -> Given:
+    def furnish(more: int = 0) -> Given:
         operator, folder = running.operator, tmp_path_factory.mktemp("given")
         key, other = operator.add_tenant("the suite's"), operator.add_tenant("another")
-        for _ in range(2):
+        for _ in range(2 + more):
             operator.add_key(key.tenant, "one more")
         audio = folder / "take.wav"
         audio.write_bytes(wav.read_bytes())
@@ -63,7 +64,10 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
 
         operator.move_clock(-3600)
         spare = issue("spare.wav")
-        operator.move_clock(3600)
+        for _ in range(more):
+            operator.move_clock(1)
+            issue("old.sidecar", legacy=True)
+        operator.move_clock(3600 - more)
         one_file, pair = issue("one.wav"), issue("take.sidecar", legacy=True)
         operator.issue(audio, folder / "theirs.wav", tenant=other.tenant)
         inputs = Inputs(
@@ -71,9 +75,12 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
             one_file=one_file.audio,
             pair=(pair.audio, folder / "take.sidecar"),
             proof=one_file.proof_id,
+            pending_proof=issue("pending.wav", pending=True).proof_id,
             local_seal=issue("device.wav", sealed_by="device", registered=False).audio,
             unregistered=issue("stranger.wav", sealed_by="stranger").audio,
             other_key=other.api_key,
+            grace_key=rotated(running.base_url, operator, hours=30),
+            expired_key=rotated(running.base_url, operator, hours=80),
             other_environment_key="sk_elsewhere_0123456789",
             new_key_file=folder / f"new-key-{next(numbers)}",
             erase_proof=spare.proof_id,
@@ -84,10 +91,20 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
     return furnish
 
 
+def rotated(base_url: str, operator: sandbox.Operator, *, hours: float) -> str:
+    """Give a key of a new tenant that was rotated so many hours ago."""
+    key = operator.add_tenant("rotated").api_key
+    operator.move_clock(-hours * 3600)
+    headers = {"x-api-key": key, "idempotency-key": "0123456789abcdef"}
+    httpx.post(f"{base_url}/partner/keys/rotate", headers=headers, trust_env=False).raise_for_status()
+    operator.move_clock(hours * 3600)
+    return key
+
+
 @pytest.fixture(scope="session")
-def furnished(furnish: Callable[[], Given]) -> Given:
-    """A tenant for all checks that do not change it."""
-    return furnish()
+def furnished(furnish: Callable[..., Given]) -> Given:
+    """A tenant for all checks that do not change it, with more entries than the largest page has."""
+    return furnish(more=105)
 
 
 @pytest.fixture

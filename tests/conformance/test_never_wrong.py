@@ -83,7 +83,7 @@ def test_a_key_that_its_rotation_ends_is_a_complaint(
 ) -> None:
     """The old key must work for 72 hours: one complaint, and the checks after it are not tried."""
     given = furnish()
-    operator.add_fault("*", "status", status=403, code="forbidden", after=1)
+    operator.add_fault("*", "status", status=403, code="forbidden", after=2)
 
     results, _ = examine(
         ["rotate-answers-201-with-a-new-key", "rotate-old-key-keeps-working", "rotate-new-key-is-listed"], given

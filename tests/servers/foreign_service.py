@@ -190,7 +190,7 @@ class ForeignService:
     def _verify(self, request: "_Handler") -> Answer:
         try:
             upload = json.loads(request.body)["uploadId"]
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError):
             upload = None
         if not isinstance(upload, str):
             return Answer(400, {"error": "which upload?", "code": "bad_body"})

@@ -1,0 +1,131 @@
+"""What usage counts: each day, each call once, and the same as the headers say."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from conformance.assertions import expect, header_number, number_of, object_of, objects_of, success_members
+from conformance.day_labels import day_of
+from conformance.definition import check
+from conformance.operations import KEYS, PROOFS, UPLOADS, USAGE, Operation
+from conformance.replies import NotTried, Reply
+from conformance.subject import Subject
+
+_WINDOWS = (1, 7, 90)
+# Chosen: `remaining` and the header are read a moment apart, and another user of the key may call in between.
+_MOST_APART = 2
+# Chosen, in seconds: a window that moves with the time moves by more than the second that rounding may cost.
+_RESET_WAIT_SECONDS = 2.0
+_COUNTED = ((KEYS, {"limit": "1"}), (PROOFS, {"limit": "1"}), (UPLOADS, {"purpose": "verify"}))
+
+
+@check(calls=len(_WINDOWS))
+def resources_usage_has_an_entry_for_each_day(service: Subject) -> None:
+    """A window of n days has n entries, one for each UTC day."""
+    for window in _WINDOWS:
+        reply = _usage(service, window)
+        count = len(_days(reply))
+        expect(count == window, f"there are {count} entries with days={window}", reply)
+
+
+@check(calls=1)
+def resources_usage_days_end_today(service: Subject) -> None:
+    """The entries are the latest UTC days, without a gap, and today is one of them."""
+    labels = [str(day.get("date")) for day in _days(service.usage)]
+    days = [day_of(label) for label in labels]
+    known = sorted(day for day in days if day is not None)
+    if len(known) < len(labels):
+        raise NotTried(f"the form of the label {labels[days.index(None)][:40]!r} is not known")
+    now = datetime.now(UTC)
+    near = {(now + timedelta(minutes=minutes)).date() for minutes in (-10, 10)}  # the clocks may differ
+    expect(known and known[-1] in near, "the latest entry is not today's", service.usage)
+    gaps = [day for day, after in pairwise(known) if after - day != timedelta(days=1)]
+    expect(not gaps, "between two entries a day is missing", service.usage)
+
+
+@check(calls=1)
+def resources_usage_remaining_is_the_headers(service: Subject) -> None:
+    """`remaining` of today equals `X-RateLimit-Remaining`."""
+    reply = _usage(service, 1)
+    told, header = _count(_days(reply)[0], "remaining", reply), header_number(reply, "X-RateLimit-Remaining")
+    expect(abs(told - header) <= _MOST_APART, f"remaining is {told:g}, X-RateLimit-Remaining {header}", reply)
+
+
+@check(calls=2 * (4 + len(_COUNTED)))
+def resources_usage_counts_each_call_once(service: Subject) -> None:
+    """`used` of today grows by one with each keyed call."""
+    idle, busy = [], []
+    for _ in range(2):
+        idle.append(_growth(service, ()))
+        busy.append(_growth(service, _COUNTED))
+    expected = 1 + len(_COUNTED)
+    growth, before, after = busy[1]
+    otherwise = f"{expected} calls raised used by {growth:g}"
+    expect(growth >= expected, otherwise, before, after)
+    is_steady = busy[0][0] == growth and idle[0][0] == idle[1][0]
+    if growth != expected and not is_steady:
+        raise NotTried("others use this key at the same time")
+    expect(growth == expected, otherwise, before, after)
+
+
+@check(calls=2)
+def limits_reset_does_not_move(service: Subject) -> None:
+    """`X-RateLimit-Reset` is a fixed time: it does not move while time passes."""
+    first = _usage(service, 1)
+    service.wire.wait(_RESET_WAIT_SECONDS)
+    second = _usage(service, 1)
+    moved = header_number(second, "X-RateLimit-Reset") - header_number(first, "X-RateLimit-Reset")
+    is_a_new_month = moved > _RESET_WAIT_SECONDS + 1
+    if not is_a_new_month:
+        expect(abs(moved) <= 1, f"X-RateLimit-Reset moved by {moved} s in {_RESET_WAIT_SECONDS:.0f} s", first, second)
+
+
+@check(calls=2)
+def limits_headers_are_the_same_on_keys(service: Subject) -> None:
+    """The list of keys tells the same quota and the same reset as usage."""
+    success_members(service.inventory)
+    usage = _usage(service, 1)
+    for name in ("X-RateLimit-Limit", "X-RateLimit-Reset"):
+        keys, told = header_number(service.inventory, name), header_number(usage, name)
+        is_same = abs(keys - told) <= (name == "X-RateLimit-Reset")  # of the reset, a second may be rounded
+        expect(is_same, f"{name} is {keys} on keys and {told} on usage", service.inventory, usage)
+
+
+@check(calls=1)
+def limits_remaining_is_within_the_limit(service: Subject) -> None:
+    """`X-RateLimit-Remaining`, and `used` and `remaining` of today, are within the quota."""
+    reply = _usage(service, 1)
+    quota = number_of(object_of(success_members(reply), "plan", reply), "quotaLimit", reply)
+    day = _days(reply)[0]
+    told: dict[str, float] = {"X-RateLimit-Remaining": header_number(reply, "X-RateLimit-Remaining")}
+    told |= {f"{name} of today": _count(day, name, reply) for name in ("used", "remaining")}
+    for name, count in told.items():
+        expect(count <= quota, f"{name} is {count:g}, more than the quota of {quota:g}", reply)
+
+
+def _growth(service: Subject, calls: Iterable[tuple[Operation, dict[str, str]]]) -> tuple[float, Reply, Reply]:
+    """Return by how much `used` of today grew with some calls and the second usage, and both usages."""
+    before = _usage(service, 1)
+    for operation, query in calls:
+        success_members(service.wire.ask(operation, query=query))
+    after = _usage(service, 1)
+    if _days(before)[0].get("date") != _days(after)[0].get("date"):
+        raise NotTried("a new day began during the check")
+    return _count(_days(after)[0], "used", after) - _count(_days(before)[0], "used", before), before, after
+
+
+def _usage(service: Subject, days: int) -> Reply:
+    reply = service.wire.ask(USAGE, query={"days": str(days)})
+    expect(_days(reply), "days is empty", reply)
+    return reply
+
+
+def _days(reply: Reply) -> list[dict[str, object]]:
+    return [dict(day) for day in objects_of(success_members(reply), "days", reply)]
+
+
+def _count(day: dict[str, object], name: str, reply: Reply) -> float:
+    """Return a count of a day, which may be written as digits: the contract does not show the type."""
+    value = day.get(name)
+    is_digits = isinstance(value, str) and value.isascii() and value.isdigit()
+    return float(str(value)) if is_digits else number_of(day, name, reply)

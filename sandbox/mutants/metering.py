@@ -1,0 +1,78 @@
+"""Mutants of what usage counts, and of the quota headers."""
+
+from datetime import date, timedelta
+
+from sandbox.answers import Answer
+from sandbox.mutants.broken_registry import count_twice
+from sandbox.mutants.changes import Members, change_success, set_header
+from sandbox.mutants.definition import Mutant
+from sandbox.routing import Exchange
+from sandbox.service import Service
+
+_USAGE = ("usage",)
+_MONTH_SECONDS = 30 * 86_400
+
+
+def _used_days_only(members: Members) -> None:
+    members["days"] = [day for day in members["days"] if day["used"]]
+
+
+def _a_day_early(members: Members) -> None:
+    for day in members["days"]:
+        day["date"] = (date.fromisoformat(day["date"]) - timedelta(days=1)).isoformat()
+
+
+def _more_remaining(members: Members) -> None:
+    members["days"][-1]["remaining"] += 100
+
+
+def _rolling_reset(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    reset = service.clock.second() + _MONTH_SECONDS
+    return set_header("x-ratelimit-reset", str(reset))(service, exchange, answer)
+
+
+MUTANTS = (
+    Mutant(
+        rule="resources-usage-has-an-entry-for-each-day",
+        breaks="days without calls are left out",
+        on=_USAGE,
+        change_answer=change_success(_used_days_only),
+    ),
+    Mutant(
+        rule="resources-usage-days-end-today",
+        breaks="the latest day is yesterday",
+        on=_USAGE,
+        change_answer=change_success(_a_day_early),
+    ),
+    Mutant(
+        rule="resources-usage-remaining-is-the-headers",
+        breaks="`remaining` of today is another number than the header",
+        on=_USAGE,
+        change_answer=change_success(_more_remaining),
+    ),
+    Mutant(rule="resources-usage-counts-each-call-once", breaks="each call is counted twice", replace_part=count_twice),
+    Mutant(
+        rule="resources-usage-counts-each-call-once",
+        breaks="a slot is counted twice",
+        on=("uploads",),
+        replace_part=count_twice,
+    ),
+    Mutant(
+        rule="limits-reset-does-not-move",
+        breaks="`X-RateLimit-Reset` is always 30 days ahead",
+        on=_USAGE,
+        change_answer=_rolling_reset,
+    ),
+    Mutant(
+        rule="limits-headers-are-the-same-on-keys",
+        breaks="the list of keys tells the lane's rate as the limit",
+        on=("keys",),
+        change_answer=set_header("x-ratelimit-limit", "2000"),
+    ),
+    Mutant(
+        rule="limits-remaining-is-within-the-limit",
+        breaks="`X-RateLimit-Remaining` is more than the quota",
+        on=_USAGE,
+        change_answer=set_header("x-ratelimit-remaining", "99999999"),
+    ),
+)

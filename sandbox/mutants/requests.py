@@ -1,0 +1,66 @@
+"""Mutants that fail for a wrong request."""
+
+from sandbox.answers import Answer, json_answer
+from sandbox.mutants.changes import change_status
+from sandbox.mutants.definition import Mutant
+from sandbox.routing import Exchange, Serve
+from sandbox.service import Service
+
+_VERIFY = ("verify",)
+
+
+def _has_odd_id(exchange: Exchange) -> bool:
+    return "'" in exchange.path.get("proof_id", "")
+
+
+def _has_odd_cursor(exchange: Exchange) -> bool:
+    return "'" in exchange.request.query_params.get("cursor", "")
+
+
+def _failing_for_a_list(serve: Serve) -> Serve:
+    async def verify(service: Service, exchange: Exchange) -> Answer:
+        if (await exchange.request.body()).startswith(b"["):
+            return json_answer({"error": "a list has no members", "code": "internal"}, 500)
+        return await serve(service, exchange)
+
+    return verify
+
+
+MUTANTS = (
+    Mutant(
+        rule="endpoints-6-odd-ids-are-unknown",
+        breaks="a quote in an id is a failure",
+        on=("proof",),
+        change_answer=change_status(404, 500, where=_has_odd_id),
+    ),
+    Mutant(
+        rule="endpoints-5-odd-cursor-is-no-failure",
+        breaks="a quote in a cursor is a failure",
+        on=("proofs",),
+        change_answer=change_status(400, 500, where=_has_odd_cursor),
+    ),
+    Mutant(
+        rule="endpoints-11-body-is-an-object",
+        breaks="a list as the body is a failure",
+        on=_VERIFY,
+        wrap_serve=_failing_for_a_list,
+    ),
+    Mutant(
+        rule="endpoints-11-unknown-upload-is-not-good",
+        breaks="an unknown upload is a failure",
+        on=_VERIFY,
+        change_answer=change_status(404, 500),
+    ),
+    Mutant(
+        rule="endpoints-11-empty-slot-is-not-good",
+        breaks="an empty slot is a failure",
+        on=_VERIFY,
+        change_answer=change_status(422, 500),
+    ),
+    Mutant(
+        rule="endpoints-11-sidecar-is-base64",
+        breaks="a sidecar that is no base64 is a failure",
+        on=_VERIFY,
+        change_answer=change_status(400, 500),
+    ),
+)
