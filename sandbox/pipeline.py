@@ -78,6 +78,17 @@ class RequestPipeline:
         answer = self._serialized(answer.with_headers(self._origin.headers(exchange, answer.status)))
         await self._send(exchange, with_faults(answer, faults), {fault.kind for fault in faults}, send)  # (3)
 
+    def framing_answer(self) -> Answer:
+        """Return this origin's answer to bytes that are no HTTP/1.1, which have no request; it is in the log too."""
+        empty = Request(
+            {"type": "http", "method": "", "path": "/", "raw_path": b"/", "headers": [], "query_string": b""}
+        )
+        exchange = self._begun(empty)
+        answer = self._origin.error_answer(Refusal(400, "invalid_request", "this is not HTTP/1.1"), exchange)
+        answer = answer.with_headers(self._origin.headers(exchange, answer.status))
+        self._log(exchange, answer.status)
+        return answer
+
     def _serialized(self, answer: Answer) -> Answer:
         """Add what a later release adds, and write the answer in this sandbox's unspecified form."""
         return serialized(

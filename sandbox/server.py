@@ -10,13 +10,14 @@ from contextlib import suppress
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sandbox.answers import Answer, json_answer
 from sandbox.api.gateway import ApiGateway
 from sandbox.mutants.switch import MutantSwitch
 from sandbox.operator_api.app import operator_app
 from sandbox.options import Options
 from sandbox.service import open_service
 from sandbox.storage.target import StorageTarget
-from sandbox.wire import WireProtocol
+from sandbox.wire import WireProtocol, protocol_for
 
 # Chosen: how long open calls may go on after the stop; a hung one ends then. `launch` waits longer than this.
 _GRACE_SECONDS = 3
@@ -36,13 +37,10 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
     ports = tuple(listener.getsockname()[1] for listener in sockets)
     service = open_service(options, (ports[0], ports[1], ports[2]))
     router = PortRouter(
-        {
-            ports[0]: MutantSwitch(service, ApiGateway),
-            ports[1]: MutantSwitch(service, StorageTarget),
-            ports[2]: operator_app(service),
-        }
+        {ports[0]: MutantSwitch(service, ApiGateway), ports[1]: MutantSwitch(service, StorageTarget)},
+        operator_app(service),
     )
-    server = uvicorn.Server(_config(router))
+    server = uvicorn.Server(_config(router, protocol_for(router.framing_answer)))
     if ends_with_stdin:
         threading.Thread(target=_stop_after_stdin, args=(server,), daemon=True).start()
     print(json.dumps(_addresses(options, service.ports)), flush=True)  # noqa: T201 - the launching process reads it
@@ -53,18 +51,25 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
 class PortRouter:
     """Passes each request to the application of its port."""
 
-    def __init__(self, by_port: dict[int, ASGIApp]) -> None:
-        self._by_port = by_port
+    def __init__(self, switches: dict[int, MutantSwitch], operator: ASGIApp) -> None:
+        self._switches = switches
+        self._operator = operator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await self._by_port[scope["server"][1]](scope, receive, send)
+        await self._switches.get(scope["server"][1], self._operator)(scope, receive, send)
+
+    def framing_answer(self, port: int) -> Answer:
+        """Return the answer to bytes that are no HTTP/1.1."""
+        if port not in self._switches:
+            return json_answer({"error": "this is not HTTP/1.1", "code": "invalid_request"}, 400)
+        return self._switches[port].framing_answer()
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, protocol: type[WireProtocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=WireProtocol,
+        http=protocol,
         ws="none",
         lifespan="off",
         access_log=False,  # request lines hold proof ids and signed links

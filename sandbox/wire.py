@@ -3,18 +3,27 @@
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 
+import h11
 from starlette.requests import Request
 from starlette.types import Receive, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sandbox.answers import Answer
 
+# Chosen: far longer than a client takes to send the headers of one request; half would do too.
+_HEADER_SECONDS = 20.0
 _CLOSE_WITH_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with 0 seconds: closing sends RST
 
 
 class WireProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol, which also gives the application its connection."""
+    """uvicorn's HTTP/1.1 protocol, which also gives the application its connection.
+
+    It closes a connection on which the headers of a request do not arrive in time.
+    """
+
+    _header_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base does
         """Store this connection's transport in the state of its requests."""
@@ -22,6 +31,57 @@ class WireProtocol(H11Protocol):
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
         self.app_state = {**self.app_state, "transport": transport}
+        self._await_headers()
+
+    def data_received(self, data: bytes) -> None:
+        """Read more of a request; its headers must be complete in time."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+        elif self._header_timer is None:
+            self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer bytes that are no HTTP/1.1, and close; an answer that has begun cannot be replaced."""
+        del msg
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            answer = self.framing_answer(self.server[1] if self.server and self.server[1] else 0)
+            length = {"content-length": str(len(answer.body)), "connection": "close"}
+            headers = [(name.encode(), value.encode()) for name, value in {**answer.headers, **length}.items()]
+            for event in (
+                h11.Response(status_code=answer.status, headers=headers),
+                h11.Data(data=answer.body),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def framing_answer(self, port: int) -> Answer:
+        """Return the answer to bytes that are no HTTP/1.1; `protocol_for` knows it."""
+        raise NotImplementedError
+
+    def _await_headers(self) -> None:
+        self._header_timer = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+
+def protocol_for(framing_answer: Callable[[int], Answer]) -> type[WireProtocol]:
+    """Return the protocol with the answer to bytes that are no HTTP/1.1; it gets the port."""
+
+    class BoundProtocol(WireProtocol):
+        def framing_answer(self, port: int) -> Answer:
+            return framing_answer(port)
+
+    return BoundProtocol
 
 
 async def reset(request: Request) -> None:

@@ -13,6 +13,8 @@ _PAIR = ("pair", "sidecar_field")
 # A one-file credential is a C2PA manifest in the WAV; its boxes are labelled so.
 _MANIFEST = b"c2pa"
 _NOT_FOUND = 404
+# RIFF: where a plain WAV tells its rate, after 12 bytes of head and 12 of its format; in other audio any byte.
+_IN_THE_HEADER = 24
 
 
 @check(calls=4, needs=("one_file",))
@@ -23,6 +25,14 @@ def verdicts_bit_of_the_first_and_the_last_sample(service: Subject) -> None:
         expect_verdict(reply, "unreadable")
 
 
+@check(calls=2, needs=("one_file",))
+def verdicts_bit_of_the_header_of_a_one_file(service: Subject) -> None:
+    """A one-file credential with one bit changed in the WAV's format, such as its rate, is not accepted."""
+    changed = bytearray(service.one_file)
+    changed[_IN_THE_HEADER] ^= 1
+    expect_verdict(service.verified(bytes(changed))[0], "unreadable", "tampered")
+
+
 @check(calls=4, needs=("one_file",))
 def verdicts_byte_more_or_less_of_a_one_file(service: Subject) -> None:
     """A one-file credential with a byte appended, or without its last one, is not accepted."""
@@ -30,11 +40,11 @@ def verdicts_byte_more_or_less_of_a_one_file(service: Subject) -> None:
         expect_verdict(service.verified(audio)[0], "unreadable", "tampered")
 
 
-@check(calls=4, needs=_PAIR)
-def verdicts_first_and_last_byte_of_a_pair(service: Subject) -> None:
-    """A legacy pair with one bit changed at the beginning or at the end of the audio is `audioChanged`."""
+@check(calls=6, needs=_PAIR)
+def verdicts_bit_of_the_first_and_the_last_byte_of_a_pair(service: Subject) -> None:
+    """A legacy pair with one bit changed in the first byte, in the header or in the last byte is `audioChanged`."""
     audio, sidecar = service.pair
-    for place in (0, -1):
+    for place in (0, _IN_THE_HEADER, -1):
         changed = bytearray(audio)
         changed[place] ^= 1
         expect_verdict(service.verified(bytes(changed), sidecar)[0], "audioChanged")

@@ -10,7 +10,8 @@ from conformance.subject import Subject
 # Chosen: small pages until more than 100 entries, so that a list that ends at 20, 50 or 100 is noticed.
 _SMALL_PAGE, _SMALL_PAGES = 10, 12
 _LARGE_PAGES = 20
-_WHOLE = {"limit": "100"}
+# Contract, Limits: the largest page.
+_LARGEST_PAGE = 100
 
 
 @check(calls=1 + _SMALL_PAGES + _LARGE_PAGES)
@@ -49,13 +50,13 @@ def endpoints_5_newest_first_on_all_pages(service: Subject) -> None:
 
 @check(calls=3)
 def endpoints_2_cursor_alone(service: Subject) -> None:
-    """For keys, `cursor` without `limit` gives the page that follows."""
+    """For keys, `cursor` without `limit` gives the page that follows, of 100 at most."""
     _expect_cursor_alone(service, KEYS)
 
 
 @check(calls=3)
 def endpoints_5_cursor_alone(service: Subject) -> None:
-    """For proofs, `cursor` without `limit` gives the page that follows."""
+    """For proofs, `cursor` without `limit` gives the page that follows, of 100 at most."""
     _expect_cursor_alone(service, PROOFS)
 
 
@@ -100,6 +101,7 @@ def _expect_cursor_alone(service: Subject, operation: Operation) -> None:
     if not bounded.ids:
         raise NotTried("the page after the cursor is empty")
     expect(alone.ids[:1] == bounded.ids, "a cursor without limit leads elsewhere", *bounded.pages, *alone.pages)
+    expect(len(alone.ids) <= _LARGEST_PAGE, f"a page after a cursor has {len(alone.ids)} entries", *alone.pages)
 
 
 def _expect_cursor_again(service: Subject, operation: Operation) -> None:

@@ -8,7 +8,7 @@ from conformance.definition import check
 from conformance.operations import ASSET, INTERPRETATION, PROOF
 from conformance.replies import NotTried, Reply, Violation
 from conformance.sounds import is_wav
-from conformance.subject import MADE_UP, Subject
+from conformance.subject import MADE_UP, MOST_POLLS, Subject
 from conformance.texts import links_in, texts_in
 
 _AUDIO = (b"RIFF", b"RF64", b"BW64", b"FORM", b"caff", b"ID3", b"fLaC", b"OggS")
@@ -108,13 +108,19 @@ def endpoints_9_unknown_interpretation_is_404(service: Subject) -> None:
     service.expect_status(service.wire.ask(INTERPRETATION, proof_id=MADE_UP), 404, "of a made-up id")
 
 
-@check(calls=2)
+@check(calls=1, needs=("pending_proof",))
+def endpoints_9_a_pending_proof_has_an_interpretation(service: Subject) -> None:
+    """The interpretation of a proof that is not issued yet is answered with 200: only an unknown proof is 404."""
+    success_members(service.wire.ask(INTERPRETATION, proof_id=service.inputs.pending_proof or ""))
+
+
+@check(calls=1 + MOST_POLLS)
 def endpoints_9_a_known_proof_has_an_interpretation(service: Subject) -> None:
     """The interpretation of an existing proof is answered with 200, in every state."""
     success_members(service.note)
 
 
-@check(calls=2)
+@check(calls=1 + MOST_POLLS)
 def resources_interpretation_fields(service: Subject) -> None:
     """An interpretation has a known `status`, a `text` if ready, and valid optional members."""
     reply = service.note

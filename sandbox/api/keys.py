@@ -40,7 +40,7 @@ async def rotate(service: Service, exchange: Exchange) -> Answer:
     # Contract, Limits: Idempotency-Key length.
     if not 16 <= len(idempotency_key) <= 128:  # noqa: PLR2004 - the contract's numbers
         raise malformed("the Idempotency-Key header has 16 to 128 characters")
-    body_sha256 = hashlib.sha256(await exchange.request.body()).hexdigest()
+    body_sha256 = await _digest_of(exchange)
     caller, now = exchange.caller, service.clock.second()
     replay = service.replays.find(caller.tenant, idempotency_key, now)
     if replay is not None:
@@ -52,6 +52,14 @@ async def rotate(service: Service, exchange: Exchange) -> Answer:
         caller.tenant, idempotency_key, Replay(key_id=caller.key_id, body_sha256=body_sha256, answer=answer), now
     )
     return json_answer(answer, 201)
+
+
+async def _digest_of(exchange: Exchange) -> str:
+    """Return the digest of the body, lowercase hex; a rotation needs no body, so it may be of any size."""
+    digest = hashlib.sha256()
+    async for chunk in exchange.request.stream():
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _rotated(service: Service, caller: Key, now: int) -> dict[str, object]:

@@ -7,7 +7,7 @@ from starlette.types import Message
 
 from sandbox.answers import Answer
 from sandbox.decoding import decoded
-from sandbox.mutants.broken_seals import accept_any_audio, ignore_both_ends, ignore_the_tail
+from sandbox.mutants.broken_seals import accept_any_audio, ignore_both_ends, ignore_the_format, ignore_the_tail
 from sandbox.mutants.changes import with_verdict
 from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange, Serve
@@ -54,6 +54,12 @@ MUTANTS = (
         replace_part=ignore_both_ends,
     ),
     Mutant(
+        rule="verdicts-bit-of-the-header-of-a-one-file",
+        breaks="the WAV's format is not bound",
+        on=_VERIFY,
+        replace_part=ignore_the_format,
+    ),
+    Mutant(
         rule="verdicts-byte-more-or-less-of-a-one-file",
         breaks="bytes after the end of the RIFF are ignored",
         on=_VERIFY,
@@ -62,7 +68,7 @@ MUTANTS = (
     *(
         Mutant(rule=rule, breaks="the audio of a pair is not compared", on=_VERIFY, replace_part=accept_any_audio)
         for rule in (
-            "verdicts-first-and-last-byte-of-a-pair",
+            "verdicts-bit-of-the-first-and-the-last-byte-of-a-pair",
             "verdicts-byte-more-or-less-of-a-pair",
             "verdicts-other-audio-with-a-sidecar",
         )

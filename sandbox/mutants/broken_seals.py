@@ -31,6 +31,14 @@ class _EndsIgnored(BrokenPart, OneFileSeals):
         return _first_intact(super().examine, audio, others)
 
 
+class _FormatIgnored(BrokenPart, OneFileSeals):
+    def examine(self, audio: Path) -> Finding:
+        """Do not bind the rate in the WAV's format."""
+        content = audio.read_bytes()
+        rate = content.find(b"fmt ") + 12
+        return _first_intact(super().examine, audio, [_flipped(content, rate)])
+
+
 class _TailIgnored(BrokenPart, OneFileSeals):
     def examine(self, audio: Path) -> Finding:
         """Ignore what follows the end that the RIFF header tells."""
@@ -58,4 +66,5 @@ def _flipped(content: bytes, at: int) -> bytes:
 
 accept_any_audio: PartReplacement = replacing("sidecars", _AnyAudioAccepted)
 ignore_both_ends: PartReplacement = replacing("one_file", _EndsIgnored)
+ignore_the_format: PartReplacement = replacing("one_file", _FormatIgnored)
 ignore_the_tail: PartReplacement = replacing("one_file", _TailIgnored)

@@ -1,6 +1,7 @@
 """Mutants of the pages of both lists, and of whole numbers in a query."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sandbox.answers import Answer, Refusal
 from sandbox.mutants.broken_registry import list_pending
@@ -80,6 +81,10 @@ def _cut(name: str, highest: int) -> Callable[[_Query], None]:
     return change
 
 
+def _unbounded(service: Service) -> Service:
+    return replace(service, unspecified=replace(service.unspecified, page_size=1_000))
+
+
 def _of_both_lists() -> list[Mutant]:
     mutants: list[Mutant] = []
     for name, section in _LISTS:
@@ -90,6 +95,9 @@ def _of_both_lists() -> list[Mutant]:
             Mutant(rule=sizes, breaks=f"the list ends after 100 {name}", on=on, change_answer=_ending(100)),
             Mutant(rule=alone, breaks="a cursor without a limit is refused", on=on, change_request=refused),
             Mutant(rule=alone, breaks="a cursor without a limit begins anew", on=on, change_request=restarted),
+            Mutant(
+                rule=alone, breaks="a cursor without a limit gives all that follows", on=on, replace_part=_unbounded
+            ),
             Mutant(rule=f"{section}-cursor-again", breaks="a cursor works once", on=on, wrap_serve=_cursor_once),
         ]
     return mutants

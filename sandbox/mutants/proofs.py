@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from sandbox.answers import Answer
 from sandbox.mutants.broken_parts import accept_any_key, ignore_tenants, keep_erased_proofs
@@ -40,6 +41,10 @@ def _in_lines(sidecar: str) -> str:
 
 def _rewritten(sidecar: str) -> str:
     return base64.b64encode(json.dumps(json.loads(base64.b64decode(sidecar))).encode()).decode()
+
+
+def _pending_not_found(_service: Service, _exchange: Exchange, answer: Answer) -> Answer:
+    return replace(answer, status=404) if b'"pending"' in answer.body else answer
 
 
 def _without_time_of_repeats(members: Members) -> None:
@@ -125,10 +130,22 @@ MUTANTS = (
         change_answer=change_status(404, 200),
     ),
     Mutant(
+        rule="endpoints-9-a-pending-proof-has-an-interpretation",
+        breaks="a pending interpretation is answered with 404",
+        on=("interpretation",),
+        change_answer=_pending_not_found,
+    ),
+    Mutant(
         rule="endpoints-9-a-known-proof-has-an-interpretation",
         breaks="every interpretation is answered with 404",
         on=("interpretation",),
         change_answer=answer_error(404),
+    ),
+    Mutant(
+        rule="resources-interpretation-fields",
+        breaks="a ready interpretation has no `text`",
+        on=("interpretation",),
+        change_answer=without_members("text"),
     ),
     Mutant(
         rule="resources-interpretation-fields",

@@ -29,6 +29,10 @@ class MutantSwitch:
         """Answer one request."""
         await self._pipeline_for(scope)(scope, receive, send)
 
+    def framing_answer(self) -> Answer:
+        """Return the answer to bytes that are no HTTP/1.1."""
+        return self._pipeline.framing_answer()
+
     def _pipeline_for(self, scope: Scope) -> RequestPipeline:
         mutant = MUTANTS.get(self._service.mutant)
         if mutant is None:

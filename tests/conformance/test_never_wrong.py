@@ -1,6 +1,7 @@
 """The suite never blames a service for what the contract allows: failures, throttling, a key that ends."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -112,7 +113,8 @@ def test_a_pending_note_is_not_polled_early(
     operator: sandbox.Operator, examine: Examine, furnish: Callable[[], Given]
 ) -> None:
     """All checks together ask for a pending note once, or wait as long as it says."""
-    given = furnish()
+    key, inputs = furnish()
+    given = key, replace(inputs, pending_proof=None)  # another note
     operator.move_clock(-1)
     before = len(operator.exchanges())
 
