@@ -155,7 +155,13 @@ def _permitted(checks: list[Check], named: set[str], inputs: Inputs, environment
         missing = inputs.missing(each.needs) if each.name in named else ()
         if missing:
             raise ConfigError(f"{each.name} needs {inputs.option(missing[0])}.")
-    for file in (inputs.one_file, inputs.local_seal, inputs.unregistered, *(inputs.pair or ())):
+    for file in (
+        inputs.one_file,
+        inputs.local_seal,
+        inputs.unregistered,
+        *(inputs.pair or ()),
+        *(inputs.unregistered_pair or ()),
+    ):
         if file is not None and not file.is_file():
             raise ConfigError(f"There is no file {file}.")
     if any(each.risk is Risk.ROTATES for each in checks) and inputs.new_key_file is not None:

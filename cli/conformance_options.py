@@ -62,6 +62,7 @@ _INPUTS = (
     _input("sidecar_field", str, "NAME", "The sidecar's wire name."),
     _input("local_seal", Path, "WAV", "A WAV with an artist-device seal that was never registered."),
     _input("unregistered", Path, "WAV", "A WAV with a credential that is not registered."),
+    _input("unregistered_pair", tuple[Path, Path], "AUDIO SIDECAR", "A legacy pair that is not registered."),
     _input("proof", str, "ID", "A proof held under the key; by default the newest listed."),
     _input("pending_proof", str, "ID", "A proof held under the key that is not issued yet."),
     _input("other_key_file", Path, "FILE", "A key of another tenant of the same service."),

@@ -14,6 +14,7 @@ class Inputs:
         pair: the audio and sidecar of an accepted pair, of the key's tenant.
         local_seal: a WAV with an artist-device seal that was never registered.
         unregistered: a WAV with an intact credential that is not registered.
+        unregistered_pair: audio and sidecar of an intact pair that is not registered.
         proof: the id of a proof of the key's tenant.
         pending_proof: the id of a proof of the key's tenant that is not issued yet.
         other_key: a key of another tenant of the same environment.
@@ -30,6 +31,7 @@ class Inputs:
     pair: tuple[Path, Path] | None = None
     local_seal: Path | None = None
     unregistered: Path | None = None
+    unregistered_pair: tuple[Path, Path] | None = None
     proof: str | None = None
     pending_proof: str | None = None
     other_key: str | None = None

@@ -1,15 +1,15 @@
 """The service under test; a reply that several checks need is requested once."""
 
-import base64
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from conformance import sounds
-from conformance.assertions import expect, object_of, objects_of, success_members, text_of
+from conformance.assertions import expect, objects_of, success_members, text_of
 from conformance.budget import SHARED_CALLS
+from conformance.caller import Caller
 from conformance.inputs import Inputs
 from conformance.new_key_file import NewKeyFile
 from conformance.operations import (
@@ -26,18 +26,18 @@ from conformance.operations import (
     VERIFY,
     Operation,
 )
-from conformance.pages import Walk, cursor_of
+from conformance.pages import Walk
 from conformance.replies import NoAnswer, NotTried, Reply, Violation
-from conformance.slots import Form, Slot, is_storage_failure, is_stored
+from conformance.slots import Slot
 from conformance.wire import Wire
 
 MADE_UP = "made-up-by-the-conformance-suite"
+# Chosen: what moves with the time moves in it by more than the second that rounding may cost.
+MOMENT_SECONDS = 2.0
 # Contract, Endpoints 9: the default wait between two polls. Chosen: so many polls, so that most new notes are ready.
 _POLL_SECONDS = 2
 _LONGEST_POLL_SECONDS = 5
 MOST_POLLS = 4
-# Chosen: slots for one form. With one, a single failure of the storage hides a check's result.
-_SLOTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +49,11 @@ class Rotation:
     completed_at: float
 
 
-class Subject:
+class Subject(Caller):
     """The service under test: its wire, the inputs, and the replies so far."""
 
     def __init__(self, wire: Wire, inputs: Inputs) -> None:
-        self.wire = wire
-        self.inputs = inputs
+        super().__init__(wire, inputs)
         if inputs.other_key is not None:
             wire.real_keys.add(inputs.other_key)
         self.rotation: Rotation | None = None
@@ -69,6 +68,13 @@ class Subject:
     def health(self) -> Reply:
         """The reply of GET /health, without a key."""
         return self.wire.ask(HEALTH)
+
+    @cached_property
+    def moments(self) -> list[dict[Operation, Reply]]:
+        """The replies of health and usage at two times, a moment apart."""
+        first = self._health_and_usage()
+        self.wire.wait(MOMENT_SECONDS)
+        return [first, self._health_and_usage()]
 
     @cached_property
     def inventory(self) -> Reply:
@@ -186,58 +192,6 @@ class Subject:
         """The reply for the accepted pair."""
         return self.verified(*self.pair)[0]
 
-    def new_slot(self) -> Slot:
-        """Request a slot for verification."""
-        reply = self.wire.ask(UPLOADS, query={"purpose": "verify"})
-        members = success_members(reply)
-        fields = object_of(members, "fields", reply)
-        expect(all(isinstance(value, str) for value in fields.values()), "a form field is not a string", reply)
-        return Slot(
-            upload_id=text_of(members, "uploadId", reply),
-            url=text_of(members, "url", reply),
-            fields={name: str(value) for name, value in fields.items()},
-            reply=reply,
-        )
-
-    def posted(self, form_of: Callable[[Slot], Form]) -> tuple[Slot, int]:
-        """Request a slot and post a form to it; if the storage fails, repeat it with a fresh slot.
-
-        Raises:
-            NoAnswer: the storage failed each time.
-        """
-        for _ in range(_SLOTS):
-            slot = self.new_slot()
-            try:
-                status = self.wire.elsewhere.post_form(slot.url, form_of(slot))
-            except NoAnswer as error:
-                said = error.said
-            else:
-                if not is_storage_failure(status):
-                    return slot, status
-                said = f"the slot repeatedly answered {status}"
-            self.wire.pause()
-        raise NoAnswer(said, (slot.reply,))
-
-    def stored(self, audio: bytes) -> str:
-        """Request a slot and fill it with audio; return the uploadId."""
-        slot, status = self.posted(lambda slot: slot.form(audio))
-        expect(is_stored(status), f"the slot answered {status} to a form with all fields and the file", slot.reply)
-        return slot.upload_id
-
-    def verified(self, audio: bytes, sidecar: bytes | None = None) -> tuple[Reply, str]:
-        """Upload and verify audio, or a pair; return the reply and the uploadId."""
-        upload_id = self.stored(audio)
-        return self.verify(upload_id, sidecar), upload_id
-
-    def verify(self, upload_id: str, sidecar: bytes | None = None, *, key: str | None = "") -> Reply:
-        """Verify stored audio; `key` as in `Wire.ask`."""
-        body = {"uploadId": upload_id}
-        if sidecar is not None:
-            if self.inputs.sidecar_field is None:
-                raise NotTried("needs --sidecar-field")
-            body[self.inputs.sidecar_field] = base64.b64encode(sidecar).decode()
-        return self.wire.ask(VERIFY, key=key, body=body)
-
     def expect_status(self, reply: Reply, statuses: int | Collection[int], occasion: str) -> None:
         """Expect this status, or one of these.
 
@@ -252,17 +206,6 @@ class Subject:
             raise NoAnswer(f"{reply.operation} repeatedly answered {reply.status}", (reply,))
         wanted = " or ".join(map(str, sorted(expected)))
         raise Violation(f"{reply.operation} {occasion} answered {reply.status}, not {wanted}", (reply,))
-
-    def walk(self, operation: Operation, query: Mapping[str, str], most_pages: int) -> Walk:
-        """Return pages of a list from its beginning, or from the query's cursor."""
-        replies: list[Reply] = []
-        sent = dict(query)
-        while True:
-            replies.append(self.wire.ask(operation, query=sent))
-            cursor = cursor_of(replies[-1], sent.get("cursor"))
-            if cursor is None or len(replies) == most_pages:
-                return Walk(pages=replies, cursor=cursor)
-            sent["cursor"] = cursor
 
     def correct_calls(self) -> list[tuple[Operation, dict[str, Any]]]:
         """Return a correct call of each keyed operation that rotates and erases nothing."""
@@ -283,6 +226,9 @@ class Subject:
         for operation, call in self.correct_calls():
             reply = self.wire.ask(operation, key=key, **call)
             expect(reply.status != 403, f"{operation} refused {name}", reply)  # noqa: PLR2004 - a refused key
+
+    def _health_and_usage(self) -> dict[Operation, Reply]:
+        return {HEALTH: self.wire.ask(HEALTH), USAGE: self.wire.ask(USAGE, query={"days": "1"})}
 
     def _answer_to_a_correct_call(self, operation: Operation) -> Reply:
         """Make a correct call of this operation, or of one beside it if it would rotate or erase."""

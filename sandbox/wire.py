@@ -5,7 +5,6 @@ import socket
 import struct
 from collections.abc import Callable
 
-import h11
 from starlette.requests import Request
 from starlette.types import Receive, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -15,6 +14,10 @@ from sandbox.answers import Answer
 # Chosen: far longer than a client takes to send the headers of one request; half would do too.
 _HEADER_SECONDS = 20.0
 _CLOSE_WITH_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with 0 seconds: closing sends RST
+
+
+# h11's name of the state in which the next request begins.
+_WAITS_FOR_A_REQUEST = "IDLE"
 
 
 class WireProtocol(H11Protocol):
@@ -36,7 +39,7 @@ class WireProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Read more of a request; its headers must be complete in time."""
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
+        if self.conn.their_state.__name__ != _WAITS_FOR_A_REQUEST:
             self._stop_waiting()
         elif self._header_timer is None:
             self._await_headers()
@@ -49,16 +52,11 @@ class WireProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer bytes that are no HTTP/1.1, and close; an answer that has begun cannot be replaced."""
         del msg
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+        if getattr(self.cycle, "response_complete", True):  # there is no cycle before the first request
             answer = self.framing_answer(self.server[1] if self.server and self.server[1] else 0)
-            length = {"content-length": str(len(answer.body)), "connection": "close"}
-            headers = [(name.encode(), value.encode()) for name, value in {**answer.headers, **length}.items()]
-            for event in (
-                h11.Response(status_code=answer.status, headers=headers),
-                h11.Data(data=answer.body),
-                h11.EndOfMessage(),
-            ):
-                self.transport.write(self.conn.send(event) or b"")
+            headers = {**answer.headers, "content-length": str(len(answer.body)), "connection": "close"}
+            lines = [f"HTTP/1.1 {answer.status} Bad Request", *(f"{name}: {value}" for name, value in headers.items())]
+            self.transport.write("\r\n".join([*lines, "", ""]).encode() + answer.body)
         self.transport.close()
 
     def framing_answer(self, port: int) -> Answer:

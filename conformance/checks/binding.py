@@ -79,6 +79,24 @@ def verdicts_audio_of_a_pair_alone(service: Subject) -> None:
 
 
 @check(calls=3, needs=_PAIR)
+def endpoints_11_sidecar_is_not_remembered(service: Subject) -> None:
+    """`POST /verify` has no side effects: without its sidecar, audio is `unreadable` also after a verified pair."""
+    audio, sidecar = service.pair
+    if _MANIFEST in audio:
+        raise NotTried("the pair's audio has a credential of its own")
+    upload_id = service.stored(audio)
+    expect_verdict(service.verify(upload_id, sidecar), "valid")
+    expect_verdict(service.verify(upload_id), "unreadable")
+
+
+@check(calls=2, needs=("unregistered_pair", "sidecar_field"))
+def verdicts_unregistered_pair(service: Subject) -> None:
+    """A legacy pair that is not registered is `unregistered`."""
+    audio, sidecar = (file.read_bytes() for file in service.inputs.unregistered_pair or ())
+    expect_verdict(service.verified(audio, sidecar)[0], "unregistered")
+
+
+@check(calls=3, needs=_PAIR)
 def verdicts_sidecar_without_a_proof(service: Subject) -> None:
     """A sidecar that is no proof file is not accepted: it is refused, or `unreadable`."""
     reply = service.verify(service.stored(service.pair[0]), b"this is no proof file")

@@ -16,8 +16,8 @@ _OUTCOMES = ("erased", "already_erased")
 
 
 def _erasing(calls: int, *needs: str) -> Callable[[Callable[[Subject], None]], Check]:
-    """Make a check that erases, beside its calls with two to read the list and the audio before."""
-    return check(calls=calls + 2, needs=needs, risk=Risk.ERASES)
+    """Make a check that erases, beside its calls with four to list the proofs and to verify the audio before."""
+    return check(calls=calls + 4, needs=needs, risk=Risk.ERASES)
 
 
 @_erasing(1)
@@ -115,6 +115,8 @@ def _erased(service: Subject) -> Reply:
         proof_id = service.inputs.erase_proof or ""
         _ = service.items
         service.erased_audio = _audio_of(service, proof_id)
+        if service.erased_audio is not None:
+            service.verified(service.erased_audio)  # a service must not remember this verdict
         service.erasure = service.wire.ask(ERASE, proof_id=proof_id)
     return service.erasure
 

@@ -1,8 +1,14 @@
 """GET /health: the only public operation."""
 
-from conformance.assertions import flag_of, seconds_of, success_members, text_of
+import time
+
+from conformance.assertions import expect, flag_of, seconds_of, success_members, text_of
 from conformance.definition import check
-from conformance.subject import Subject
+from conformance.operations import HEALTH
+from conformance.subject import MOMENT_SECONDS, Subject
+
+# Chosen: how far the service's clock may differ from ours.
+_TOLERANCE_SECONDS = 600
 
 
 @check(calls=0)
@@ -18,6 +24,16 @@ def resources_health_fields(service: Subject) -> None:
     flag_of(members, "ok", service.health)
     text_of(members, "version", service.health)
     text_of(members, "commit", service.health)
+
+
+@check(calls=2)
+def resources_health_deployed_at_is_past(service: Subject) -> None:
+    """`deployedAt` is the time of the deployment: it is past, and does not move with the time."""
+    first, second = service.moments[0][HEALTH], service.moments[1][HEALTH]
+    times = [seconds_of(success_members(each), "deployedAt", each) for each in (first, second)]
+    expect(times[1] < time.time() + _TOLERANCE_SECONDS, "deployedAt is in the future", second)
+    is_now = abs(times[1] - time.time()) < _TOLERANCE_SECONDS and times[1] - times[0] >= MOMENT_SECONDS - 1
+    expect(not is_now, "deployedAt is the time of the call", first, second)
 
 
 @check(calls=0)

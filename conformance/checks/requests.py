@@ -1,6 +1,6 @@
 """Wrong requests: the service refuses them, and does not fail."""
 
-from conformance.assertions import expect
+from conformance.assertions import expect, text_of
 from conformance.definition import check
 from conformance.operations import INTERPRETATION, KEYS, PROOF, PROOFS, USAGE, VERIFY, Operation
 from conformance.replies import Reply
@@ -70,6 +70,13 @@ def endpoints_11_empty_slot_is_not_good(service: Subject) -> None:
     _expect_no_success(service, service.verify(service.slot.upload_id), "of an empty slot")
 
 
+@check(calls=4, needs=("pair", "sidecar_field"))
+def endpoints_11_sidecar_alone_is_not_good(service: Subject) -> None:
+    """A slot that nobody has filled is not verified as good with a sidecar either."""
+    reply = service.verify(service.slot.upload_id, service.pair[1])
+    _expect_no_success(service, reply, "of an empty slot with a sidecar")
+
+
 @check(calls=6, needs=("sidecar_field",))
 def endpoints_11_sidecar_is_base64(service: Subject) -> None:
     """A sidecar that is a number, or no base64, is refused or not accepted, and no failure."""
@@ -86,5 +93,7 @@ def _expect_400(service: Subject, operation: Operation, name: str, values: tuple
 
 def _expect_no_success(service: Subject, reply: Reply, occasion: str) -> None:
     """Expect a refusal, or an answer that is not good: the contract does not show which."""
-    service.expect_status(reply, range(200, 500), occasion)
-    expect(reply.members.get("good") is not True, f"{reply.operation} {occasion} is good", reply)
+    service.expect_status(reply, {VERIFY.success, *range(400, 500)}, occasion)
+    if reply.status == VERIFY.success:
+        expect(reply.members.get("good") is False, f"{reply.operation} {occasion} has no good that is false", reply)
+        text_of(reply.members, "verdict", reply)

@@ -14,6 +14,7 @@ from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
 
 _VERIFY = ("verify",)
+_bodies: dict[str, bytes] = {}
 
 
 def _one_file_first(serve: Serve) -> Serve:
@@ -26,6 +27,20 @@ def _one_file_first(serve: Serve) -> Serve:
                 if slot is not None and b"c2pa" in (service.folder("uploads") / slot.token).read_bytes():
                     alone = json.dumps({"uploadId": upload_id}).encode()
                     exchange.request = _with_body(exchange.request, alone)
+        return await serve(service, exchange)
+
+    return verify
+
+
+def _remembering(serve: Serve) -> Serve:
+    """Verify with the last sidecar that was sent for an upload."""
+
+    async def verify(service: Service, exchange: Exchange) -> Answer:
+        body = await exchange.request.body()
+        match decoded(body):
+            case {"uploadId": str(upload_id), **others}:
+                _bodies.update({upload_id: body} if others else {})
+                exchange.request = _with_body(exchange.request, _bodies.get(upload_id, body))
         return await serve(service, exchange)
 
     return verify
@@ -78,6 +93,18 @@ MUTANTS = (
         breaks="a sidecar is ignored if the audio has a credential",
         on=_VERIFY,
         wrap_serve=_one_file_first,
+    ),
+    Mutant(
+        rule="endpoints-11-sidecar-is-not-remembered",
+        breaks="a sidecar is remembered for its upload",
+        on=_VERIFY,
+        wrap_serve=_remembering,
+    ),
+    Mutant(
+        rule="verdicts-unregistered-pair",
+        breaks="a pair of an unknown signer is `valid`",
+        on=_VERIFY,
+        change_answer=with_verdict("unregistered", "valid"),
     ),
     Mutant(
         rule="verdicts-audio-of-a-pair-alone",

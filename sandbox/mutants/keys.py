@@ -28,6 +28,10 @@ def _with_secret(service: Service, exchange: Exchange, answer: Answer) -> Answer
     return change_success(add_secret)(service, exchange, answer)
 
 
+def _deployed_now(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    return set_members(deployedAt=service.clock.second())(service, exchange, answer)
+
+
 def _without_status(members: Members) -> None:
     for key in members["keys"]:
         del key["status"]
@@ -67,6 +71,12 @@ MUTANTS = (
         breaks="`deployedAt` is in milliseconds",
         on=("health",),
         change_answer=change_success(lambda members: members.update(deployedAt=members["deployedAt"] * 1000)),
+    ),
+    Mutant(
+        rule="resources-health-deployed-at-is-past",
+        breaks="`deployedAt` is the time of the call",
+        on=("health",),
+        change_answer=_deployed_now,
     ),
     Mutant(
         rule="authentication-1-key-is-taken",

@@ -1,6 +1,6 @@
 """Mutants that fail for a wrong request."""
 
-from sandbox.answers import Answer, json_answer
+from sandbox.answers import Answer, Refusal, json_answer
 from sandbox.mutants.changes import change_status
 from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange, Serve
@@ -26,6 +26,19 @@ def _failing_for_a_list(serve: Serve) -> Serve:
     return verify
 
 
+def _valid_without_audio(serve: Serve) -> Serve:
+    async def verify(service: Service, exchange: Exchange) -> Answer:
+        has_sidecar = service.options.sidecar_field.encode() in await exchange.request.body()
+        try:
+            return await serve(service, exchange)
+        except Refusal as refusal:
+            if has_sidecar and refusal.status == 422:  # noqa: PLR2004 - the slot is empty
+                return json_answer({"good": True, "verdict": "valid", "proofId": "prf_1", "song": "", "issuedAt": 1})
+            raise
+
+    return verify
+
+
 MUTANTS = (
     Mutant(
         rule="endpoints-6-odd-ids-are-unknown",
@@ -44,6 +57,18 @@ MUTANTS = (
         breaks="a list as the body is a failure",
         on=_VERIFY,
         wrap_serve=_failing_for_a_list,
+    ),
+    Mutant(
+        rule="endpoints-11-sidecar-alone-is-not-good",
+        breaks="an empty slot with a sidecar is `valid`",
+        on=_VERIFY,
+        wrap_serve=_valid_without_audio,
+    ),
+    Mutant(
+        rule="endpoints-11-unknown-upload-is-not-good",
+        breaks="an unknown upload is answered with 200 and an error",
+        on=_VERIFY,
+        change_answer=change_status(404, 200),
     ),
     Mutant(
         rule="endpoints-11-unknown-upload-is-not-good",

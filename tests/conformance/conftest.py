@@ -70,6 +70,7 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
         operator.move_clock(3600 - more)
         one_file, pair = issue("one.wav"), issue("take.sidecar", legacy=True)
         operator.issue(audio, folder / "theirs.wav", tenant=other.tenant)
+        issue("stranger.sidecar", legacy=True, sealed_by="stranger")
         inputs = Inputs(
             sidecar_field="sidecar",
             one_file=one_file.audio,
@@ -78,6 +79,7 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
             pending_proof=issue("pending.wav", pending=True).proof_id,
             local_seal=issue("device.wav", sealed_by="device", registered=False).audio,
             unregistered=issue("stranger.wav", sealed_by="stranger").audio,
+            unregistered_pair=(audio, folder / "stranger.sidecar"),
             other_key=other.api_key,
             grace_key=rotated(running.base_url, operator, hours=30),
             expired_key=rotated(running.base_url, operator, hours=80),
