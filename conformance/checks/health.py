@@ -5,6 +5,7 @@ import time
 from conformance.assertions import expect, flag_of, seconds_of, success_members, text_of
 from conformance.definition import check
 from conformance.operations import HEALTH
+from conformance.replies import NotTried
 from conformance.subject import MOMENT_SECONDS, Subject
 
 # Chosen: how far the service's clock may differ from ours.
@@ -30,6 +31,8 @@ def resources_health_fields(service: Subject) -> None:
 def resources_health_deployed_at_is_past(service: Subject) -> None:
     """`deployedAt` is the time of the deployment: it is past, and does not move with the time."""
     first, second = service.moments[0][HEALTH], service.moments[1][HEALTH]
+    if not isinstance(success_members(first).get("deployedAt"), int):
+        raise NotTried("it is no number; see resources-health-deployed-at-in-seconds")
     times = [seconds_of(success_members(each), "deployedAt", each) for each in (first, second)]
     expect(times[1] < time.time() + _TOLERANCE_SECONDS, "deployedAt is in the future", second)
     is_now = abs(times[1] - time.time()) < _TOLERANCE_SECONDS and times[1] - times[0] >= MOMENT_SECONDS - 1

@@ -11,7 +11,7 @@ from conformance.assertions import (
     text_of,
 )
 from conformance.operations import KEYS, PROOFS, USAGE
-from conformance.pages import ids_of
+from conformance.pages import ids_of, items_of
 from conformance.rotating import request_rotation, rotating, rotation_of
 from conformance.subject import Subject
 
@@ -72,6 +72,16 @@ def rotate_new_key_is_of_the_same_tenant(service: Subject) -> None:
     for operation in (KEYS, PROOFS):
         ours, theirs = service.wire.ask(operation), service.wire.ask(operation, key=new)
         expect(ids_of(ours) == ids_of(theirs), "the new key has another list than the old one", ours, theirs)
+
+
+@rotating(calls=2)
+def rotate_leaves_other_keys_alone(service: Subject) -> None:
+    """A rotation changes the state of the calling key only: of the other keys no `status` changes."""
+    rotation = rotation_of(service)
+    after = service.wire.ask(KEYS)
+    before = {(key.get("keyId"), key.get("status")) for key in service.keys}
+    changed = before - {(key.get("keyId"), key.get("status")) for key in items_of(after)}
+    expect(len(changed) <= 1, f"{len(changed)} keys have another status", service.inventory, rotation.reply, after)
 
 
 @rotating(calls=2)

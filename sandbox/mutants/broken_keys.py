@@ -54,6 +54,16 @@ class _NewKeyMoved(BrokenPart, Keys):
         return key if key is None or key.is_in_grace else replace(key, tenant=f"{key.tenant}_2")
 
 
+class _OthersEnded(BrokenPart, Keys):
+    def rotate(self, old: Key, now: int) -> Key:
+        """End the tenant's other keys."""
+        self._database.execute(
+            "UPDATE keys SET expires_at = ? WHERE tenant = ? AND seq != ?", (now, old.tenant, old.seq)
+        )
+        return super().rotate(old, now)
+
+
+end_other_keys: PartReplacement = replacing("keys", _OthersEnded)
 ignore_capitals: PartReplacement = replacing("keys", _CapitalsIgnored)
 accept_a_beginning: PartReplacement = replacing("keys", _BeginningEnough)
 end_grace_early: PartReplacement = replacing("keys", _GraceOfADay)

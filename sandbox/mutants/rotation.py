@@ -1,7 +1,7 @@
 """Mutants of rotation."""
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_keys import move_new_key
+from sandbox.mutants.broken_keys import end_other_keys, move_new_key
 from sandbox.mutants.broken_parts import accept_any_key, refuse_new_key, refuse_old_key, use_rotation_lane
 from sandbox.mutants.changes import Members, change_request_header, change_status, change_success, set_header
 from sandbox.mutants.definition import Mutant
@@ -124,6 +124,12 @@ MUTANTS = (
         breaks="a rotated key may not verify",
         on=("verify",),
         replace_part=refuse_old_key,
+    ),
+    Mutant(
+        rule="rotate-leaves-other-keys-alone",
+        breaks="a rotation ends the tenant's other keys",
+        on=_ROTATE,
+        replace_part=end_other_keys,
     ),
     Mutant(
         rule="rotate-new-key-id-is-new",
