@@ -131,6 +131,8 @@ class Manifests:
             for line, columns, cells in _table(path, self._manifest_files, digest):
                 audio, bad_audio = _located(_audio_of(cells, columns), folder)
                 sidecar, bad_sidecar = _located(_cell(cells, columns.sidecar), folder)
+                if sidecar is not None and audio is not None and proof_id_of(audio) is not None:
+                    bad_sidecar = "a proof is verified by the service's own asset, and takes no sidecar."
                 yield _NamedFiles(
                     audio=audio,
                     sidecar=sidecar,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.items import ManifestRow, Mode
+from proofsweep.domain.preflight import SizeLimits, work_item_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError
 from proofsweep.storage.catalog.manifests import Columns, Manifests
@@ -59,6 +60,41 @@ def test_a_header_says_what_each_column_is(header: Sequence[str], audio: int | N
     columns = Columns.of(header)
 
     assert (columns.audio, columns.tags) == (audio, tags)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("proof_id,id,sha256\n p-1 ,x,aa\n", "m.csv"),
+        ("audio,id,sha256\nproof:p-1,x,aa\n", "m.csv"),
+        ('{"PROOF_ID": "p-1", "id": "x", "sha256": "aa"}\n', "m.jsonl"),
+    ],
+)
+def test_a_row_may_name_a_proof_in_place_of_a_file(tmp_path: Path, content: str, name: str) -> None:
+    """Nothing is looked for on this machine; it lies in no folder, so it has no path within one."""
+    (row,) = rows_of(tmp_path, content, name)
+
+    item = work_item_of(row, "m", SizeLimits())
+    assert (row.audio, row.item_id, dict(row.tags)) == ("proof:p-1", "x", {"sha256": "aa"})
+    assert (item.ineligible, item.mode, item.relative_path) == (None, Mode.ONE_FILE, None)
+
+
+def test_a_column_of_audio_goes_before_one_of_proofs(tmp_path: Path) -> None:
+    """A report has both, and is verified by its files."""
+    (row,) = rows_of(tmp_path, "audio,proof_id\na.wav,p-1\n")
+
+    assert (row.audio, dict(row.tags)) == (str(tmp_path / "a.wav"), {"proof_id": "p-1"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["audio\nproof:\n", "proof_id\n..\n", 'audio\n"proof: "\n', "proof_id,sidecar\np-1,a.sidecar\n"],
+)
+def test_what_is_no_proof_is_ineligible(tmp_path: Path, content: str) -> None:
+    """An ID of dots would call another endpoint; a sidecar has no place beside the asset."""
+    (row,) = rows_of(tmp_path, content)
+
+    assert isinstance(row.refused, Ineligible)
 
 
 @pytest.mark.parametrize("cell", ["", "   ", '""'])
