@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from proofsweep.domain.reasons import REMEDIES, remedy_for
 from proofsweep.domain.runs import PARTIAL_KINDS
 from proofsweep.domain.tables import schemas
-from proofsweep.query.tables import NEWEST_FIRST, NEWEST_KEY, empty_of, glob_of
+from proofsweep.query.tables import NEWEST_FIRST, NEWEST_KEY, VERDICTS_FILES, empty_table, files_in, glob_of
 from proofsweep.query.views import View, quoted
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 
@@ -15,13 +15,19 @@ _HEAD = """\
 -- The views show these environments; set the variable again to see others.
 """
 _PLANS = """\
-SELECT plan.*, catalog_kind IN ({partial}) AS is_partial, coalesce(leg.remaining, plan.items) AS remaining
+SELECT plan.*, catalog_kind IN ({partial}) AS is_partial, coalesce(leg.remaining, plan.items) AS remaining, deployment
 FROM (
     SELECT run_id, environment, catalog, catalog_kind, created_at, items, coalesce(skipped, 0) AS skipped
     FROM read_json({place}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
         catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT', skipped: 'BIGINT'}})
 ) AS plan
-LEFT JOIN (SELECT run_id, arg_max(remaining, leg) AS remaining FROM store.runs GROUP BY ALL) AS leg USING (run_id)"""
+LEFT JOIN (
+    SELECT
+        run_id, arg_max(remaining, leg) AS remaining,
+        nullif(concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)), '') AS deployment
+    FROM store.runs
+    GROUP BY ALL
+) AS leg USING (run_id)"""
 
 
 def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:
@@ -34,6 +40,7 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     yield "CREATE SCHEMA IF NOT EXISTS store"
     for table in SCHEMAS:
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_table(results, table)}"
+    yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
     partial, place = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
     yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=place)}"
     advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(words)})" for reason, words in REMEDIES.items())
@@ -50,9 +57,10 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
 def _table(results: Results, table: str) -> str:
     """Read a table; the empty row gives each column its type, also those that all files lack."""
     if next(results.all_parts(table), None) is None:
-        return empty_of(SCHEMAS[table], "run_date")
+        return empty_table(table, SCHEMAS[table])
     place = quoted(glob_of(results, f"{table}/*/*.parquet"))
+    names = ", filename = true" if table == "verdicts" else ""
     return (
-        f"{empty_of(SCHEMAS[table], 'run_date')}\n"
-        f"UNION ALL BY NAME FROM read_parquet({place}, union_by_name = true, hive_partitioning = true)"
+        f"{empty_table(table, SCHEMAS[table])}\n"
+        f"UNION ALL BY NAME FROM read_parquet({place}, union_by_name = true, hive_partitioning = true{names})"
     )

@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - the SQL is made of our own names and of quoted text
 """The tables under the views, in the schema `store`: how DuckDB reads them from a results store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import duckdb
 import pyarrow as pa
@@ -27,25 +27,30 @@ _KINDS = {
     pa.bool_(): "BOOLEAN",
     pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
 }
+# Both are in the name of a part, so a query for one run or one day opens only its files.
+_RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
 _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_date"
+_NO_ROWS = " WHERE false"
+VERDICTS_FILES = "verdicts/*/*.parquet"
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
 NEWEST_FIRST = "finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Make the schema `store` over a results store; each query reads the parts that are there then.
+    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
 
     Raises:
         ResultsError: the store cannot be read.
     """
     runs = list(RunIndex(results).refreshed().newest_first())
-    connection.execute("CREATE SCHEMA store")
+    connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     for table, schema in SCHEMAS.items():
         has_parts = next(results.all_parts(table), None) is not None
-        places = [f"{table}/*/*.parquet"] if has_parts else []
-        query = reading(schema, [place_of(results, place) for place in places], _RUN_DATE)
-        connection.execute(f"CREATE VIEW store.{table} AS {query}")
+        place = place_of(results, f"{table}/*/*.parquet")
+        query = _reading_parts(table, schema, place) if has_parts else empty_table(table, schema)
+        connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
+    connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(
         connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
@@ -54,28 +59,41 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     _create_newest(connection, results, runs)
 
 
-def reading(schema: pa.Schema, places: Sequence[str], *further: str) -> str:
-    """Give the query that reads Parquet files by a schema: a column that a file lacks is null.
+def files_in(place: str) -> str:
+    """Give the query that lists the parts of a glob, each with its run. It reads names alone."""
+    return f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({quoted(place)})"
+
+
+def _reading_parts(table: str, schema: pa.Schema, place: str) -> str:
+    columns = f"* REPLACE ({_RUN_ID.format('filename')})" if "run_id" in schema.names else "*"
+    further = [_RUN_DATE, "filename"] if table == "verdicts" else [_RUN_DATE]
+    return f"SELECT {', '.join([columns, *further])} FROM {reading(schema, [place])}"
+
+
+def reading(schema: pa.Schema, places: Sequence[str]) -> str:
+    """Give what reads Parquet files by a schema: a column that a file lacks is null.
 
     Args:
         schema: the columns.
-        places: paths or globs as DuckDB takes them; none stands for an empty table.
-        further: columns of another kind.
+        places: paths or globs as DuckDB takes them.
     """
-    if not places:
-        return empty_of(schema, *further)
     columns = (
         f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
         for field in schema
     )
     listed = ", ".join(map(quoted, places))
-    return f"SELECT {', '.join(['*', *further])} FROM read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
+    return f"read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
 
 
-def empty_of(schema: pa.Schema, *further: str) -> str:
-    """Give a query without rows that has the columns of a schema, and `run_date` if there are further ones."""
-    nulls = [f"NULL::{_KINDS[field.type]} AS {field.name}" for field in schema]
-    return f"SELECT {', '.join([*nulls, 'NULL::DATE AS run_date'] if further else nulls)} WHERE false"
+def empty_table(table: str, schema: pa.Schema) -> str:
+    """Give a query without rows that has the columns of a table; `store.verdicts` has the names of its files too."""
+    further = ", NULL::DATE AS run_date" + (", NULL::VARCHAR AS filename" if table == "verdicts" else "")
+    return f"{_empty(schema).removesuffix(_NO_ROWS)}{further}{_NO_ROWS}"
+
+
+def _empty(schema: pa.Schema) -> str:
+    nulls = (f"NULL::{_KINDS[field.type]} AS {field.name}" for field in schema)
+    return f"SELECT {', '.join(nulls)}{_NO_ROWS}"
 
 
 def place_of(results: Results, name: str) -> str:
@@ -91,7 +109,7 @@ def glob_of(results: Results, name: str) -> str:
 
 def _create_from(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
     connection.register("rows", rows)
-    connection.execute(f"CREATE TABLE store.{name} AS FROM rows")
+    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS FROM rows")
     connection.unregister("rows")
 
 
@@ -107,14 +125,21 @@ def _plans(runs: Iterable[RunRecord]) -> pa.Table:
             "items": run.plan.items,
             "skipped": run.plan.skipped,
             "remaining": run.remaining,
+            "deployment": " ".join(_deployment(run)) or None,
         }
         for run in runs
     ]
-    texts = ("run_id", "environment", "catalog", "catalog_kind", "created_at")
+    texts = ("run_id", "environment", "catalog", "catalog_kind", "created_at", "deployment")
     schema = pa.schema([(name, pa.string()) for name in texts]).append(pa.field("is_partial", pa.bool_()))
     for count in ("items", "skipped", "remaining"):
         schema = schema.append(pa.field(count, pa.int64()))
     return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _deployment(run: RunRecord) -> Iterator[str]:
+    """Name the service that answered a run: its version, commit and time of deployment, as far as they are known."""
+    for column in ("service_version", "service_commit", "service_deployed_at"):
+        yield from sorted({str(leg.counts[column]) for leg in run.legs if leg.counts.get(column) is not None})[-1:]
 
 
 def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
@@ -128,13 +153,15 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
     names = ", ".join(schemas.SNAPSHOT.names)
     unlisted = f"SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"
-    connection.execute(f"CREATE VIEW store.settled AS {_reading_entries(results, entries[-1:])}")
+    connection.execute(f"CREATE OR REPLACE VIEW store.settled AS {_reading_entries(results, entries[-1:])}")
     connection.execute(
-        f"CREATE VIEW store.recent AS {_reading_entries(results, entries[:-1])}"
+        f"CREATE OR REPLACE VIEW store.recent AS {_reading_entries(results, entries[:-1])}"
         + (f" UNION ALL {unlisted}" if missing else "")
     )
     is_settled = len(entries) == 1 and not missing
-    connection.execute(f"CREATE VIEW store.newest AS {'FROM store.settled' if is_settled else newest_of_both()}")
+    connection.execute(
+        f"CREATE OR REPLACE VIEW store.newest AS {'FROM store.settled' if is_settled else newest_of_both()}"
+    )
 
 
 def newest_of_both() -> str:
@@ -148,7 +175,8 @@ def newest_of_both() -> str:
 
 
 def _reading_entries(results: Results, entries: Sequence[Entry]) -> str:
-    return reading(schemas.SNAPSHOT, [place_of(results, file.name) for entry in entries for file in files_of(entry)])
+    places = [place_of(results, file.name) for entry in entries for file in files_of(entry)]
+    return f"FROM {reading(schemas.SNAPSHOT, places)}" if places else _empty(schemas.SNAPSHOT)
 
 
 def _rows_of(entry: Entry) -> int:

@@ -26,19 +26,29 @@ pairs AS (  -- each run, and the runs in which its items may have been before
         compared.is_whole AND known.catalog = compared.catalog AS may_be_gone
     FROM compared JOIN known ON known.environment = compared.environment
         AND known.run_id BETWEEN compared.since AND compared.run_id
+    UNION ALL
+    SELECT run_id, run_id, true, false FROM compared WHERE since IS NULL
+),
+files AS (  -- by their names, so that only these are opened
+    SELECT filename, at_run, is_now, may_be_gone FROM store.verdicts_files JOIN pairs USING (run_id)
 ),
 found AS (
-    SELECT at_run, is_now, may_be_gone, verdicts.* FROM verdicts JOIN pairs USING (run_id)
+    SELECT at_run, is_now, may_be_gone, verdict.* FROM store.verdicts AS verdict JOIN files USING (filename)
     UNION ALL  -- runs before which no run left nothing out: each earlier row of an item counts
-    SELECT run_id, true, false, verdicts.* FROM verdicts SEMI JOIN (FROM compared WHERE since IS NULL) USING (run_id)
-    UNION ALL
-    SELECT now.run_id, false, false, earlier.*
-    FROM verdicts AS earlier
+    SELECT now.at_run, false, false, earlier.*
+    FROM (
+        SELECT verdict.*
+        FROM store.verdicts AS verdict
+        JOIN (
+            SELECT filename FROM store.verdicts_files
+            WHERE run_id < (SELECT max(run_id) FROM compared WHERE since IS NULL)
+        ) USING (filename)
+    ) AS earlier
     JOIN (
-        SELECT DISTINCT run_id, environment, item_id
-        FROM verdicts
-        SEMI JOIN (FROM compared WHERE since IS NULL) USING (run_id)
-    ) AS now ON (earlier.item_id, earlier.environment) = (now.item_id, now.environment) AND earlier.run_id < now.run_id
+        SELECT DISTINCT at_run, environment, item_id
+        FROM store.verdicts JOIN files USING (filename)
+        WHERE at_run IN (SELECT run_id FROM compared WHERE since IS NULL)
+    ) AS now ON (earlier.item_id, earlier.environment) = (now.item_id, now.environment) AND earlier.run_id < now.at_run
 ),
 states AS (
     SELECT
@@ -104,11 +114,6 @@ judged AS (
         UNION ALL
         SELECT *, true FROM moved
     )
-),
-deployments AS (
-    SELECT run_id, concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)) AS deployment
-    FROM runs
-    GROUP BY run_id
 )
 SELECT
     at_run AS run_id, judged.environment, item_id,
@@ -143,7 +148,7 @@ SELECT
     before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
     now.verify_request_id AS verify_request_id
 FROM judged
-LEFT JOIN deployments AS deployment ON deployment.run_id = at_run
-LEFT JOIN deployments AS former ON former.run_id = before.run_id
+LEFT JOIN store.plans AS deployment ON deployment.run_id = at_run
+LEFT JOIN store.plans AS former ON former.run_id = before.run_id
 WHERE has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
     OR has_other_rubric

@@ -32,7 +32,7 @@ def night(
     """Leave a night behind: a row for each item, its row of `runs`, and what is derived from both."""
     plan = plan_of_run(run_id, len(rows) + remaining, **plan_cells)
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
-    end_leg(results, plan, facts)
+    end_leg(results, plan, facts, **(leg_cells or {}))
     outcomes = [row["outcome"] for row in facts]
     leg: Row = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
     leg |= {"run_id": run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "items": plan.items}

@@ -8,7 +8,7 @@ from proofsweep.domain.tables import schemas
 from proofsweep.query.connection import opened
 from proofsweep.storage.results.plans_and_parts import Results, parquet_of
 
-from .nights import ACCEPTED, MONDAY, TUESDAY, night
+from .nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 
 
 def test_a_column_that_older_parts_lack_is_null(results: Results) -> None:
@@ -42,3 +42,20 @@ def test_the_tables_have_their_types_and_an_empty_one_too(results: Results) -> N
         types = [field.type for field in found[table].schema][:-1]
         assert types == [field.type for field in schema]
     assert found["ingest"].schema.field("run_date").type == pa.date32()
+
+
+def test_a_question_about_one_run_opens_only_the_files_that_it_needs(results: Results) -> None:
+    """Here that of another night could not be read."""
+    nights = [f"202610{day:02}T020000Z_000aaaaaa" for day in range(1, 21)]
+    for each in nights:
+        night(results, each, {"a": ACCEPTED if each < nights[-1] else REJECTED}, is_noted=True)
+    (tenth,) = (name for name in results.all_parts("verdicts") if nights[9] in name)
+
+    with opened(results) as store:
+        results.store.replace(tenth, b"no Parquet")
+        rows = [
+            store.connection.table(view).filter(f"run_id = '{nights[-1]}'").select("item_id").fetchall()
+            for view in ("verdicts", "latest_answer")
+        ]
+
+    assert rows == [[("a",)]] * 2
