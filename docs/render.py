@@ -14,6 +14,7 @@ from cli.endpoints import endpoints_table
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
 from proofsweep.domain.tables import (
+    drift,
     erasures,
     exchanges,
     ingest,
@@ -51,6 +52,7 @@ def rendered(text: str) -> str:
         "proofs": columns_table(proofs.COLUMNS),
         "interpretations": columns_table(interpretations.COLUMNS),
         "recoveries": columns_table(recoveries.COLUMNS),
+        "drift": columns_table(drift.COLUMNS),
         "views": views_table(),
         "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),

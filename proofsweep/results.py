@@ -32,6 +32,7 @@ TableName = Literal[
     "exchanges",
     "runs",
     "ingest",
+    "drift",
     "probes",
     "usage",
     "rotations",

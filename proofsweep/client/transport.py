@@ -18,6 +18,7 @@ from proofsweep.client.deadlines import DeadlineBackend, refuse_unsolicited
 from proofsweep.client.messages import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
+from proofsweep.domain.drift import drift_in
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 
 # The largest body kept in memory. Chosen: answers are a few KiB. Half would do; twice costs memory for each worker.
@@ -190,7 +191,9 @@ class _ReplyBuilder:
         document = json_of(body.content) if expects_json else None
         is_bad = expects_json and answer.is_success and not self._request.is_usable(document)
         code = None if answer.is_success else text_of(object_of(document).get("code"))
-        return Reply(self._exchange(answer, Failure.BAD_ANSWER if is_bad else None, code), document, body.sha256)
+        exchange = self._exchange(answer, Failure.BAD_ANSWER if is_bad else None, code)
+        unnamed = drift_in(call, document, is_success=answer.is_success)
+        return Reply(replace(exchange, unnamed=unnamed) if unnamed else exchange, document, body.sha256)
 
     def broken(self, answer: httpx.Response | None, error: Exception) -> Reply:
         """Say why there is no whole answer."""

@@ -49,6 +49,7 @@ class Exchange:
         storage_id: the storage target's own id, for the slot's form POST.
         bytes_sent: of the request's body; None without a connection, when nothing can be charged.
         because: why there was no connection, in a clause; in no table.
+        unnamed: what the answer holds that the contract does not name, as `domain.drift` writes it.
     """
 
     call: Call
@@ -63,6 +64,7 @@ class Exchange:
     storage_id: str | None = None
     bytes_sent: int | None = 0
     because: str | None = None
+    unnamed: tuple[str, ...] = ()
 
     @property
     def ended_at(self) -> datetime:

@@ -9,7 +9,7 @@ from proofsweep.domain.tables.columns import Row
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
-RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")
+RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates", "drift")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from importlib.resources import files
 _TAGS = "/* tag columns */"
 
 NAMES = (
-    *("verdicts", "runs", "exchanges", "ingest", "latest_answer", "latest_attempt", "changes", "rejects", "reasons"),
-    *("coverage", "probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries"),
+    *("verdicts", "runs", "exchanges", "ingest", "drift", "latest_answer", "latest_attempt", "changes", "rejects"),
+    *("reasons", "coverage", "probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries"),
     *("spend", "request_log"),
 )
 """The views, each after those that it reads."""

@@ -131,7 +131,7 @@ def _leg_status(legs: Legs, number: int) -> LegStatus:
 
 
 def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
-    counts = receipt.get("counts")
+    counts, drift = receipt.get("counts"), receipt.get("drift")
     ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
     return LegStatus(
         leg=number,
@@ -139,4 +139,5 @@ def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
         why=None if why is None else str(why),
         quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
         counts=counts if isinstance(counts, dict) else {},
+        drift=tuple(map(str, drift)) if isinstance(drift, list) else (),
     )

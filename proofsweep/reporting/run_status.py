@@ -37,6 +37,7 @@ class LegStatus:
 
     Attributes:
         quota_reset: when the quota resets, by the leg's last snapshot.
+        drift: the first names in its answers that the contract does not name.
     """
 
     leg: int
@@ -44,6 +45,7 @@ class LegStatus:
     why: str | None = None
     quota_reset: datetime | None = None
     counts: dict[str, object] = field(default_factory=dict)
+    drift: tuple[str, ...] = ()
 
     def count(self, column: str) -> int | None:
         """Give a count of the `runs` table; None if it is not known."""
@@ -101,6 +103,11 @@ class RunStatus:
     def sunset(self) -> str | None:
         """The last Sunset header that the service sent in this run; it announces a breaking change."""
         return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
+
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """Some names in the answers of this run that the contract does not name."""
+        return tuple(dict.fromkeys(name for leg in self.legs for name in leg.drift))
 
     def rows(self, outcome: str) -> int:
         """Count the rows with one outcome."""

@@ -22,6 +22,9 @@ ENDINGS = {
     "error": "stopped by an error of this program; finished rows are kept",
 }
 
+# Names in a sentence. Chosen: half hides a second change, twice folds a terminal's line twice.
+_NAMED_DRIFT = 3
+
 
 def ending_of(run: RunStatus) -> str:
     """Say in one clause how the run stands; for `window`, with the leg's own sentence."""
@@ -59,7 +62,17 @@ def notes_of(run: RunStatus) -> list[str]:
         notes.append(
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
         )
-    return notes
+    return [*notes, *_drift_note(run.drift)]
+
+
+def _drift_note(names: Sequence[str]) -> list[str]:
+    """Say that the service sent what the contract does not name; nothing if it did not."""
+    others = " and others" if len(names) > _NAMED_DRIFT else ""
+    note = (
+        f"The service sent what the contract does not name: {', '.join(names[:_NAMED_DRIFT])}{others}. "
+        'Ask the partner what is new; see: proofsweep query "FROM drift"'
+    )
+    return [note] if names else []
 
 
 def _pruned_note(pruned: Pruned) -> str:

@@ -146,6 +146,7 @@ def test_a_busy_lane_is_waited_out(world: SandboxWorld, catalog: str) -> None:
         ({"good": None}, ("failed", "bad_answer", False)),
         ({"verdict": 7}, ("failed", "bad_answer", False)),
         ({"grade": "A+", "interpretation": [1], "embeddedCredential": 3}, ("accepted", None, True)),
+        ({"mood": "not to be stored", "grade": {"human": 1, "taste": 2}}, ("accepted", None, True)),
     ],
 )
 def test_unexpected_answers_are_stored_and_only_valid_is_accepted(
@@ -159,3 +160,12 @@ def test_unexpected_answers_are_stored_and_only_valid_is_accepted(
     rows = world.rows()
     assert {(row["outcome"], row["reason"], row["accepted"]) for row in rows} == {wanted}
     assert {row["verify_attempts"] for row in rows} == {1}
+    drift = world.table("drift")
+    named = {(row["call"], row["kind"], row["name"], row["answers"]) for row in drift}
+    assert named == {("verify", kind, name, len(rows)) for kind, name in _unnamed_in(answer)}
+
+
+def _unnamed_in(answer: dict[str, object]) -> list[tuple[str, str]]:
+    if "mood" in answer:
+        return [("field", "mood"), ("field", "grade.taste")]
+    return [("verdict", "quantumSealed")] if answer.get("verdict") == "quantumSealed" else []

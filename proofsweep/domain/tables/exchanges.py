@@ -1,5 +1,6 @@
 """The `exchanges` table: one row per HTTP exchange, the audit trail."""
 
+from proofsweep.domain.drift import cell_of
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row
 
@@ -27,6 +28,12 @@ COLUMNS = (
         TEXT,
         "label of the service's environment, for the calls of an operation; null for those of a run",
         since=2,
+    ),
+    Column(
+        "unnamed",
+        TEXT,
+        "what of the answer the contract does not name, as a JSON array of verdict:…, error_code:… and field:…",
+        since=3,
     ),
 )
 
@@ -56,4 +63,5 @@ def exchange_row(
         "partner_date": headers.partner_date,
         "sunset": headers.sunset,
         "environment": environment,
+        "unnamed": cell_of(exchange.unnamed),
     }

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from proofsweep.domain.tables import (
+    drift,
     erasures,
     exchanges,
     ingest,
@@ -74,6 +75,7 @@ PROOFS = schema_of("proofs", proofs.COLUMNS)
 RECOVERIES = schema_of("recoveries", recoveries.COLUMNS)
 USAGE = schema_of("usage", usage.COLUMNS)
 ROTATIONS = schema_of("rotations", rotations.COLUMNS)
+DRIFT = schema_of("drift", drift.COLUMNS)
 ERASURES = schema_of("erasures", erasures.COLUMNS)
 ITEMS = schema_of("planned items", planned_items.COLUMNS)
 SNAPSHOT = schema_of("snapshot", snapshot.COLUMNS)

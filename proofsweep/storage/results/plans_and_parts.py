@@ -27,6 +27,7 @@ SCHEMAS = {
     "exchanges": schemas.EXCHANGES,
     "runs": schemas.RUNS,
     "ingest": schemas.INGEST,
+    "drift": schemas.DRIFT,
     "probes": schemas.PROBES,
     "usage": schemas.USAGE,
     "rotations": schemas.ROTATIONS,

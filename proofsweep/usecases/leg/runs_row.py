@@ -16,10 +16,11 @@ from proofsweep.domain.tables import runs
 from proofsweep.domain.tables.columns import Row, empty_row
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.receipts import Part
+from proofsweep.usecases.leg.drift_counts import READ, DriftCounts
 
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _THROTTLED = 429
-_COUNTED = ["call", "status", "bytes_sent", "started_at", "sunset"]
+_COUNTED = ["status", "bytes_sent", "sunset", *READ]
 _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
@@ -30,10 +31,12 @@ class LegCounts:
     Attributes:
         row: for `runs`, without how the leg ended and what remains; what only its process knows is null.
         duplicates: rows that another row's answer served; no call was made for them.
+        drift: for `drift`.
     """
 
     row: Row
     duplicates: int
+    drift: list[Row]
 
 
 def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]) -> LegCounts:
@@ -53,9 +56,10 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
     }
     outcomes, duplicates = _outcomes_of(results, [part.name for part in verdicts])
     names = [part.name for part in exchanges]
-    row |= outcomes | exchange_counts(results.tables(names, _COUNTED))
+    drift = DriftCounts()
+    row |= outcomes | exchange_counts(drift.watch(results.tables(names, _COUNTED)))
     row["calls_again"] = _calls_again(results, plan, leg, names)
-    return LegCounts(row, duplicates)
+    return LegCounts(row, duplicates, drift.rows(plan, leg))
 
 
 def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int]:

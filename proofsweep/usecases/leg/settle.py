@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 from proofsweep.domain import layout
+from proofsweep.domain.drift import words_for
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.runs import stored_row
@@ -53,7 +54,13 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     counts = count_leg(results, plan, end.leg, published.of_leg(end.leg), exchanges)
     row = counts.row | {"remaining": published.remaining, "ended_by": str(end.ended_by)} | end.facts
     end, row = _as_rows_say(end, row)
-    notes = {"why": end.why, "cpu_seconds": end.cpu_seconds, "quota_reset": end.quota_reset}
+    _write_drift(results, plan, end.leg, counts.drift)
+    notes = {
+        "why": end.why,
+        "drift": words_for(counts.drift),
+        "cpu_seconds": end.cpu_seconds,
+        "quota_reset": end.quota_reset,
+    }
     parts = _described([*published.of_leg(end.leg), *exchanges])
     receipt = _receipt(results, plan, row, legs) | parts | {"duplicates": counts.duplicates} | notes
     try:
@@ -73,6 +80,13 @@ def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
     if isinstance(cells, dict):
         with suppress(NameTaken):
             results.create_part(layout.runs_name(plan.run_id, plan.run_date, leg), "runs", [stored_row(cells)])
+
+
+def _write_drift(results: Results, plan: Plan, leg: int, rows: list[Row]) -> None:
+    """Write what answers held that the contract does not name, if they held something."""
+    if rows:
+        with suppress(NameTaken):  # an earlier settlement broke off
+            results.create_part(layout.drift_name(plan.run_id, plan.run_date, leg), "drift", rows)
 
 
 def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:

@@ -24,6 +24,7 @@ run_id:string! leg:int32! manifest_row:int64 call:string! attempt:int32! started
 status:int16 error_code:string failure:string request_id:string retry_after_seconds:double rate_limit:int64
 rate_remaining:int64 rate_reset:timestamp bytes_sent:int64 partner_date:timestamp sunset:string
 environment:string
+unnamed:string
 """
 RUNS = """
 run_id:string! leg:int32! environment:string! base_url_host:string key_fingerprint:string flow_run_id:string
