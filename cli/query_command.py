@@ -1,6 +1,7 @@
 """`proofsweep query`: ask a results store in SQL."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -13,7 +14,7 @@ from cli.query_output import Format, write, write_text
 from cli.screen import print_error
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import UsageError
-from proofsweep.query.connection import OpenStore, opened, tags_in
+from proofsweep.query.connection import OpenStore, opened, renew, tags_in
 from proofsweep.query.script import script_of
 from proofsweep.query.views import views
 from proofsweep.settings import load_settings
@@ -26,7 +27,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def query(
-    sql: str | None = typer.Argument(None, metavar="SQL", help="One or more statements; `-` reads them from stdin."),
+    sql: str | None = typer.Argument(
+        None, metavar="[SQL]", help="One or more statements; `-` reads them from stdin. Without it: a prompt."
+    ),
     *,
     as_format: Format = typer.Option(Format.TABLE, "--format", "-f", help="How the answer is written."),
     file: Path | None = typer.Option(
@@ -45,27 +48,56 @@ def query(
     item. changes is what each run found otherwise than before, and why. rejects is what needs attention now. reasons,
     coverage, spend and request_log count and look up. docs/cookbook.md has twenty questions with their SQL.
 
+    On a terminal, without SQL, it asks for statements one by one: Tab completes, and the history is kept.
+
     Example: proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"
     """
     store = results_for(load_settings(config, results))
-    statements = _statements(sql, print_views=print_views)
     if print_views:
         return _print_views(store, environment, file)
+    if sql is None and sys.stdin.isatty() and sys.stdout.isatty():
+        return _ask(store, environment, as_format, file)
+    statements = _statements(sql)
     with opened(store, environment, with_tags="rejects" in statements.lower()) as views_of:
         _say_which(views_of)
-        try:
-            write(views_of.connection.sql(statements), as_format, file)
-        except (duckdb.Error, pa.ArrowException) as mistake:
-            raise UsageError(f"The query cannot be answered: {mistake}") from mistake
+        _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED
 
 
-def _statements(sql: str | None, *, print_views: bool) -> str:
-    if sql == "-" or (sql is None and not print_views and not sys.stdin.isatty()):
+def _statements(sql: str | None) -> str:
+    if sql == "-" or (sql is None and not sys.stdin.isatty()):
         sql = sys.stdin.read()
-    if not print_views and not (sql or "").strip():
+    if not (sql or "").strip():
         raise UsageError('Give a query, for example: proofsweep query "SELECT * FROM reasons"')
     return sql or ""
+
+
+def _answer(store: OpenStore, statements: str, as_format: Format, file: Path | None) -> None:
+    try:
+        write(store.connection.sql(statements), as_format, file)
+    except RuntimeError as stopped:  # so DuckDB tells of Ctrl-C
+        raise KeyboardInterrupt from stopped
+    except (duckdb.Error, pa.ArrowException) as mistake:
+        reason, _, _ = str(mistake).partition("\nLINE ")  # then comes the text itself, with a mark below
+        raise UsageError(f"The query cannot be answered: {' '.join(reason.split())}") from mistake
+
+
+def _ask(store: Results, environment: str | None, as_format: Format, file: Path | None) -> int:
+    """Answer statement by statement; each sees the runs that are there then."""
+    from cli.query_prompt import ask_until_end  # noqa: PLC0415 - a single query need not wait for it
+
+    if file is not None:
+        raise UsageError("--file takes the answer of one query: give it as an argument, or on stdin.")
+    with opened(store, environment) as views_of:
+        _say_which(views_of)
+
+        def answer(statement: str) -> None:
+            with suppress(duckdb.TransactionException):  # one that its user began and that failed: ROLLBACK must pass
+                renew(views_of.connection, store)
+            _answer(views_of, statement, as_format, None)
+
+        ask_until_end(views_of.connection, answer)
+    return ExitCode.ACCEPTED
 
 
 def _print_views(store: Results, environment: str | None, file: Path | None) -> int:

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from tempfile import gettempdir
 
 import duckdb
 
@@ -86,19 +89,40 @@ def close(connection: duckdb.DuckDBPyConnection) -> None:
 def _opened(
     connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None, *, with_tags: bool
 ) -> OpenStore:
-    for setting in _SETTINGS:
+    spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
+    for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
         connection.execute(setting)
-    if isinstance(results.store, BucketStore):
-        connection.register_filesystem(StoreFiles(results.store))
-    create_tables(connection, results)
+    _read_store(connection, results)
     chosen, others = _chosen(connection, results, environment)
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
     for view in views():
         connection.execute(view.statement())
     if with_tags:
-        (rejects,) = (view for view in views(tags_in(connection)) if view.name == "rejects")
-        connection.execute(rejects.statement())
+        _add_tags(connection)
     return OpenStore(connection, chosen, others)
+
+
+def renew(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    """Let an open connection see what runs have written since it was opened; what its user created stays.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    _read_store(connection, results)
+    _add_tags(connection)
+
+
+def _read_store(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    if isinstance(results.store, BucketStore):
+        if connection.filesystem_is_registered(STORE_SCHEME):
+            connection.unregister_filesystem(STORE_SCHEME)
+        connection.register_filesystem(StoreFiles(results.store))
+    create_tables(connection, results)
+
+
+def _add_tags(connection: duckdb.DuckDBPyConnection) -> None:
+    (rejects,) = (view for view in views(tags_in(connection)) if view.name == "rejects")
+    connection.execute(rejects.statement())
 
 
 def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
