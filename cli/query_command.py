@@ -1,7 +1,7 @@
 """`proofsweep query`: ask a results store in SQL."""
 
 import sys
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -73,10 +73,15 @@ def _statements(sql: str | None) -> str:
 
 
 def _answer(store: OpenStore, statements: str, as_format: Format, file: Path | None) -> None:
+    """Answer in another thread: DuckDB does not hear Ctrl-C in this one while it works."""
     try:
-        write(store.connection.sql(statements), as_format, file)
-    except RuntimeError as stopped:  # so DuckDB tells of Ctrl-C
-        raise KeyboardInterrupt from stopped
+        with ThreadPoolExecutor(1) as thread:
+            answer = thread.submit(lambda: write(store.connection.sql(statements), as_format, file))
+            try:
+                answer.result()
+            except KeyboardInterrupt:
+                store.connection.interrupt()
+                raise
     except (duckdb.Error, pa.ArrowException) as mistake:
         reason, _, _ = str(mistake).partition("\nLINE ")  # then comes the text itself, with a mark below
         raise UsageError(f"The query cannot be answered: {' '.join(reason.split())}") from mistake
@@ -92,8 +97,12 @@ def _ask(store: Results, environment: str | None, as_format: Format, file: Path 
         _say_which(views_of)
 
         def answer(statement: str) -> None:
-            with suppress(duckdb.TransactionException):  # one that its user began and that failed: ROLLBACK must pass
+            try:
                 renew(views_of.connection, store)
+            except RuntimeError as stopped:  # so DuckDB tells of Ctrl-C
+                raise KeyboardInterrupt from stopped
+            except duckdb.TransactionException:  # of one that its user began and that failed: ROLLBACK must pass
+                pass
             _answer(views_of, statement, as_format, None)
 
         ask_until_end(views_of.connection, answer)

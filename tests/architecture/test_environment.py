@@ -6,6 +6,7 @@ PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 READERS = {
     "proofsweep/settings/reading.py",
     "cli/embedded_server.py",  # Prefect's own variables, which are not our settings
+    "cli/query_prompt.py",  # the user's state folder, as every program finds it
     "cli/demo_command.py",  # it removes the settings of the person who runs the demo
 }
 WORDS = {"environ", "environb", "getenv", "putenv"}

@@ -36,9 +36,9 @@ class Person:
         """Type at once."""
         os.write(self._terminal, "".join(keys).encode())
 
-    def reads(self, words: str, seconds: float = 60) -> str:
+    def reads(self, words: str) -> str:
         """Read until these words are there, and give what stood before them."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 60
         while words not in self._unread and time.monotonic() < end and self._read():
             pass
         assert words in self._unread, f"not found: {words!r} in {self._unread!r}"
@@ -84,7 +84,7 @@ def label(tmp_path: Path) -> Results:
 
 
 def test_statements_are_asked_one_by_one(label: Results, tmp_path: Path) -> None:
-    """Over several lines, with completion; a mistake is one line; a run that came meanwhile is there. What was typed is kept."""
+    """Over several lines, with completion; a mistake is one line; a new run is there; what was typed is kept."""
     with prompt(tmp_path / "store", tmp_path / "state") as person:
         person.reads("proofsweep>")
         person.types("SELECT count(*) AS files", ENTER, "FROM latest_att", TAB)
@@ -104,6 +104,7 @@ def test_statements_are_asked_one_by_one(label: Results, tmp_path: Path) -> None
         time.sleep(2)
         person.process.send_signal(signal.SIGINT)
         person.reads("proofsweep: The statement was stopped.")
+        person.reads("proofsweep>")
         person.types(CTRL_D)
         assert person.process.wait(30) == 0
 

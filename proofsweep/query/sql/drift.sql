@@ -1,2 +1,2 @@
 -- What the answers of each leg held that the contract does not name: verdicts, error codes and response fields, by name.
-SELECT * EXCLUDE (filename) FROM store.drift WHERE list_contains(getvariable('environments'), environment)
+SELECT * FROM store.drift WHERE list_contains(getvariable('environments'), environment)
