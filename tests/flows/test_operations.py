@@ -48,6 +48,18 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     assert (day["used"], world.charged) == (1, 5)
 
 
+def test_a_key_that_stays_refused_is_a_state_of_the_flow(world: SandboxWorld) -> None:
+    """Prefect's automations know it by its name; one refused probe is none."""
+    from flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
+
+    world.key_file.write_text("pk_wrong")
+
+    codes = [world.run("monitor", "--once") for _ in range(2)]
+    state = monitor_service(results=str(world.results), return_state=True)
+
+    assert (codes, state.name) == ([7, 7], "KeyRefused")
+
+
 @pytest.fixture
 def issued(world: SandboxWorld, samples: Samples) -> list[sandbox.Issued]:
     """Three proofs of this test's own key, in a folder that is verified: two credentialed WAVs, and a pair."""
