@@ -141,8 +141,11 @@ def key_file(operator: sandbox.Operator, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def conformance(running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run the command on the sandbox; return its exit code, standard output and standard error."""
+def conformance(
+    running: sandbox.Running, key_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Command:
+    """Run the command on the sandbox, without its real wait; return exit code, standard output and standard error."""
+    monkeypatch.setattr("conformance.subject.MOMENT_SECONDS", 0.05)
 
     def conformance(*arguments: str, environment: str | None = "sandbox") -> Output:
         environment_option = [] if environment is None else ["--environment", environment]
