@@ -121,15 +121,19 @@ def _segments_that_wait(plan: Plan, segments: Segments, published: PublishedRows
 def _waiting_rows(
     plan: Plan, shard: int, names: Sequence[str], segments: Segments, published: PublishedRows
 ) -> pa.Table:
-    """Read the rows of one shard that are in no part, each once, in manifest order."""
+    """Read the rows of one shard that are in no part, each once, in manifest order.
+
+    None are found if another process has settled the leg meanwhile, or if the leg's own has merged its segments.
+    """
     first = shard * plan.shard_items
     wanted = range(first, first + rows_of_shard(plan, shard))
     found = [rows for name in names if (rows := segments.table(name)) is not None]
     places: dict[int, int] = {}
-    rows = pa.concat_tables([table.filter(_mask(table, wanted, published)) for table in found])
+    waiting = [table.filter(_mask(table, wanted, published)) for table in found]
+    rows = pa.concat_tables([SCHEMAS["verdicts"].empty_table(), *waiting])
     for place, number in enumerate(_numbers(rows)):
         places.setdefault(number, place)
-    return rows.take([places[number] for number in sorted(places)])
+    return rows.take(pa.array([places[number] for number in sorted(places)], pa.int64()))
 
 
 def _mask(table: pa.Table, wanted: range, published: PublishedRows) -> pa.BooleanArray:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from proofsweep.domain.runs import Plan
@@ -68,6 +69,29 @@ def test_empty_parts_keep_the_process_of_a_killed_leg_out(results: Results, plan
     write_journal(results, plan, 1, [0])
 
     assert publish(results, plan, keeps_out=True) == [1, 0]
+
+
+def test_a_journal_that_vanishes_while_it_is_read_leaves_what_another_process_published(
+    results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That one has settled the leg; this process only slept, and goes on in the middle of its own settlement."""
+    write_journal(results, plan, 1, [0])
+    segments = Segments(results, plan.run_id, 1)
+    whole_table = Segments.table
+
+    def settled_by_another(self: Segments, name: str, columns: Sequence[str] | None = None) -> pa.Table | None:
+        rows = whole_table(self, name, columns)
+        if columns is not None:
+            write_part(results, plan, 1, 0, [0])
+            self.delete()
+        return rows
+
+    monkeypatch.setattr(Segments, "table", settled_by_another)
+
+    published = publish_rows(results, plan, 1, segments, keeps_out=False)
+
+    assert [part.rows for part in published.of_leg(1)] == [1]
+    assert rows_of(results, plan) == [0]
 
 
 def test_rows_in_quarantine_are_published_as_the_end_of_the_leg_would_have_done(results: Results, plan: Plan) -> None:
