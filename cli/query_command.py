@@ -1,6 +1,7 @@
 """`proofsweep query`: ask a results store in SQL."""
 
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from cli.screen import print_error
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.errors import UsageError
 from proofsweep.query.connection import OpenStore, opened, renew, tags_in
+from proofsweep.query.screening import screening_columns
 from proofsweep.query.script import script_of
 from proofsweep.query.views import views
 from proofsweep.settings import load_settings
@@ -52,13 +54,14 @@ def query(
 
     Example: proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"
     """
-    store = results_for(load_settings(config, results))
+    settings = load_settings(config, results)
+    store, screening = results_for(settings), settings.screening.conditions
     if print_views:
-        return _print_views(store, environment, file)
+        return _print_views(store, environment, screening, file)
     if sql is None and sys.stdin.isatty() and sys.stdout.isatty():
-        return _ask(store, environment, as_format, file)
+        return _ask(store, environment, screening, as_format, file)
     statements = _statements(sql)
-    with opened(store, environment, with_tags="rejects" in statements.lower()) as views_of:
+    with opened(store, environment, with_tags="rejects" in statements.lower(), screening=screening) as views_of:
         _say_which(views_of)
         _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED
@@ -87,13 +90,15 @@ def _answer(store: OpenStore, statements: str, as_format: Format, file: Path | N
         raise UsageError(f"The query cannot be answered: {' '.join(reason.split())}") from mistake
 
 
-def _ask(store: Results, environment: str | None, as_format: Format, file: Path | None) -> int:
+def _ask(
+    store: Results, environment: str | None, screening: Mapping[str, str], as_format: Format, file: Path | None
+) -> int:
     """Answer statement by statement; each sees the runs that are there then."""
     from cli.query_prompt import ask_until_end  # noqa: PLC0415 - a single query need not wait for it
 
     if file is not None:
         raise UsageError("--file takes the answer of one query: give it as an argument, or on stdin.")
-    with opened(store, environment) as views_of:
+    with opened(store, environment, screening=screening) as views_of:
         _say_which(views_of)
 
         def answer(statement: str) -> None:
@@ -109,9 +114,10 @@ def _ask(store: Results, environment: str | None, as_format: Format, file: Path 
     return ExitCode.ACCEPTED
 
 
-def _print_views(store: Results, environment: str | None, file: Path | None) -> int:
+def _print_views(store: Results, environment: str | None, screening: Mapping[str, str], file: Path | None) -> int:
+    columns = screening_columns(screening)
     with opened(store, environment) as open_store:
-        script = script_of(store, open_store.environments, views(tags_in(open_store.connection)))
+        script = script_of(store, open_store.environments, views(tags_in(open_store.connection), columns))
     write_text(script, file)
     return ExitCode.ACCEPTED
 

@@ -38,11 +38,12 @@ def report(
     """
     from proofsweep.reporting.page.write_page import page_of, write_page  # noqa: PLC0415 - pandas, DuckDB and Altair
 
-    store = results_for(load_settings(config, results))
+    settings = load_settings(config, results)
+    store = results_for(settings)
     run_id = run_id or newest_run(store)
     if run_id is None:
         raise ResultsError(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
     path = Path(file or f"report-{run_id}.html")
-    write_page(path, page_of(store, run_id, by, packet_of_run(store, run_id)))
+    write_page(path, page_of(store, run_id, by, packet_of_run(store, run_id), settings.screening.conditions))
     console().print(f"{path}: {path.stat().st_size / 1_000_000:.1f} MB; open it in a browser.", soft_wrap=True)
     return ExitCode.ACCEPTED

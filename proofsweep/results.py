@@ -13,7 +13,7 @@ The columns of the tables are declared in `proofsweep.domain.tables`, the views 
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import pyarrow as pa
@@ -52,8 +52,9 @@ class ResultsStore:
     With `run_id`, a table has only the rows of that run. With `columns`, it has only those columns, in that order.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, screening: Mapping[str, str]) -> None:
         self._results = results
+        self._screening = screening
 
     @property
     def url(self) -> str:
@@ -146,12 +147,14 @@ class ResultsStore:
             `store.sql("SELECT outcome, count(*) FROM latest_answer GROUP BY ALL").df()`
 
         Raises:
+            ConfigError: a screening condition is none.
             ResultsError: there is no run of the environment, or the store cannot be read.
             duckdb.Error: the query is wrong.
         """
         from proofsweep.query.connection import close, connect  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
-        connection = connect(self._results, environment, with_tags="rejects" in query.lower()).connection
+        with_tags = "rejects" in query.lower()
+        connection = connect(self._results, environment, with_tags=with_tags, screening=self._screening).connection
         answer = connection.sql(query)
         weakref.finalize(self, close, connection)
         return answer
@@ -202,8 +205,12 @@ class ResultsStore:
         return self._results.parts_of(table, self._results.plan(run_id))
 
 
-def open_results(url: str) -> ResultsStore:
+def open_results(url: str, screening: Mapping[str, str] | None = None) -> ResultsStore:
     """Open the results store at a folder's path, `file://` URL or bucket URL.
+
+    Args:
+        url: the store.
+        screening: conditions in SQL on grade and classification, by their names; the views have each as a column.
 
     Example:
         `open_results("results").latest_run()`
@@ -214,4 +221,4 @@ def open_results(url: str) -> ResultsStore:
     results = Results(open_store(url))
     if not results.store.folders("_runs") and not results.store.folders("_operations"):
         raise ResultsError(f"There is no results store at {results.store.url}.")
-    return ResultsStore(results)
+    return ResultsStore(results, screening or {})

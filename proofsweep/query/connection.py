@@ -1,6 +1,6 @@
 """Open a results store in DuckDB, with the views over it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from tempfile import gettempdir
 import duckdb
 
 from proofsweep.errors import ResultsError
+from proofsweep.query.screening import screening_columns
 from proofsweep.query.store_files import STORE_SCHEME, StoreFiles
 from proofsweep.query.tables import create_tables
 from proofsweep.query.views import quoted, views
@@ -35,6 +36,9 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+_NO_SCREENING: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class OpenStore:
     """A results store in DuckDB.
@@ -50,29 +54,44 @@ class OpenStore:
     others: Sequence[str]
 
 
-def connect(results: Results, environment: str | None = None, *, with_tags: bool = True) -> OpenStore:
+def connect(
+    results: Results,
+    environment: str | None = None,
+    *,
+    with_tags: bool = True,
+    screening: Mapping[str, str] = _NO_SCREENING,
+) -> OpenStore:
     """Open a results store in DuckDB; whoever calls closes the connection.
 
     Args:
         results: the store.
         environment: the one that the views show: None for that of the newest run, `all` for all of them.
         with_tags: give `rejects` a column for each tag, for which it must be read.
+        screening: conditions by their names, as the settings have them; each is a column of the views with grades.
 
     Raises:
+        ConfigError: a condition is none.
         ResultsError: there is no run, or none in this environment, or the store cannot be read.
     """
     connection = duckdb.connect(config=_OFFLINE)
     try:
-        return _opened(connection, results, environment, with_tags=with_tags)
+        columns = screening_columns(screening)
+        return _opened(connection, results, environment, with_tags=with_tags, screening=columns)
     except BaseException:
         close(connection)
         raise
 
 
 @contextmanager
-def opened(results: Results, environment: str | None = None, *, with_tags: bool = True) -> Iterator[OpenStore]:
+def opened(
+    results: Results,
+    environment: str | None = None,
+    *,
+    with_tags: bool = True,
+    screening: Mapping[str, str] = _NO_SCREENING,
+) -> Iterator[OpenStore]:
     """Open a results store in DuckDB as `connect` does, and close it at the end."""
-    store = connect(results, environment, with_tags=with_tags)
+    store = connect(results, environment, with_tags=with_tags, screening=screening)
     try:
         yield store
     finally:
@@ -87,7 +106,12 @@ def close(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _opened(
-    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None, *, with_tags: bool
+    connection: duckdb.DuckDBPyConnection,
+    results: Results,
+    environment: str | None,
+    *,
+    with_tags: bool,
+    screening: Mapping[str, str],
 ) -> OpenStore:
     spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
     for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
@@ -95,7 +119,7 @@ def _opened(
     _read_store(connection, results)
     chosen, others = _chosen(connection, results, environment)
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
-    for view in views():
+    for view in views(screening=screening):
         connection.execute(view.statement())
     if with_tags:
         _add_tags(connection)

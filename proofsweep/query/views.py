@@ -1,10 +1,12 @@
 """The views that people query, as SQL over the tables of a results store; each is a file of its own in `sql`."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 _TAGS = "/* tag columns */"
+_SCREENING = "/* screening columns */"
+_NONE: Mapping[str, str] = {}
 
 NAMES = (
     *("verdicts", "runs", "exchanges", "ingest", "drift", "latest_answer", "latest_attempt", "changes", "rejects"),
@@ -27,13 +29,21 @@ class View:
         return f"CREATE {'OR REPLACE ' if or_replace else ''}VIEW {self.name} AS\n{self.query}"
 
 
-def views(tags: Iterable[str] = ()) -> list[View]:
+def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:
     """Give all views; `rejects` has each of these tags as a column.
 
     A tag whose name is taken by another column, or by another tag in other letters, becomes `tag_<name>`.
+
+    Args:
+        tags: of the items that need attention.
+        screening: further columns of the views that have grades, as `screening_columns` gives them.
     """
+    screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
     found = [_view(name) for name in NAMES]
-    return [View(view.name, view.meaning, view.query.replace(_TAGS, _tag_columns(view, tags))) for view in found]
+    return [
+        replace(view, query=view.query.replace(_TAGS, _tag_columns(view, tags)).replace(_SCREENING, screened))
+        for view in found
+    ]
 
 
 def _view(name: str) -> View:

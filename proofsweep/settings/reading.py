@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
     dask: sections.DaskSettings = sections.DaskSettings()
+    screening: sections.ScreeningSettings = sections.ScreeningSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -2,12 +2,12 @@
 -- answer if that was a rejection, and else as failed.
 WITH attention AS (
     FROM latest_attempt WHERE outcome IN ('rejected', 'ineligible')
-    UNION ALL
+    UNION ALL BY NAME
     SELECT answer.*
     FROM latest_answer AS answer
     SEMI JOIN (FROM latest_attempt WHERE outcome = 'failed') AS failed USING (item_id, environment)
     WHERE answer.outcome = 'rejected'
-    UNION ALL
+    UNION ALL BY NAME
     SELECT failed.*
     FROM (FROM latest_attempt WHERE outcome = 'failed') AS failed
     ANTI JOIN (FROM latest_answer WHERE outcome = 'rejected') AS answer USING (item_id, environment)

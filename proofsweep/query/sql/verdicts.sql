@@ -1,2 +1,2 @@
 -- One row for each row of a catalog and each run.
-SELECT * EXCLUDE (filename) FROM store.verdicts WHERE list_contains(getvariable('environments'), environment)
+SELECT * EXCLUDE (filename) /* screening columns */ FROM store.verdicts WHERE list_contains(getvariable('environments'), environment)

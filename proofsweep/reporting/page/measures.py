@@ -1,6 +1,6 @@
 """What the charts of a report show: counts over time and over the rows, worked out by DuckDB in bounded memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.columns import Row
+from proofsweep.query.screening import screening_columns
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 
 # Points of a line. Chosen: a page is some 1,000 pixels wide; half hides short trouble, twice only thickens the line.
@@ -22,7 +23,7 @@ _MEMORY = "400MB"
 
 _ROW_COLUMNS = [
     *("audio", "outcome", "classification", "grade_human", "grade_ai", "grade_unknown", "grade_risk_category"),
-    *("slot_ms", "upload_ms", "verify_ms", "verify_attempts", "calls"),
+    *("grade_rubric_version", "slot_ms", "upload_ms", "verify_ms", "verify_attempts", "calls"),
 ]
 _CALL_COLUMNS = ["call", "started_at", "elapsed_ms", "status", "failure"]
 
@@ -64,6 +65,13 @@ _SLOWEST = """
     FROM verdicts WHERE seconds > 0
     ORDER BY seconds DESC, audio LIMIT {most}
 """
+_SCREENED = """
+    SELECT
+        count(*) FILTER ({condition}) AS met, count(*) FILTER (NOT {condition}) AS not_met,
+        count(*) FILTER ({condition} IS NULL) AS unknown
+    FROM verdicts WHERE outcome IN ('accepted', 'rejected')
+"""
+_NO_SCREENING: Mapping[str, str] = {}
 _RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DESC, audio LIMIT {most}"
 
 
@@ -79,6 +87,7 @@ class Measures:
         risks: the same for the grade's risk category.
         slowest: `audio`, `seconds`.
         retried: `audio`, `calls`; files that took more than two.
+        screened: `name` of a screening condition, and the files that are `met`, `not_met` and `unknown`.
     """
 
     pace: Sequence[Row]
@@ -87,14 +96,22 @@ class Measures:
     risks: Sequence[Row]
     slowest: Sequence[Row]
     retried: Sequence[Row]
+    screened: Sequence[Row]
 
 
-def measures_of(results: Results, plan: Plan) -> Measures:
+def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = _NO_SCREENING) -> Measures:
     """Work out what the charts of a run show.
 
+    Args:
+        results: the store.
+        plan: of the run.
+        screening: conditions by their names, as the settings have them.
+
     Raises:
+        ConfigError: a screening condition is none.
         ResultsError: a part cannot be read.
     """
+    conditions = screening_columns(screening)
     with _database() as database:
         _load(database, results, plan, "verdicts", _ROW_COLUMNS)
         _load(database, results, plan, "exchanges", _CALL_COLUMNS)
@@ -105,6 +122,11 @@ def measures_of(results: Results, plan: Plan) -> Measures:
             risks=_rows(database, _LABELS.format(column="grade_risk_category", most=_MOST_ROWS)),
             slowest=_rows(database, _SLOWEST.format(most=_MOST_ROWS)),
             retried=_rows(database, _RETRIED.format(most=_MOST_ROWS)),
+            screened=[
+                {"name": name} | row
+                for name, condition in zip(screening, conditions.values(), strict=True)
+                for row in _rows(database, _SCREENED.format(condition=condition))
+            ],
         )
 
 

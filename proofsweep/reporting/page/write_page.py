@@ -1,5 +1,6 @@
 """Write the report of a run as one HTML file that needs no network."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,9 +30,12 @@ _LINES = {
     "milliseconds": {"uploads": "uploads", "slot": "slot", "verify": "verify"},
 }
 """The lines of each chart over time."""
+_NO_SCREENING: Mapping[str, str] = {}
 
 
-def page_of(results: Results, run_id: str, tag: str | None, packet: str) -> str:
+def page_of(
+    results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
+) -> str:
     """Write the page.
 
     Args:
@@ -39,15 +43,17 @@ def page_of(results: Results, run_id: str, tag: str | None, packet: str) -> str:
         run_id: the run.
         tag: of the manifest, by which the files that need attention are counted; None for no such table.
         packet: what the partner's support needs of this run; empty if every call succeeded.
+        screening: conditions by their names, as the settings have them.
 
     Raises:
+        ConfigError: a screening condition is none.
         ResultsError: there is no such run, or a part cannot be read.
         UsageError: no file that needs attention has the tag.
     """
     run = describe_run(results, run_id)
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
-    measures = measures_of(results, run.plan)
+    measures = measures_of(results, run.plan, screening)
     table = attention_table(selected, attention)
     return template("page.html.jinja").render(
         run=run,
