@@ -45,12 +45,17 @@ def pytest_configure(config: pytest.Config) -> None:
         "PROOFSWEEP_CATALOG__DEDUPE": "false",  # a test's many rows are often a few files
         "PREFECT_HOME": home.name,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        # A command's own server runs none of these; some tests need a server that others keep.
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "true",
+        "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "true",
+        "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "true",
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "true",
         "PREFECT_WORKER_QUERY_SECONDS": "1",  # a test's worker need not wait ten seconds for its flow run
     }
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Use two workers more than there are processors: tests wait for other processes a third of the time."""
+    """Use two workers more than there are processors: tests wait for other processes a quarter of the time."""
     return (os.cpu_count() or 1) + 2
 
 
@@ -101,18 +106,6 @@ def prefect_url(prefect_tables: Path) -> Iterator[str]:
         shutil.copy(prefect_tables, database)
     with _prefect_served() as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def automating_prefect_url(prefect_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Prefect server that runs automations too, which a command's own server does not."""
-    database = shutil.copy(prefect_tables, tmp_path_factory.mktemp("prefect") / "prefect.db")
-    with pytest.MonkeyPatch.context() as environ:
-        environ.setenv("PREFECT_SERVER_DATABASE_CONNECTION_URL", f"sqlite+aiosqlite:///{database}")
-        environ.setenv("PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED", "true")
-        environ.setenv("PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED", "true")
-        with _prefect_served() as url:
-            yield url
 
 
 @contextmanager

@@ -26,7 +26,7 @@ SAYS = {
     "processes": "| dask, processes: 1 |",
     "sandbox_rate": "one file of 1 MiB",
 }
-SLOW = {"cpu_per_file", "first_byte", "lane_in_real_time", "memory", "night", "prefect_tasks", "processes"}
+SLOW = {"cpu_per_file", "first_byte", "lane_in_real_time", "memory", "night", "prefect_tasks", "processes", "queries"}
 """Benchmarks that start the whole program several times: `--quick` runs them, this only loads them."""
 
 

@@ -208,5 +208,5 @@ def _content_of(partner: Partner, folder: Path) -> dict[str, Any]:
         "keys": len(partner.keys().keys),
         "days": len(usage.days),
         "is_counted": max(int(day.used or 0) for day in usage.days) > 0 and (headers.rate_remaining or 0) > 0,
-        "erased": partner.erase("never-was").outcome,
+        "erased": partner.erase("never-was")[0].outcome,
     }

@@ -41,18 +41,15 @@ def script() -> ModuleType:
 
 
 @pytest.fixture
-def server(prefect_url: str, automating_prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Commands and Prefect's own clients ask the server that runs automations; these are deleted afterwards."""
+def server(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Prefect's own clients ask the shared server; its automations are deleted afterwards."""
     monkeypatch.setenv("PREFECT_API_URL", prefect_url)
-    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import, and keeps this URL
-    from prefect.settings import PREFECT_API_URL, temporary_settings  # noqa: PLC0415
+    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
 
-    monkeypatch.setenv("PREFECT_API_URL", automating_prefect_url)
-    with temporary_settings({PREFECT_API_URL: automating_prefect_url}):
-        yield
-        with get_client(sync_client=True) as client:
-            for automation in client.read_automations():
-                client.delete_automation(automation.id)
+    yield
+    with get_client(sync_client=True) as client:
+        for automation in client.read_automations():
+            client.delete_automation(automation.id)
 
 
 def applied(*options: str) -> "subprocess.CompletedProcess[str]":
@@ -126,7 +123,7 @@ def test_the_command_can_be_run_again(hook: Webhook, tmp_path: Path) -> None:
     assert hook.posts == []
 
 
-@pytest.mark.usefixtures("world", "server")
+@pytest.mark.usefixtures("server")
 def test_an_alert_that_no_state_tells_comes_from_the_flow(
     world: SandboxWorld, hook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
