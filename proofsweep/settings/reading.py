@@ -13,6 +13,7 @@ from proofsweep.domain.likely_names import did_you_mean
 from proofsweep.errors import ConfigError
 from proofsweep.settings import sections
 from proofsweep.settings.mistakes import misspelt_variables, mistakes_in
+from proofsweep.settings.screening import ScreeningSettings
 
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"
@@ -41,7 +42,7 @@ class Settings(BaseSettings):
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()
     dask: sections.DaskSettings = sections.DaskSettings()
-    screening: sections.ScreeningSettings = sections.ScreeningSettings()
+    screening: ScreeningSettings = ScreeningSettings()
 
     @classmethod
     def settings_customise_sources(

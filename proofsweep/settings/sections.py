@@ -1,6 +1,5 @@
 """The settings: one class for each section, with defaults and checks. docs/command-line.md lists them all."""
 
-import re
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -26,7 +25,6 @@ from proofsweep.storage.locations import refuse_credentials
 
 Bytes = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
-_PLAIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def _readable(text: str, info: ValidationInfo) -> str:
@@ -257,25 +255,6 @@ class AlertsSettings(Section):
     def _has_one_source(self) -> "AlertsSettings":
         if sum(source is not None for source in (self.urls_file, self.urls_env, self.urls_block)) > 1:
             raise ValueError("give only one of urls_file, urls_env, urls_block")
-        return self
-
-
-class ScreeningSettings(Section):
-    """Conditions in SQL on grade and classification, each under a name of the user's own; they decide nothing."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-    __pydantic_extra__: dict[str, Annotated[str, Field(min_length=1)]]
-
-    @property
-    def conditions(self) -> dict[str, str]:
-        """Give the conditions by their names."""
-        return dict(self.__pydantic_extra__)
-
-    @model_validator(mode="after")
-    def _has_plain_names(self) -> "ScreeningSettings":
-        wrong = [name for name in self.conditions if not _PLAIN_NAME.fullmatch(name)]
-        if wrong:
-            raise ValueError(f"{wrong[0]!r}: a name has up to 40 small letters, digits and underscores")
         return self
 
 

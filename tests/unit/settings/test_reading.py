@@ -54,19 +54,6 @@ def test_the_partner_s_profiles_need_a_base_url(monkeypatch: Environ, name: str)
     assert (service.base_url, service.environment, service.sidecar_field) == (BASE_URL, name, None)
 
 
-def test_screening_conditions_have_names_of_one_s_own(monkeypatch: Environ, profile: Path) -> None:
-    """From the profile and the environment; a name that SQL would not take as it is, is refused."""
-    monkeypatch.setenv("PROOFSWEEP_SCREENING__LOW", "grade_human < 0.2")
-    profile.write_text(profile.read_text() + '[screening]\nmostly_ai = "grade_ai > 0.5"\n')
-
-    assert load_settings(str(profile)).screening.conditions == {
-        "mostly_ai": "grade_ai > 0.5",
-        "low": "grade_human < 0.2",
-    }
-    profile.write_text(profile.read_text() + '"a b" = "true"\n')
-    assert "screening: 'a b': a name has" in mistake_in(profile)
-
-
 def test_the_environment_overrides_the_profile(monkeypatch: Environ, profile: Path) -> None:
     """Each setting apart; two underscores lead into a section."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "7")
