@@ -1,6 +1,7 @@
 """`proofsweep proofs erase`: let the service erase proofs for good."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -16,12 +17,14 @@ from proofsweep.bootstrap.erasures import ErasureReport, erase_proofs, names_of,
 from proofsweep.domain.erasure import DISPOSABLE, Erasure, ProofList
 from proofsweep.errors import UsageError
 from proofsweep.logs import set_up_logs
+from proofsweep.printable import printable
 from proofsweep.reporting.erased_proofs import json_of_erasures, lines_of_erasures
 from proofsweep.settings import Settings, load_settings
 from tasks.stop_on_signals import stopped_on_signals
 
 # Chosen: enough to recognise a list; half may be all of one album, twice scrolls the question away.
 _SHOWN = 10
+_LIST_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
 
 
 def erase(
@@ -50,6 +53,7 @@ def erase(
     Example: `proofsweep proofs erase --from withdrawn.csv --dry-run`
     """
     set_up_logs()
+    _refuse_files(proof_ids or [])
     wanted, settings = read_proof_list(proof_ids or [], file), load_settings(config, results)
     if dry_run:
         return _list(settings, wanted, as_json=as_json)
@@ -59,6 +63,13 @@ def erase(
     else:
         _check(settings, wanted, yes_erase, environment)
     return _erase(out, settings, wanted, as_json=as_json)
+
+
+def _refuse_files(proof_ids: Sequence[str]) -> None:
+    """Refuse a list's name in the place of an ID: the service would answer that there is nothing to erase."""
+    for each in proof_ids:
+        if each.lower().endswith(_LIST_ENDINGS) or Path(each).is_file():
+            raise UsageError(f"{printable(each)} is no proof ID but a file's name; read a list with --from FILE.")
 
 
 def _list(settings: Settings, wanted: ProofList, *, as_json: bool) -> int:

@@ -27,7 +27,7 @@ SAYS = {
     "sandbox_rate": "one file of 1 MiB",
 }
 SLOW = {"cpu_per_file", "first_byte", "lane_in_real_time", "memory", "night", "prefect_tasks", "processes", "queries"}
-"""Benchmarks that start the whole program several times: `--quick` runs them, this only loads them."""
+"""Benchmarks that start the program several times or fill a store: `--quick` runs them, this only loads them."""
 
 
 @pytest.mark.parametrize("name", sorted(SLOW))
