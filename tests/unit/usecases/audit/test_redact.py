@@ -105,38 +105,34 @@ def test_a_redaction_without_its_document_is_found(results: Results, tmp_path: P
     assert wrong(results) != []
 
 
-def test_a_redacted_row_with_new_content_is_found(results: Results, tmp_path: Path) -> None:
-    """Also if the receipt of the redaction names the new digest."""
+def forge_after_redaction(results: Results, folder: Path, number: int) -> str:
+    """Redact an item, then change one row of its part, and let the redaction's receipt name the new digest."""
     redact(results, "x", lambda: NOW)
-    (path,) = (tmp_path / "results").glob(f"verdicts/*/{NEWEST}-*")
+    (path,) = (folder / "results").glob(f"verdicts/*/{NEWEST}-*")
     table = pq.ParquetFile(path).read()
     rows = table.to_pylist()
-    rows[2]["song"] = "forged"
+    rows[number]["song"] = "forged"
     path.write_bytes(parquet_of(type(table).from_pylist(rows, schema=table.schema)))
-    receipt = tmp_path / "results/_redacted/00001-receipt.json"
+    receipt = folder / "results/_redacted/00001-receipt.json"
     document = json.loads(receipt.read_text())
-    part = results.part(str(path.relative_to(tmp_path / "results")))
+    part = results.part(str(path.relative_to(folder / "results")))
     document["objects"][part.name] = part.sha256
     receipt.write_text(json.dumps(document))
+    return part.name
+
+
+def test_a_redacted_row_with_new_content_is_found(results: Results, tmp_path: Path) -> None:
+    """Also if the receipt of the redaction names the new digest."""
+    forge_after_redaction(results, tmp_path, 2)
 
     assert any("still holds content of a row that was redacted, or new content" in each for each in wrong(results))
 
 
 def test_another_row_changed_under_the_cover_of_a_redaction_is_found(results: Results, tmp_path: Path) -> None:
     """The Merkle root of the leg's receipt holds the other rows."""
-    redact(results, "x", lambda: NOW)
-    (path,) = (tmp_path / "results").glob(f"verdicts/*/{NEWEST}-*")
-    table = pq.ParquetFile(path).read()
-    rows = table.to_pylist()
-    rows[0]["song"] = "forged"
-    path.write_bytes(parquet_of(type(table).from_pylist(rows, schema=table.schema)))
-    receipt = tmp_path / "results/_redacted/00001-receipt.json"
-    document = json.loads(receipt.read_text())
-    part = results.part(str(path.relative_to(tmp_path / "results")))
-    document["objects"][part.name] = part.sha256
-    receipt.write_text(json.dumps(document))
+    part = forge_after_redaction(results, tmp_path, 0)
 
-    assert f"{part.name} holds a row that was changed: the Merkle root of its rows is another one" in wrong(results)
+    assert f"{part} holds a row that was changed: the Merkle root of its rows is another one" in wrong(results)
 
 
 def test_a_kill_at_each_change_is_healed_by_redacting_again(tmp_path: Path) -> None:
