@@ -41,20 +41,12 @@ def delivery(swift: S3Server, samples: Samples) -> Bucket:
     return bucket
 
 
-def interrupt(world: BucketWorld, catalog: str, number: signal.Signals) -> None:
-    """Verify a catalog in another process, and send it a signal after it has finished some rows."""
-    process = world.start("verify", catalog)
-    world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
-    process.send_signal(number)
-    process.wait(timeout=60)
-
-
 @pytest.mark.timeout(600)
 def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
     world: BucketWorld, delivery: Bucket, samples: Samples
 ) -> None:
     """Each row once with its verdict; as many calls as the service charged; common tools read the tables."""
-    interrupt(world, f"{delivery.url}/deliveries", signal.SIGTERM)
+    world.interrupt(f"{delivery.url}/deliveries", signal.SIGTERM)
 
     code = world.run("resume")
 
@@ -73,7 +65,7 @@ def test_run_over_a_manifest_that_is_killed_has_every_row_right(
     world: BucketWorld, delivery: Bucket, samples: Samples
 ) -> None:
     """The killed leg's journal is published; other rows are verified again, and no row is there twice."""
-    interrupt(world, f"{delivery.url}/catalogs/all.csv", signal.SIGKILL)
+    world.interrupt(f"{delivery.url}/catalogs/all.csv", signal.SIGKILL)
 
     code = world.run("resume")
 

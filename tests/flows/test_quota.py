@@ -1,5 +1,6 @@
 """A run stays within its quota, its number of calls and its hours; the rows that remain are for a later leg."""
 
+import signal
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 
@@ -126,19 +127,9 @@ def test_the_quota_is_read_during_the_run(world: SandboxWorld, catalog: str, mon
     assert all(reading["rate_remaining"] is not None for reading in readings)
 
 
-def kill_during_run(world: SandboxWorld, catalog: str) -> None:
-    """Start a run, and kill it after it has written its first finished rows."""
-    world.operator.set_latency("verify", 0.3)
-    process = world.start("verify", catalog)
-    world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
-    process.kill()
-    process.wait()
-    world.operator.clear_faults()
-
-
 def test_what_a_killed_leg_spent_beyond_its_journal_is_not_guessed(world: SandboxWorld, samples: Samples) -> None:
     """Its row says that it is not known; the calls that the next leg repeats are counted."""
-    kill_during_run(world, world.manifest(islice(cycle(samples.valid), 250)))
+    world.interrupt(world.manifest(islice(cycle(samples.valid), 250)), signal.SIGKILL)
     charged_to_dead = world.charged
 
     code = world.run("resume")

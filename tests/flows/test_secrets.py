@@ -35,10 +35,7 @@ def test_no_secret_of_the_sandbox_is_found_anywhere(world: SandboxWorld, samples
     folder, expected = samples
     world.operator.add_fault("slot", "status", status=403, share=0.05)
     world.operator.add_fault("uploads", "truncate", share=0.05)
-    process = world.start("verify", str(folder))
-    world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
+    world.interrupt(str(folder), signal.SIGINT)
     world.run("resume", "--json")
 
     sidecars = [base64.b64encode(one.sidecar.read_bytes()) for one in expected if one.sidecar]

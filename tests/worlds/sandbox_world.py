@@ -1,6 +1,7 @@
 """A world whose partner is the sandbox, and the sample catalog that its tests share."""
 
 import csv
+import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,18 @@ class SandboxWorld(CommandWorld):
     def journalled(self, leg: int) -> bool:
         """Say whether a leg has written finished rows to its journal."""
         return any(self.results.glob(f"_runs/*/journal/{leg:03}/verdicts-*"))
+
+    def interrupt(self, catalog: str, number: signal.Signals) -> None:
+        """Verify a catalog in another process, and send it a signal after it has finished some rows.
+
+        The service is slow after forty answers, so that the run cannot end first.
+        """
+        self.operator.add_fault("verify", "slow", after=40, seconds=3.0)
+        process = self.start("verify", catalog)
+        self.wait_for(lambda: self.journalled(1) or process.poll() is not None)
+        process.send_signal(number)
+        process.wait(timeout=60)
+        self.operator.clear_faults()
 
 
 def open_account(
