@@ -6,13 +6,22 @@ from collections.abc import Callable
 # chosen: half of pytest's timeout, so that the reason is told before pytest ends the test. No wait should come near it.
 LONGEST_WAIT_SECONDS = 120.0
 
-# chosen: a fiftieth of a second is short beside every wait here, and costs little. Half and twice change no test.
-POLL_SECONDS = 0.02
+# chosen: a fiftieth of a second is short beside every wait here. Half and twice change no test.
+SHORTEST_PAUSE_SECONDS = 0.02
+
+# chosen: at most a tenth of the time goes into asking. A Prefect server that is always asked does nothing else.
+PAUSE_PER_QUESTION = 9
+LONGEST_PAUSE_SECONDS = 0.5
 
 
 def wait_for(holds: Callable[[], object], explain: Callable[[], object] = lambda: "") -> None:
     """Return soon after a condition holds; if it never does, fail with what `explain` gives."""
     deadline = time.monotonic() + LONGEST_WAIT_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"the condition never held\n{explain()}"
-        time.sleep(POLL_SECONDS)
+    while True:
+        asked_at = time.monotonic()
+        if holds():
+            return
+        answered_at = time.monotonic()
+        assert answered_at < deadline, f"the condition never held\n{explain()}"
+        pause = PAUSE_PER_QUESTION * (answered_at - asked_at)
+        time.sleep(min(max(pause, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS))
