@@ -31,7 +31,7 @@ def made_secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return deploy / "secrets"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # its processes poll, and would for the rest of the tests
 def composed(
     tmp_path_factory: pytest.TempPathFactory, made_secrets: Path, moto: "S3Server"
 ) -> Iterator[ComposedSystem]:
