@@ -18,7 +18,10 @@ from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.erasure.erase_proofs import EraseProofs
-from proofsweep.usecases.erasure.recover_journals import only_erasure, recover_journals
+from proofsweep.usecases.erasure.recover_journals import recover_journals
+from proofsweep.usecases.operations.sole_process import sole_process
+
+_BUSY = "Another process erases proofs with this results store; wait until it has ended."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +87,7 @@ def erase_proofs(
     journals, operations = ErasureJournals(store), Operations(results_for(settings))
     erasures: list[Erasure] = []
     stopped, operation_id = None, ""
-    with only_erasure(Legs(Results(store), "erasures", utc_now)):
+    with sole_process(Legs(Results(store), "erasures", utc_now), _BUSY):
         recovered = sum(1 for _ in recover_journals(journals, operations, utc_now))
         intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
         try:

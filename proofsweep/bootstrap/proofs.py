@@ -1,18 +1,27 @@
 """Operations on proofs, wired."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
-from proofsweep.bootstrap.operations import call_budget, operation_begun
+from proofsweep.bootstrap.operations import OperationWork, call_budget, operation_begun
 from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.settings import Settings
+from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.locations import path_of
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
 from proofsweep.usecases.operations.outage_guard import OutageGuard
+from proofsweep.usecases.operations.sole_process import sole_process
 from proofsweep.usecases.proofs.compare_masters import compared_masters
+from proofsweep.usecases.proofs.killed_recoveries import AT_WORK, KilledRecoveries
 from proofsweep.usecases.proofs.lost_sidecars import proven_items
 from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
 from proofsweep.usecases.proofs.take_inventory import take_inventory
@@ -43,11 +52,12 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     place, environment = _place_of(settings, wanted), settings.service.environment
     outcomes: Counter[str] = Counter()
     intent = {"below": wanted.below, "to": place}
-    with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work:
+    with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work, _alone(work) as journals:
         work.counts["outcomes"] = outcomes
         recovery = SidecarRecovery(
             partner=work.partner,
             log=work.log,
+            journals=journals,
             budget=call_budget(work, settings, wanted.max_calls),
             outage=OutageGuard(work.partner, settings.retry.breaker_failures),
             files=work.engine.sources.files,
@@ -60,6 +70,26 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
         items = proven_items(work.results, environment, wanted.below, with_one_files=wanted.with_one_files)
         recovery.run(items)
     return Recovered(operation_id=work.log.operation.operation_id, outcomes=outcomes)
+
+
+@contextmanager
+def _alone(work: OperationWork) -> Iterator[RecoveryJournals]:
+    """Claim a recovery for this process, and end those whose process was killed."""
+    store = recovering_store(work.results.store.url)
+    journals = RecoveryJournals(store)
+
+    def claims(operation_id: str) -> Legs:
+        return Legs(Results(store), operation_id, utc_now)
+
+    with sole_process(claims(work.log.operation.operation_id), AT_WORK):
+        KilledRecoveries(
+            journals=journals,
+            operations=Operations(work.results),
+            claims=claims,
+            files=Moves(work.engine.sources.files),
+            clock=utc_now,
+        ).end_all()
+        yield journals
 
 
 def line_of_masters(settings: Settings, run_id: str) -> str | None:

@@ -12,8 +12,8 @@ COLUMNS = (
     Column(
         "outcome",
         TEXT,
-        "recovered, the local one was missing; differs, the local one is not the sealed one; same; exists, another "
-        "file has the name; gone, no such proof exists (404); failed",
+        "recovered, the local one was missing; differs, the local one is not the sealed one; same, the sealed one is "
+        "there already; exists, another file has the name; gone, no such proof exists (404); failed",
         nullable=False,
     ),
     Column("recovered_to", TEXT, "where the sealed sidecar was written; null if it was not"),

@@ -4,19 +4,22 @@ import base64
 import binascii
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
-from itertools import islice
+from itertools import count, islice
 
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
 from proofsweep.storage.files.audio import read_sidecar
-from proofsweep.storage.files.source import Source
+from proofsweep.storage.files.files import Files
+from proofsweep.storage.files.moves import Moves
+from proofsweep.storage.results.recovery_journal import RecoveryJournals
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.operations.call_budget import CallBudget
 from proofsweep.usecases.operations.operation_log import OperationLog
@@ -24,8 +27,8 @@ from proofsweep.usecases.operations.outage_guard import OutageGuard
 from proofsweep.usecases.operations.some_at_once import some_at_once
 from proofsweep.usecases.proofs.lost_sidecars import ProvenItem
 
-# Items whose rows are written together: what a killed process may have written into folders and in no table. Chosen:
-# half makes twice the parts, twice leaves twice as many.
+# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: half makes twice the
+# parts; twice holds twice the bytes, which a service may make 2 MiB for each.
 _WAVE = 64
 
 
@@ -39,11 +42,20 @@ class _Sealed:
     request_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An item that was asked for: its row, which names the place to write to, and what is to be written there."""
+
+    row: Row
+    content: bytes = b""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidecarRecovery:
     """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file.
 
     Attributes:
+        journals: take the rows of what is about to be written, so that no file is without a row.
         files: where local sidecars are read.
         prefix: the folder or bucket prefix to write below; None writes beside the audio.
         most_bytes: the largest sidecar that is read.
@@ -53,9 +65,10 @@ class SidecarRecovery:
 
     partner: Partner
     log: OperationLog
+    journals: RecoveryJournals
     budget: CallBudget
     outage: OutageGuard
-    files: Source
+    files: Files
     clock: Callable[[], datetime]
     prefix: str | None = None
     most_bytes: int
@@ -70,44 +83,67 @@ class SidecarRecovery:
             ResultsError: the results store cannot be written.
         """
         waiting = iter(items)
-        while wave := list(islice(waiting, _WAVE)):
+        for number in count():
+            if not (wave := list(islice(waiting, _WAVE))):
+                return
+            asked: list[_Asked] = []
             try:
-                for outcome in some_at_once(wave, self._recover):
-                    self.outcomes[outcome] += 1
+                for is_intact in some_at_once(wave, partial(self._ask, asked)):
+                    self.outcomes.update(["intact"] if is_intact else [])
             finally:
-                self.log.flush()
+                self._end(number, asked)
 
-    def _recover(self, item: ProvenItem) -> str:
-        """Take one item to its row; give the outcome."""
+    def _ask(self, asked: list[_Asked], item: ProvenItem) -> bool:
+        """Compare one item's sidecar with the sealed one, unless it is intact; say whether it is."""
         local = self._local(item)
         local_sha256 = None if local is None else sha256(local).hexdigest()
         is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
         if is_as_accepted and not self.compares_all:
-            return "intact"
+            return True
         self.budget.take()
         try:
             sealed = self._sealed(item)
         finally:
             self.budget.give_back()
-        outcome, place, detail = sealed.outcome, None, sealed.detail
-        if sealed.content:
-            outcome, place, detail = self._placed(item, local, sealed.content)
         row: Row = {
             "proof_id": item.proof_id,
             "item_id": item.item_id,
             "audio": item.audio,
             "sidecar": item.sidecar,
-            "outcome": outcome,
-            "recovered_to": place,
+            "outcome": sealed.outcome,
+            "recovered_to": None,
             "sidecar_bytes": len(sealed.content) or None,
             "sidecar_sha256": sha256(sealed.content).hexdigest() if sealed.content else None,
             "local_sha256": local_sha256,
-            "detail": detail,
+            "detail": sealed.detail,
             "request_id": sealed.request_id,
             "acted_at": self.clock(),
         }
-        self.log.add("recoveries", [row])
-        return outcome
+        if not sealed.content:
+            asked.append(_Asked(row))
+        elif local == sealed.content:
+            asked.append(_Asked(row | {"outcome": "same"}))
+        else:
+            asked.append(_Asked(row | self._intended(item), sealed.content))
+        return False
+
+    def _end(self, number: int, asked: Sequence[_Asked]) -> None:
+        """End a wave.
+
+        (1) The rows of files to be written go into the journal, (2) the files are written, (3) all rows go into the
+        table.
+        """
+        operation_id, writes = self.log.operation.operation_id, [each for each in asked if each.content]
+        rows = [each.row for each in asked if not each.content]
+        if writes:
+            self.journals.add(operation_id, number, [write.row for write in writes])  # (1)
+            self.log.flush()  # the calls
+            rows += some_at_once(writes, self._written)  # (2)
+        self.log.add("recoveries", rows)
+        self.log.flush()  # (3)
+        self.outcomes.update(str(row["outcome"]) for row in rows)
+        if writes:
+            self.journals.delete(operation_id)
 
     def _local(self, item: ProvenItem) -> bytes | None:
         """Read the local sidecar; None if it is missing, or cannot be read as one."""
@@ -145,22 +181,39 @@ class SidecarRecovery:
             )
         return _Sealed(content=content, request_id=request_id)
 
-    def _placed(self, item: ProvenItem, local: bytes | None, content: bytes) -> tuple[str, str | None, str | None]:
-        """Write the sealed bytes where no file is; give the outcome, the place and a sentence."""
-        if local == content:
-            return "same", None, None
+    def _intended(self, item: ProvenItem) -> Row:
+        """Name the place of the sealed bytes, and what the row says if they can be written there."""
         is_there = self._is_there(item)
-        place = self._place(item, is_there=is_there)
+        differs = "The local sidecar is not the sealed one, and was left as it is."
+        return {
+            "outcome": "differs" if is_there else "recovered",
+            "recovered_to": self._place(item, is_there=is_there),
+            "detail": differs if is_there else None,
+        }
+
+    def _written(self, write: _Asked) -> Row:
+        """Write sealed bytes where no file is; give the row as it turned out."""
+        place = str(write.row["recovered_to"])
         folder, name = posixpath.split(place)
         try:
-            open_store(folder).create(name, content)
+            open_store(folder).create(name, write.content)
         except NameTaken:
-            return "exists", None, f"A file is at {place} already; it was left as it is."
+            return write.row | {"recovered_to": None} | self._found(write, place)
         except ResultsError:
-            return "failed", None, f"Nothing can be written at {place}: check rights and space."
-        if not is_there:
-            return "recovered", place, None
-        return "differs", place, "The local sidecar is not the sealed one, and was left as it is."
+            cannot = f"Nothing can be written at {place}: check rights and space."
+            return write.row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
+        return write.row
+
+    def _found(self, write: _Asked, place: str) -> Row:
+        """Say of a place that is taken whether the sealed sidecar is there already."""
+        try:
+            is_sealed = Moves(self.files).digest(place) == write.row["sidecar_sha256"]
+        except SourceError:
+            is_sealed = False
+        if not is_sealed:
+            return {"outcome": "exists", "detail": f"A file is at {place} already; it was left as it is."}
+        outcome = "same" if write.row["outcome"] == "recovered" else "differs"
+        return {"outcome": outcome, "detail": f"The sealed sidecar is at {place} already."}
 
     def _is_there(self, item: ProvenItem) -> bool:
         """Say whether something has the sidecar's name: it may be damaged, empty or no file."""

@@ -11,11 +11,12 @@ import pytest
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.tables.columns import Row
-from proofsweep.errors import RunMustStop
+from proofsweep.errors import NameTaken, RunMustStop
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.recovery_journal import RecoveryJournals
 from proofsweep.usecases.operations.call_budget import CallBudget
 from proofsweep.usecases.operations.operation_log import OperationLog
 from proofsweep.usecases.operations.outage_guard import OutageGuard
@@ -37,6 +38,7 @@ class Recovery:
         """Begin with an empty folder of music and an empty store."""
         self.results = Results(FolderStore(folder / "results"))
         self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
+        self.journals = RecoveryJournals(FolderStore(folder / "recovering"))
         self.partner = partner
         self.music = folder / "music"
         self.music.mkdir()
@@ -61,6 +63,7 @@ class Recovery:
         SidecarRecovery(
             partner=self.partner,
             log=self.log,
+            journals=self.journals,
             budget=CallBudget(self.log, most_calls),
             outage=OutageGuard(self.partner, 3),
             files=Files(),
@@ -114,7 +117,7 @@ def test_a_damaged_sidecar_stays_and_the_sealed_one_is_put_beside_it(recovery: R
     both = recovery.run()
 
     beside = recovery.music / "a.wav.sidecar.recovered"
-    assert [row["outcome"] for row in both] == ["differs", "exists"]
+    assert [(row["outcome"], row["recovered_to"]) for row in both] == [("differs", str(beside)), ("differs", None)]
     assert (first[0]["recovered_to"], beside.read_bytes()) == (str(beside), SEALED)
     assert recovery.sidecar.read_bytes() == damaged
 
@@ -138,6 +141,40 @@ def test_a_place_of_their_own_keeps_the_folders(recovery: Recovery, tmp_path: Pa
     assert (tmp_path / "to/disc 1/a.wav.sidecar").read_bytes() == SEALED
     assert rows[1]["recovered_to"] == str(tmp_path / "other/disc 1/a.wav.sidecar")
     assert not recovery.sidecar.exists()
+
+
+def test_a_name_that_is_taken_is_told_from_the_sealed_sidecar_itself(recovery: Recovery, tmp_path: Path) -> None:
+    """What an earlier recovery has put there is the sealed one; anything else has the name for itself."""
+    first = recovery.run(prefix=str(tmp_path / "to"))[0]
+    again = recovery.run(prefix=str(tmp_path / "to"))[1]
+    Path(str(first["recovered_to"])).write_bytes(b"another file")
+    taken = recovery.run(prefix=str(tmp_path / "to"))[2]
+
+    assert (again["outcome"], again["recovered_to"]) == ("same", None)
+    assert (taken["outcome"], taken["recovered_to"]) == ("exists", None)
+    assert Path(str(first["recovered_to"])).read_bytes() == b"another file"
+
+
+def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a process that is killed in that moment leaves no file without a row."""
+    journalled: list[Row] = []
+
+    def create(store: FolderStore, name: str, content: bytes) -> None:
+        if not name.endswith(".sidecar"):
+            usual(store, name, content)
+            return
+        journalled.extend(recovery.journals.read(OPERATION.operation_id))
+        (recovery.music / name).write_bytes(b"appears in that moment")
+        raise NameTaken(name)
+
+    usual = FolderStore.create
+    monkeypatch.setattr(FolderStore, "create", create)
+    (row,) = recovery.run()
+
+    (intended,) = journalled
+    assert (intended["outcome"], intended["recovered_to"]) == ("recovered", str(recovery.sidecar))
+    assert (row["outcome"], recovery.sidecar.read_bytes()) == ("exists", b"appears in that moment")
+    assert recovery.journals.open() == []
 
 
 @pytest.mark.parametrize(
