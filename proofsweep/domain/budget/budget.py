@@ -1,18 +1,21 @@
 """How much of the key's quota a leg has spent, and whether another item may begin. Pure (contract, Limits)."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.items import proof_id_of
 
-_CALLS_OF_AN_ITEM = frozenset({Call.UPLOADS, Call.VERIFY})
+CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
+CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
 
 LAST_PROBE_CALLS = 1
 """Calls kept for the last probe of the headroom, which a leg makes when it ends."""
 
-CALLS_TO_BEGIN = len(_CALLS_OF_AN_ITEM) + LAST_PROBE_CALLS
+CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS
 """Fewest calls with which a leg can finish an item: a quota with less begins none."""
 
 # Fewest calls between two quota snapshots that show what a call costs. Chosen: one call of another user then changes
@@ -111,10 +114,10 @@ class Budget:
         self._headroom, self.reset = headroom, reset
         self._spent_at_snapshot, self._snapshot_at = spent_before, now
 
-    def shortage(self, now: float = 0.0) -> Shortage | None:
-        """Say why no other item may begin; None if one may."""
+    def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> Shortage | None:
+        """Say why no other item that needs these calls may begin; None if one may."""
         others = self._others_per_second * max(0.0, now - self._snapshot_at)
-        return self._shortage_for(CALLS_TO_BEGIN + self.is_probe_due, self._cost, others)
+        return self._shortage_for(len(calls) + LAST_PROBE_CALLS + self.is_probe_due, self._cost, others)
 
     def grantable(self, now: float = 0.0) -> int | None:
         """Say how many more calls worker processes may be granted; None for any number."""
@@ -149,9 +152,9 @@ class Budget:
         left_at_the_end = self._headroom - others - cost * (self._since_snapshot + needed)
         return Shortage.QUOTA if left_at_the_end < self.bounds.reserve else None
 
-    def begin(self, row: int) -> None:
+    def begin(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> None:
         """Reserve the calls that an item needs."""
-        self._owed[row] = set(_CALLS_OF_AN_ITEM)
+        self._owed[row] = set(calls)
 
     def note(self, exchange: Exchange, row: int | None) -> None:
         """Count an exchange of an item, or of none."""
@@ -169,6 +172,11 @@ class Budget:
     @property
     def _since_snapshot(self) -> int:
         return self.spent - self._spent_at_snapshot
+
+
+def calls_of(audio: str) -> AbstractSet[Call]:
+    """Say which keyed calls an item needs, by the location of its audio."""
+    return CALLS_OF_A_FILE if proof_id_of(audio) is None else CALLS_OF_A_PROOF
 
 
 def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:

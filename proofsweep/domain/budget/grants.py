@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from proofsweep.contract.limits import CALLS_PER_ITEM
+from proofsweep.contract.limits import MOST_CALLS_PER_ITEM
 from proofsweep.domain.worker_processes import WorkerReport
 
 # Most calls that a worker process has in hand. If it is killed they count as spent. A process can make 800 calls a
@@ -48,7 +48,7 @@ class Grants:
         for name, report in busy.items():
             self._granted[name] = max(self._granted.get(name, 0), report.calls + report.returned)
             wanted = _target(grantable, len(busy)) - self._in_hand(name, report)
-            more = min(wanted, left) if min(wanted, left) >= CALLS_PER_ITEM else 0
+            more = min(wanted, left) if min(wanted, left) >= MOST_CALLS_PER_ITEM else 0
             self._granted[name] += more
             left -= more
         return dict(self._granted)
@@ -59,4 +59,4 @@ class Grants:
 
 def _target(grantable: int, processes: int) -> int:
     """Say how many calls a process should have in hand: an equal share of a part of what is left."""
-    return max(CALLS_PER_ITEM, min(_MOST_IN_HAND, grantable // (_ROUNDS * processes)))
+    return max(MOST_CALLS_PER_ITEM, min(_MOST_IN_HAND, grantable // (_ROUNDS * processes)))

@@ -4,13 +4,14 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from proofsweep.client.partner import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.budget import Budget, Shortage, reset_clause
-from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.budget.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget, Shortage, reset_clause
+from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import CallFailed, RunMustStop
 
 _NO_ROW = -1
@@ -54,15 +55,15 @@ class BudgetGuard:
         """When the quota resets, as the service last said."""
         return self._budget.reset
 
-    def admits(self, row: int) -> bool:
-        """Say whether an item may begin; `release` it afterwards."""
+    def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
+        """Say whether an item that needs these calls may begin; `release` it afterwards."""
         self.stop_at_closing()
         if self._stop.reason is not None or self._ran_out is not None:
             return False
-        shortage = self._begin(row)
+        shortage = self._begin(row, calls)
         if shortage is Shortage.QUOTA:
             with self._probing:
-                shortage = self._begin_after_probe(row)
+                shortage = self._begin_after_probe(row, calls)
         elif shortage is not None:
             self._run_out(shortage)
         return shortage is None
@@ -111,26 +112,26 @@ class BudgetGuard:
 
         The leg stops if they wait for calls, none of them has any, and none are left.
         """
-        if is_wanted and not self._budget.granted and self.admits(_NO_ROW):
+        if is_wanted and not self._budget.granted and self.admits(_NO_ROW, CALLS_OF_A_PROOF):
             self.release(_NO_ROW)
         with self._lock:
             return self._budget.grantable(self._uptime())
 
-    def _begin(self, row: int) -> Shortage | None:
+    def _begin(self, row: int, calls: AbstractSet[Call]) -> Shortage | None:
         with self._lock:
-            shortage = self._budget.shortage(self._uptime())
+            shortage = self._budget.shortage(self._uptime(), calls)
             if shortage is None:
-                self._budget.begin(row)
+                self._budget.begin(row, calls)
             return shortage
 
-    def _begin_after_probe(self, row: int) -> Shortage | None:
+    def _begin_after_probe(self, row: int, calls: AbstractSet[Call]) -> Shortage | None:
         """Probe the quota before the leg gives up: the estimate is too low if others have stopped spending."""
         if self._ran_out is not None:
             return Shortage.QUOTA
-        shortage = self._begin(row)  # another thread may have probed meanwhile
+        shortage = self._begin(row, calls)  # another thread may have probed meanwhile
         if shortage is Shortage.QUOTA and self._budget.can_probe:
             self._probe()
-            shortage = self._begin(row)
+            shortage = self._begin(row, calls)
         if shortage is not None:
             self._run_out(shortage)
         return shortage

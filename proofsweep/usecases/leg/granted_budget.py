@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from proofsweep.client.partner import Partner
 from proofsweep.client.stop import StopSwitch
-from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.budget import LAST_PROBE_CALLS
+from proofsweep.domain.budget.budget import CALLS_OF_A_FILE, LAST_PROBE_CALLS
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.worker_processes import GRANT_SECONDS
 from proofsweep.errors import RunMustStop
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
@@ -41,6 +42,7 @@ class GrantedBudget(BudgetGuard):
         self._granted: int | None = 0
         self._returned = 0
         self._waiting = 0
+        self._calls_of_an_item = len(CALLS_OF_A_FILE)
         self._good_until = uptime()
 
     @property
@@ -53,13 +55,14 @@ class GrantedBudget(BudgetGuard):
         """Say whether an item waits for calls."""
         return self._waiting > 0
 
-    def admits(self, row: int) -> bool:
+    def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
         """Wait until an item may begin, and say that it may; False when the leg ends."""
         with self._lock:
             self._waiting += 1
+            self._calls_of_an_item = max(self._calls_of_an_item, len(calls))
         try:
             with suppress(RunMustStop):
-                while not self._has_begun(row):
+                while not self._has_begun(row, calls):
                     self._stop.rest(_CHECK_SECONDS)
                 return True
             return False
@@ -78,7 +81,7 @@ class GrantedBudget(BudgetGuard):
     def is_dry(self) -> bool:
         """Say whether no item may begin now."""
         with self._lock:
-            is_short = self._granted is not None and self._left < CALLS_PER_ITEM
+            is_short = self._granted is not None and self._left < self._calls_of_an_item
             return is_short or self._uptime() >= self._good_until
 
     def hand_back(self, *, is_idle: bool) -> int:
@@ -87,7 +90,7 @@ class GrantedBudget(BudgetGuard):
         Gives the number of calls that were returned so far.
         """
         with self._lock:
-            if self._left > 0 and (is_idle or self._left < CALLS_PER_ITEM):
+            if self._left > 0 and (is_idle or self._left < self._calls_of_an_item):
                 self._returned += self._left
                 self._limit()
             return self._returned
@@ -98,10 +101,10 @@ class GrantedBudget(BudgetGuard):
         budget = self._budget
         return 0 if self._granted is None else self._granted - self._returned - budget.spent - budget.owed
 
-    def _has_begun(self, row: int) -> bool:
+    def _has_begun(self, row: int, calls: AbstractSet[Call]) -> bool:
         self.stop_at_closing()
         self._stop.check()
-        return self._uptime() < self._good_until and self._begin(row) is None
+        return self._uptime() < self._good_until and self._begin(row, calls) is None
 
     def _limit(self) -> None:
         """Bound the calls; the last probe of the quota is not made by this process."""

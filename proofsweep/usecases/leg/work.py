@@ -7,6 +7,7 @@ from contextlib import suppress
 from operator import itemgetter
 
 from proofsweep.domain import layout
+from proofsweep.domain.budget.budget import calls_of
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Deferred
 from proofsweep.domain.runs import Slice
@@ -57,7 +58,8 @@ def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) ->
 def work_item(leg: LegContext, item: WorkItem) -> Row | None:
     """Verify one item and write its row down; None when the row waits, for another leg or in quarantine."""
     _wait_for_store(leg)
-    if leg.stop.reason is not None or not (item.ineligible or leg.budget.admits(item.manifest_row)):
+    row_number, calls = item.manifest_row, calls_of(item.audio)
+    if leg.stop.reason is not None or not (item.ineligible or leg.budget.admits(row_number, calls)):
         return None
     done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
     leg.budget.release(item.manifest_row)

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.budget import Budget, Shortage, reset_clause, seconds_after_reset
+from proofsweep.domain.budget.budget import Budget, Shortage, calls_of, reset_clause, seconds_after_reset
 from proofsweep.domain.exchanges import Call, Exchange
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -169,6 +169,18 @@ def test_a_burst_of_others_multiplies_no_call_that_is_owed() -> None:
 
     assert budget.shortage(now=10.0) is None
     assert budget.can_probe
+
+
+@pytest.mark.parametrize(("max_calls", "may_begin"), [(3, False), (4, True)])
+def test_a_proof_begins_only_with_a_call_more_than_a_file(max_calls: int, may_begin: bool) -> None:
+    """Its asset's URL costs one; the last probe of the headroom is the fourth."""
+    budget = Budget(Bounds(max_calls=max_calls))
+    proof, file = calls_of("proof:p"), calls_of("/music/proof.wav")
+
+    assert budget.shortage(calls=file) is None
+    assert (budget.shortage(calls=proof) is None) is may_begin
+    budget.begin(0, proof)
+    assert budget.owed == 3
 
 
 def test_an_item_that_was_not_sent_releases_its_calls() -> None:

@@ -52,13 +52,13 @@ def rounds(budget: Budget, workers: dict[str, Worker], chance: random.Random) ->
 @pytest.mark.parametrize("processes", [1, 3, 16])
 @pytest.mark.parametrize("most", [1, 3, 21, 100, 1_000])
 def test_all_together_spend_what_the_leg_may(most: int, processes: int) -> None:
-    """One call is kept for the last probe, and one may be left over."""
+    """One call is kept for the last probe, and two may be left over: fewer than any item may need are not granted."""
     workers = {str(number): Worker() for number in range(processes)}
 
     rounds(Budget(Bounds(max_calls=most)), workers, random.Random(most))  # noqa: S311
 
     spent = sum(worker.calls for worker in workers.values())
-    assert most - 3 < spent < max(2, most)
+    assert most - 4 < spent < max(2, most)
 
 
 def test_a_process_is_not_given_all_at_once() -> None:

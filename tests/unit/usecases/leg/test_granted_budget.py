@@ -11,6 +11,7 @@ import pytest
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.budget import calls_of
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.worker_processes import GRANT_SECONDS
 from proofsweep.errors import RunMustStop
@@ -106,6 +107,20 @@ def test_a_process_without_work_returns_its_calls(process: Process) -> None:
     assert process.budget.hand_back(is_idle=False) == 0
     assert process.budget.hand_back(is_idle=True) == 9
     assert process.budget.is_dry
+
+
+def test_calls_that_are_too_few_for_a_proof_are_returned(process: Process) -> None:
+    """It waits for three; two would never do."""
+    process.budget.grant(2)
+    with ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(process.budget.admits, 0, calls_of("proof:p"))
+        while not process.budget.is_waiting:
+            pass
+
+        assert process.budget.is_dry
+        assert process.budget.hand_back(is_idle=False) == 2
+        process.budget.grant(5)
+        assert begun.result(timeout=10)
 
 
 def test_a_call_that_is_too_little_for_an_item_is_returned(process: Process) -> None:

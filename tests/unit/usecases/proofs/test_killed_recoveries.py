@@ -40,7 +40,10 @@ class Killed:
         place, digest = str(self.folder / name), sha256(name.encode()).hexdigest()
         return {
             **dict.fromkeys(("proof_id", "item_id", "audio", "sidecar"), name),
-            "outcome": "recovered", "recovered_to": place, "sidecar_sha256": digest, "acted_at": NOW,
+            "outcome": "recovered",
+            "recovered_to": place,
+            "sidecar_sha256": digest,
+            "acted_at": NOW,
         }
 
     def claims(self, operation_id: str) -> Legs:
