@@ -14,6 +14,7 @@ from proofsweep.domain.likely_names import did_you_mean
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.errors import UsageError
 from proofsweep.printable import printable
+from proofsweep.query.screening import screening_columns
 from proofsweep.reporting.export import FORMATS, Exported
 from proofsweep.reporting.export import export as export_rows
 from proofsweep.settings import Settings, load_settings
@@ -55,9 +56,9 @@ def export(
     Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --format xlsx --file night.xlsx`
     """
     settings = load_settings(config, results)
-    outcomes = _outcomes_in(only)
+    outcomes, screening = _outcomes_in(only), screening_columns(settings.screening.conditions)
     path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
-    done = export_rows(selected_rows(settings, run_id, outcomes), path, by)
+    done = export_rows(selected_rows(settings, run_id, outcomes), path, by, screening)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(report.rows for report in done.reports)})

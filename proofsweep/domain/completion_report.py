@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from proofsweep.domain.tables.columns import Row
 
@@ -15,6 +16,9 @@ COLUMNS = (
 )
 """The report's own columns. They come last, after `audio`, `sidecar`, `id` and the tags."""
 
+SCREENING_PREFIX = "screening_"
+"""Begins the names of columns that say which conditions of the config a file meets; they stand before `COLUMNS`."""
+
 # A cell that begins so is a formula to a spreadsheet; the wide forms are for those of East Asia.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # noqa: RUF001 - these letters are meant
 
@@ -27,7 +31,9 @@ def own_columns(header: Sequence[str]) -> frozenset[int]:
     plain = [name.strip().lower() for name in header]
     if RUN_COLUMN not in plain:
         return frozenset()
-    return frozenset(len(plain) - 1 - plain[::-1].index(name) for name in COLUMNS if name in plain)
+    own = {len(plain) - 1 - plain[::-1].index(name) for name in COLUMNS if name in plain}
+    before = takewhile(lambda at: plain[at].startswith(SCREENING_PREFIX), range(min(own) - 1, -1, -1))
+    return frozenset(own.union(before))
 
 
 def defused(text: str) -> str:

@@ -14,17 +14,19 @@ from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.printable import printable
+from proofsweep.query.screening import REPORTED, screened
 from proofsweep.reporting.file_names import file_name_of
 from proofsweep.reporting.grouped_rows import GroupedRows, ReportRow
 from proofsweep.reporting.report_formats import write_csv, write_xlsx
 from proofsweep.storage.results.selected_rows import SelectedRows
 
-FORMATS: Mapping[str, Callable[[Path, Sequence[str], Iterator[ReportRow]], None]] = {
+FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[ReportRow]], None]] = {
     "csv": write_csv,
     "xlsx": write_xlsx,
 }
 
 _READ = [*(name for name in COLUMNS if name not in {"what_to_do", "proofsweep_run"}), "run_id", "item_id", "tags"]
+_NO_SCREENING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,16 @@ class Exported:
     catalogs: frozenset[tuple[str, str | None]]
 
 
-def export(selected: SelectedRows, path: Path, tag: str | None = None) -> Exported:
+def export(
+    selected: SelectedRows, path: Path, tag: str | None = None, screening: Mapping[str, str] = _NO_SCREENING
+) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
+
+    Args:
+        selected: the rows.
+        path: of the file.
+        tag: of the manifest; None for one file.
+        screening: expressions of screening columns by their names; each file says whether it meets them.
 
     Raises:
         UsageError: a file exists already, or no row has the tag; nothing was written.
@@ -56,9 +66,9 @@ def export(selected: SelectedRows, path: Path, tag: str | None = None) -> Export
     """
     with TemporaryDirectory(prefix="proofsweep-") as folder:
         groups, catalogs = GroupedRows(Path(folder)), set()
-        for plan, row in selected.rows(_READ):
+        for plan, row, cells in screened(selected.rows([*_READ, *REPORTED]), screening):
             catalogs.add((plan.catalog, plan.catalog_root))
-            report_row = report_row_of(row)
+            report_row = report_row_of(row, cells)
             groups.add("" if tag is None else report_row.tags.get(tag, ""), report_row)
         if tag is not None and groups.counts:
             _refuse_unknown_tag(groups, tag)
@@ -67,17 +77,19 @@ def export(selected: SelectedRows, path: Path, tag: str | None = None) -> Export
         with _written_whole(targets.values()) as scratch:
             for group, target in targets.items():
                 write = FORMATS[path.suffix.removeprefix(".")]
-                write(scratch[target], list(groups.tag_names[group]), groups.rows(group))
+                write(scratch[target], list(groups.tag_names[group]), [*screening, *COLUMNS], groups.rows(group))
         reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
         return Exported(reports, frozenset(catalogs))
 
 
-def report_row_of(row: Row) -> ReportRow:
-    """Make a row of a report from one of `verdicts`."""
+def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
+    """Make a row of a report from one of `verdicts`, with the cells of its screening columns."""
     tags = json.loads(str(row["tags"])) if row["tags"] else {}
     locations = [None if row[name] is None else str(row[name]) for name in ("audio", "sidecar", "item_id")]
     advice = advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
-    return ReportRow(locations, {str(name): str(cell) for name, cell in tags.items()}, own_cells(row, advice))
+    return ReportRow(
+        locations, {str(name): str(cell) for name, cell in tags.items()}, [*screening, *own_cells(row, advice)]
+    )
 
 
 def _refuse_unknown_tag(groups: GroupedRows, tag: str) -> None:

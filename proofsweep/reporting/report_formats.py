@@ -20,19 +20,19 @@ _WIDTHS = {"audio": 60, "sidecar": 30, "id": 34, "what_to_do": 60, "detail": 60,
 _OTHER_WIDTH = 16
 
 
-def write_csv(path: Path, tags: Sequence[str], rows: Iterator[ReportRow]) -> None:
+def write_csv(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterator[ReportRow]) -> None:
     """Write a manifest with the rows' exact locations; what a spreadsheet would run as a formula is defused.
 
     The mark at its start tells spreadsheets that it is UTF-8.
     """
     with path.open("x", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         lines = csv.writer(file)
-        lines.writerow(map(defused, (*_LOCATIONS, *tags, *COLUMNS)))
+        lines.writerow(map(defused, (*_LOCATIONS, *tags, *own)))
         for row in rows:
-            lines.writerow(["" if cell is None else defused(str(cell)) for cell in _cells(row, tags)])
+            lines.writerow([_text_of(cell) for cell in _cells(row, tags)])
 
 
-def write_xlsx(path: Path, tags: Sequence[str], rows: Iterator[ReportRow]) -> None:
+def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterator[ReportRow]) -> None:
     """Write a workbook with one sheet: a frozen header, real dates in UTC, and text that is never a formula.
 
     Raises:
@@ -43,7 +43,7 @@ def write_xlsx(path: Path, tags: Sequence[str], rows: Iterator[ReportRow]) -> No
         bold = book.add_format({"bold": True})
         instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         sheet = book.add_worksheet("report")
-        header = [*_LOCATIONS, *tags, *COLUMNS]
+        header = [*_LOCATIONS, *tags, *own]
         sheet.freeze_panes(1, 0)
         for column, name in enumerate(header):
             sheet.set_column(column, column, _WIDTHS.get(name, _OTHER_WIDTH))
@@ -65,10 +65,18 @@ def _cells(row: ReportRow, tags: Sequence[str]) -> list[object]:
     return [*row.locations, *(row.tags.get(name) for name in tags), *row.own]
 
 
+def _text_of(cell: object) -> str:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return "" if cell is None else defused(str(cell))
+
+
 def _write_cell(sheet: Worksheet, row: int, column: int, cell: object) -> None:
     match cell:
         case None:
             pass
+        case bool():
+            sheet.write_boolean(row, column, cell)
         case int():
             sheet.write_number(row, column, cell)
         case _:

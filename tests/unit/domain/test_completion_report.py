@@ -38,3 +38,10 @@ def test_the_last_column_of_a_name_is_the_reports_own() -> None:
     assert own_columns(header) == frozenset(range(5, len(header)))
     assert own_columns(["audio", " Proofsweep_Run "]) == {1}
     assert COLUMNS[-1] == RUN_COLUMN
+
+
+def test_screening_columns_are_the_reports_own() -> None:
+    """They stand right before the others; a tag of such a name that stands further to the left stays one."""
+    header = ["audio", "screening_x", "supplier", "screening_a", "screening_b", *COLUMNS]
+
+    assert own_columns(header) == frozenset(range(3, len(header)))

@@ -8,7 +8,8 @@ import pytest
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import planned_items, schemas
-from proofsweep.errors import ResultsError, UsageError
+from proofsweep.errors import ConfigError, ResultsError, UsageError
+from proofsweep.query.screening import screening_columns
 from proofsweep.reporting.export import export
 from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.storage.results.plans_and_parts import Results
@@ -123,3 +124,32 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
     with pytest.raises(ResultsError, match=r"The report cannot be written to .*/file \("):
         export(store_of(tmp_path, PLAN, [{}]), tmp_path / "file" / "r.csv")
+
+
+def test_a_report_says_which_screening_conditions_a_file_meets(tmp_path: Path) -> None:
+    """Null where the service reported too little; they are no tags when the report is verified again."""
+    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 3)
+    end_leg(
+        results,
+        plan,
+        [answered(plan, row, f"i{row}", grade_ai=ai, tags='{"t": "x"}') for row, ai in enumerate((0.9, 0.1, None))],
+    )
+    selected = SelectedRows(results=results, environment="beta", plan=plan)
+
+    export(selected, tmp_path / "a.csv", screening=screening_columns({"ai": "grade_ai > 0.5"}))
+
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()
+    place = lines[0].split(",").index("screening_ai")
+    assert [line.split(",")[place] for line in lines[1:]] == ["true", "false", ""]
+    assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"t": "x"}] * 3
+
+
+def test_a_condition_that_a_row_breaks_is_named(tmp_path: Path) -> None:
+    """Nothing is written."""
+    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 1)
+    end_leg(results, plan, [answered(plan, 0, "i", classification="human")])
+    selected = SelectedRows(results=results, environment="beta", plan=plan)
+
+    with pytest.raises(ConfigError, match=r"screening: .*'human'"):
+        export(selected, tmp_path / "a.csv", screening={"screening_x": "(classification::INTEGER > 1)"})
+    assert not (tmp_path / "a.csv").exists()

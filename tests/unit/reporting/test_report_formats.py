@@ -29,7 +29,7 @@ def sheet_of(path: Path) -> ET.Element:
 
 def test_a_csv_file_is_utf_8_with_a_mark_and_defused_cells(tmp_path: Path) -> None:
     """A spreadsheet shows the letters right, and runs nothing."""
-    write_csv(tmp_path / "a.csv", ["=tag"], iter([row_of(item_id="=1+1", **{"=tag": "ß"})]))
+    write_csv(tmp_path / "a.csv", ["=tag"], COLUMNS, iter([row_of(item_id="=1+1", **{"=tag": "ß"})]))
 
     content = (tmp_path / "a.csv").read_bytes()
     assert content.startswith(b"\xef\xbb\xbfaudio,sidecar,id,'=tag,outcome,")
@@ -40,7 +40,7 @@ def test_a_workbook_has_a_frozen_header_real_dates_and_no_formula(tmp_path: Path
     """Dates sort as dates; text that looks like a formula, a link or an escape stays text."""
     hostile = ["=1+1", "http://x.example", "_x0041_", "a\nb", "\udcff", "<b>&\u202e"]
 
-    write_xlsx(tmp_path / "a.xlsx", ["t"], iter(row_of(f"/m/{text}", text, t=text) for text in hostile))
+    write_xlsx(tmp_path / "a.xlsx", ["t"], COLUMNS, iter(row_of(f"/m/{text}", text, t=text) for text in hostile))
 
     sheet = sheet_of(tmp_path / "a.xlsx")
     pane = sheet.find(f".//{MAIN}pane")
@@ -59,6 +59,6 @@ def test_more_rows_than_a_sheet_holds_are_refused(tmp_path: Path, monkeypatch: p
     """A sheet that ends early would hide files."""
     monkeypatch.setattr(report_formats, "_SHEET_ROWS", 3)
 
-    write_xlsx(tmp_path / "two.xlsx", [], iter([row_of(), row_of()]))
+    write_xlsx(tmp_path / "two.xlsx", [], COLUMNS, iter([row_of(), row_of()]))
     with pytest.raises(UsageError, match="at most 2 rows"):
-        write_xlsx(tmp_path / "three.xlsx", [], iter([row_of()] * 3))
+        write_xlsx(tmp_path / "three.xlsx", [], COLUMNS, iter([row_of()] * 3))
