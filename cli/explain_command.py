@@ -21,15 +21,17 @@ from proofsweep.bootstrap.runs import results_for
 from proofsweep.domain.budget.bounds import duration_of
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.explanation import json_of_item, lines_of
+from proofsweep.reporting.proof_history import json_of_proof, lines_of_proof
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.explain.erased import erasures_of
+from proofsweep.usecases.explain.find_proof import find_proof
 
 _What = typer.Argument(
     metavar="WHAT",
-    help="A file's location or its end, an item_id, a request ID; or the ID of a run or of an operation, for its calls "
-    "that did not succeed.",
+    help="A file's location or its end, an item_id, a request ID, a proof ID; or the ID of a run or operation, for its "
+    "calls that did not succeed.",
 )
 _Since = typer.Option(None, "--since", metavar="SPAN", help="Search only runs begun since, like 30d; all by default.")
 _Packet = typer.Option(False, "--packet", help="Print only what the partner's support needs, to paste into a ticket.")
@@ -66,7 +68,7 @@ def explain(
     try:
         item_id, found = explain_item(store, what, span)
     except ResultsError:
-        if _explain_call(store, what, span, as_json=as_json):
+        if _explain_call(store, what, span, as_json=as_json) or _explain_proof(store, what, as_json=as_json):
             return ExitCode.ACCEPTED
         raise
     text, erasures = packet_of_item(found), erasures_of(store, found)
@@ -106,6 +108,16 @@ def _explain_call(store: Results, request_id: str, since: timedelta | None, *, a
         console().print(line, soft_wrap=True)
         _print_packet(text, alone=True)
     return True
+
+
+def _explain_proof(store: Results, proof_id: str, *, as_json: bool) -> bool:
+    """Explain a proof by the rows that name it; say whether there is one."""
+    found = find_proof(store, proof_id)
+    if as_json and found:
+        print_json(json_of_proof(proof_id, found))
+    elif found:
+        _print_lines(lines_of_proof(proof_id, found))
+    return bool(found)
 
 
 def _print_lines(lines: Iterable[str]) -> None:

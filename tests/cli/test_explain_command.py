@@ -1,6 +1,7 @@
 """`explain` tells the story of one file, and writes what the partner's support needs."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from proofsweep.domain.layout import exchanges_name
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
 
+from ..unit.ended_operations import leave_operation, operation_named
 from ..unit.ended_runs import answered, end_leg, plan_of_run
 from ..unit.exchange_rows import exchange
 
@@ -58,6 +60,35 @@ def test_json_is_one_object(store: str, capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)
     assert found["runs"][0]["verdict_row"]["audio"] == f"/m/{SECRET_NAME}"
     assert "r-1" in found["support_packet"]
+
+
+@pytest.mark.parametrize("named", ["p1", "proof:p1"])
+def test_a_proof_is_explained_by_every_table_that_names_it(
+    store: str, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    """The newest first; rows of other proofs are left out."""
+    results = Results(FolderStore(Path(store)))
+    recovery, at = operation_named("20261121T020000Z_000bb", "recovery"), datetime(2026, 11, 21, 3, tzinfo=UTC)
+    rows = [
+        dict.fromkeys(("proof_id", "item_id", "audio"), proof_id)
+        | {"outcome": "recovered", "recovered_to": "/m/s", "request_id": "r-9", "acted_at": at}
+        for proof_id in ("p1", "p2")
+    ]
+    leave_operation(results, recovery, rows={"recoveries": rows})
+    inventory = operation_named("20261122T020000Z_000cc", "inventory")
+    leave_operation(results, inventory, rows={"proofs": [{"proof_id": "p1", "state": "no_file"}]})
+
+    assert run(["explain", named, "--results", store]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert run(["explain", named, "--json", "--results", store]) == 0
+    found = json.loads(capsys.readouterr().out)["found"]
+
+    assert lines == [
+        f"proof {named}, in 2 rows",
+        "  2026-11-22 02:00 UTC  beta  inventory: no_file",
+        "  2026-11-21 03:00 UTC  beta  sidecar: recovered, written to /m/s, r-9",
+    ]
+    assert [(each["table"], each["row"]["proof_id"]) for each in found] == [("proofs", "p1"), ("recoveries", "p1")]
 
 
 @pytest.mark.parametrize(

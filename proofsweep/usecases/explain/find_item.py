@@ -74,8 +74,8 @@ def _item_of_call(results: Results, plans: Sequence[Plan], request_id: str) -> s
                     )
                 return _item_of_row(results, plan, row)
     raise ResultsError(
-        f"{printable(request_id)} is neither an item nor a request in {results.store.url}; give a file's location, its "
-        "item_id or a request ID from the tables."
+        f"{printable(request_id)} is neither an item nor a request nor a proof in {results.store.url}; give a file's "
+        "location, its item_id, a request ID or a proof ID from the tables."
     )
 
 
