@@ -24,6 +24,7 @@ class Used:
         cpu_seconds: user and system, including the children that it waited for.
         cpu_before_seconds: the part of these before the first byte of its first form; 0 if it sent none.
         first_byte_seconds: wall time until that byte.
+        seconds: wall time until its end.
         peak_mebibytes: its largest resident memory; never less than that of its parent process.
     """
 
@@ -31,6 +32,7 @@ class Used:
     peak_mebibytes: float
     cpu_before_seconds: float = 0.0
     first_byte_seconds: float = 0.0
+    seconds: float = 0.0
 
 
 def measure(command: list[str], service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:
@@ -46,16 +48,27 @@ def run(
     command: list[str], environment: Mapping[str, str], started: Callable[[int], object] = lambda _pid: None
 ) -> Used:
     """Run a Python module until it ends; `started` receives its process id."""
+    return run_program([sys.executable, "-m", *command], environment, started)
+
+
+def run_program(
+    command: list[str], environment: Mapping[str, str], started: Callable[[int], object] = lambda _pid: None
+) -> Used:
+    """Run a program until it ends, as `run` does."""
     with tempfile.TemporaryFile() as output:
-        whole = {**os.environ, **_KEEP_COMPILED_FILES, **environment}
-        process = subprocess.Popen([sys.executable, "-m", *command], env=whole, stdout=output, stderr=subprocess.STDOUT)
+        whole, began = {**os.environ, **_KEEP_COMPILED_FILES, **environment}, time.monotonic()
+        process = subprocess.Popen(command, env=whole, stdout=output, stderr=subprocess.STDOUT)
         started(process.pid)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             output.seek(0)
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output.read().decode()}")
-    return Used(cpu_seconds=used.ru_utime + used.ru_stime, peak_mebibytes=used.ru_maxrss / 1024)
+    return Used(
+        cpu_seconds=used.ru_utime + used.ru_stime,
+        peak_mebibytes=used.ru_maxrss / 1024,
+        seconds=time.monotonic() - began,
+    )
 
 
 def verify(catalog: Path, service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:

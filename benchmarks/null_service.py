@@ -34,6 +34,8 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 # One read takes at most this much. Chosen: 1 MiB; a smaller buffer costs the service more reads.
 _DROPPED = memoryview(bytearray(1024 * 1024))
 _USAGE_HEADERS = "X-RateLimit-Limit: 100000000\r\nX-RateLimit-Remaining: 99999999\r\nX-RateLimit-Reset: 1893456000\r\n"
+# Objects that a copy puts here, as into any S3 store.
+_COPIES = "/copies/"
 _FIELDS = {
     "key": "uploads/0000000000000000.wav",
     "policy": "eyJleHBpcmF0aW9uIjoiMjAzMC0wMS0wMVQwMDowMDowMFoifQ" * 8,
@@ -140,7 +142,8 @@ class _Service:
             self._cpu_then = cpu_seconds_of(self._pid) if self._pid else 0.0
 
     def answer(self, path: str) -> bytes:
-        head, rest = self._answers.get(path, self._not_found)
+        is_copy = path.startswith(_COPIES)
+        head, rest = self._answers["/slot"] if is_copy else self._answers.get(path, self._not_found)
         return b"%s%032x%s" % (head, self._counts[path], rest)
 
     def report(self) -> str:

@@ -18,7 +18,7 @@ SAYS = {
     "first_byte": "Prefect's home warm",
     "a_year": "| verify, its start |",
     "queries": "| rejects |",
-    "bucket_copy": "times a copy",
+    "bucket_copy": "times a copy's CPU",
     "lanes": "R2 B2",
     "lane_in_real_time": "the simulation",
     "night": "Unexplained: 0.",
@@ -63,4 +63,5 @@ def test_every_benchmark_is_among_them() -> None:
     """A script that measures something is a benchmark; the others are only used by benchmarks."""
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 
-    assert scripts - {"__main__", "children", "core_client", "curl_client", "lane_plot", "null_service"} == set(SAYS)
+    parts = {"bucket_client", "children", "core_client", "curl_client", "lane_plot", "null_service", "plain_copy"}
+    assert scripts - parts - {"__main__"} == set(SAYS)

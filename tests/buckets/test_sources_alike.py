@@ -93,7 +93,7 @@ def test_whole_file_is_read_again_for_another_attempt(place: FilePlace) -> None:
     """Another attempt at an upload starts with the first byte, and the digest is of one pass."""
     place.put("large.wav", LARGE)
 
-    with open_audio(f"{place.location}/large.wav", Files()) as audio:
+    with open_audio(f"{place.location}/large.wav", Files(), is_sent=True) as audio:
         for _ in range(2):
             assert b"".join(audio.chunks()) == LARGE
         digest = audio.sha256
@@ -165,12 +165,13 @@ def test_neighbour_with_a_longer_name_is_not_walked(place: FilePlace) -> None:
     assert walked == [["a.wav"]]
 
 
+@pytest.mark.parametrize("is_sent", [True, False])
 @pytest.mark.parametrize("content", [LARGE, WAVE], ids=["large", "small"])
-def test_no_mixture_is_sent_of_a_file_that_is_replaced(place: FilePlace, content: bytes) -> None:
+def test_no_mixture_is_sent_of_a_file_that_is_replaced(place: FilePlace, content: bytes, *, is_sent: bool) -> None:
     """Either all bytes are of the file that was opened, or the reason is `source_changed`."""
     place.put("a.wav", content)
 
-    with open_audio(f"{place.location}/a.wav", Files()) as audio:
+    with open_audio(f"{place.location}/a.wav", Files(), is_sent=is_sent) as audio:
         place.put("a.wav", bytes(reversed(content)))
         sent, reason = sent_or_reason(audio)
 

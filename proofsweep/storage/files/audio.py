@@ -109,13 +109,13 @@ class AudioFile:
         self._file.close()
 
 
-def open_audio(location: str, source: Source = _LOCAL) -> AudioFile:
-    """Open audio for sending.
+def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False) -> AudioFile:
+    """Open audio to look at it, or to send it too.
 
     Raises:
         SourceError: `missing_audio` if there is no file, `unreadable_file` if it is no regular file or cannot be read.
     """
-    file = source.open(location)
+    file = source.open(location, is_whole=is_sent)
     if file is None:
         raise SourceError("There is no audio at this location.", reason=Reason.MISSING_AUDIO)
     try:

@@ -1,4 +1,4 @@
-"""Read files in buckets: in two requests at most, all of the version that was opened."""
+"""Read files in buckets: a whole one in one request, all of the version that was opened."""
 
 import re
 import threading
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: the first request reads so much, and each piece of the stream is so large. Half makes two requests for more
-# files, twice doubles the memory of each reader.
+# chosen: a look at an object reads so much, and each piece of the stream is so large. Half makes two requests for more
+# looks, twice doubles the memory of each reader.
 PIECE_BYTES = 1024 * 1024
 # S3 lists at most so many keys in one answer; half doubles the requests.
 _PAGE_KEYS = 1_000
@@ -39,27 +39,23 @@ _REASONS = {
 
 
 class BucketFile(OpenFile):
-    """One object: opening it reads the first MiB, and one stream gives the rest as it is read.
+    """One object of one version: opening it reads the first MiB, and a stream gives the rest as it is read.
 
-    A small object costs one request, and a reader holds two MiB in memory.
+    With `is_whole` that is one request, whose answer waits at the store while nothing is read; without, it is two, of
+    which the first gives the first MiB alone. A reader holds two or three MiB in memory.
     """
 
-    def __init__(self, store: "ObjectStore", key: str) -> None:
+    def __init__(self, store: "ObjectStore", key: str, *, is_whole: bool = False) -> None:
         self._store = store
         self._key = key
         self._etag: str | None = None
         self._stream: Iterator[bytes] = iter(())
-        self._start, self._piece, self._went_on = 0, b"", False
-        self._opened, self._head = self._open()
+        self._opened, self._head = self._open_whole() if is_whole else self._look()
+        self._start, self._piece = 0, self._head
 
     def facts(self) -> FileFacts:
-        """Give the object's facts; ask the store again if more than the first MiB was read."""
-        if not self._went_on:
-            return self._opened
-        try:
-            return facts_of(obstore.head(self._store, self._key))
-        except FAILURES as error:
-            raise _changed_if_missing(error) from error
+        """Give the facts of the version that is read; another one may have taken its place."""
+        return self._opened
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
         """Give the bytes at an offset; any but the next offset costs a new request."""
@@ -75,33 +71,52 @@ class BucketFile(OpenFile):
         """Drop the stream."""
         self._stream, self._piece = iter(()), b""
 
-    def _open(self) -> tuple[FileFacts, bytes]:
+    def _look(self) -> tuple[FileFacts, bytes]:
         try:
-            found = obstore.get(self._store, self._key, options={"range": (0, PIECE_BYTES)})
-            self._etag = found.meta["e_tag"]
+            found = self._get({"range": (0, PIECE_BYTES)})
             return facts_of(found.meta), bytes(found.bytes())
         except FAILURES as error:
             if failure_of(error).kind is not FailureKind.EMPTY_RANGE:
                 raise
             return facts_of(obstore.head(self._store, self._key)), b""
 
+    def _open_whole(self) -> tuple[FileFacts, bytes]:
+        found = self._get({})
+        facts = facts_of(found.meta)
+        self._stream = iter(found.stream(min_chunk_size=PIECE_BYTES))
+        return facts, next(self._stream, b"")
+
     def _move_to(self, offset: int) -> None:
+        """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
+        piece = self._next_piece() if offset == self._start + len(self._piece) else b""
         try:
-            if offset != self._start + len(self._piece) or not self._went_on:
+            if not piece:
                 self._stream = self._stream_from(offset)
-            self._start, self._piece = offset, bytes(next(self._stream, b""))
+                piece = next(self._stream, b"")
         except FAILURES as error:
             raise _changed_if_missing(error) from error
+        self._start, self._piece = offset, piece
+
+    def _next_piece(self) -> bytes:
+        """Give the stream's next piece; none if it breaks off: a store ends an answer that waits for a slow upload."""
+        try:
+            return next(self._stream, b"")
+        except FAILURES:
+            return b""
 
     def _stream_from(self, offset: int) -> Iterator[bytes]:
-        self._went_on = True
         options: GetOptions = {"range": {"offset": offset}}
         if self._etag is not None:
             options["if_match"] = self._etag
-        found: GetResult = obstore.get(self._store, self._key, options=options)
+        found = self._get(options)
         if facts_of(found.meta) != self._opened:  # the store ignores conditions
             raise SourceError("The object was replaced while it was read.", reason=Reason.SOURCE_CHANGED)
         return iter(found.stream(min_chunk_size=PIECE_BYTES))
+
+    def _get(self, options: "GetOptions") -> "GetResult":
+        found = obstore.get(self._store, self._key, options=options)
+        self._etag = found.meta["e_tag"]
+        return found
 
 
 class BucketFiles:
@@ -121,11 +136,11 @@ class BucketFiles:
             _raise_unless_missing(error)
             return None
 
-    def open(self, location: str) -> BucketFile | None:
+    def open(self, location: str, *, is_whole: bool = False) -> BucketFile | None:
         """Open one object, with its first bytes."""
         store, key = self.place_of(location)
         try:
-            return BucketFile(store, key) if _is_name(key) else None
+            return BucketFile(store, key, is_whole=is_whole) if _is_name(key) else None
         except FAILURES as error:
             _raise_unless_missing(error)
             return None

@@ -37,9 +37,9 @@ class Files:
         """Give what is known of a file without opening it; for an object this is a request."""
         return self._source_of(location).facts(location)
 
-    def open(self, location: str) -> OpenFile | None:
-        """Open a file for reading."""
-        return self._source_of(location).open(location)
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
+        """Open a file for reading, `is_whole` if all of it will be read."""
+        return self._source_of(location).open(location, is_whole=is_whole)
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Give a folder or prefix and all below it."""

@@ -64,7 +64,7 @@ class LocalFiles:
             _raise_unless_missing(error)
             return None
 
-    def open(self, location: str) -> LocalFile | None:
+    def open(self, location: str, *, is_whole: bool = False) -> LocalFile | None:  # noqa: ARG002 - makes no difference
         """Open a regular file; raise SourceError for anything else."""
         try:
             if self._root is None:

@@ -75,7 +75,7 @@ class Moves:
 
     def digest(self, location: str) -> str | None:
         """Read a whole file; give its hex sha256, or None if there is none."""
-        found = self._files.open(location)
+        found = self._files.open(location, is_whole=True)
         if found is None:
             return None
         with found as file:
@@ -83,7 +83,7 @@ class Moves:
 
     @contextmanager
     def _opened(self, source: str, *, is_needed: bool) -> Iterator[OpenFile | None]:
-        file = self._files.open(source)
+        file = self._files.open(source, is_whole=True)
         if file is None and is_needed:
             raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
         with file or nullcontext():

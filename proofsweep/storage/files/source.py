@@ -35,7 +35,7 @@ class OpenFile(Protocol):
     """One open file, so that all reads are of the same one. Leaving its `with` block closes it."""
 
     def facts(self) -> FileFacts:
-        """Give the file's facts now."""
+        """Give the facts of what is read; those of a local file now, since it may change while it is open."""
         ...
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
@@ -64,8 +64,8 @@ class Source(Protocol):
         """Give what is known of a file without opening it."""
         ...
 
-    def open(self, location: str) -> OpenFile | None:
-        """Open a file for reading; never waits for a writer."""
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
+        """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""
         ...
 
     def walk(self, location: str) -> Iterator[Folder]:

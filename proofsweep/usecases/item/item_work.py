@@ -83,7 +83,7 @@ class ItemWork:
         """Open the item's audio; SourceError when it cannot be read."""
         self._location = self._item.audio
         with ExitStack() as unless_kept:
-            audio = unless_kept.enter_context(open_audio(self._location, self._context.sources.files))
+            audio = unless_kept.enter_context(open_audio(self._location, self._context.sources.files, is_sent=True))
             self._context.sources.was_read(self._location)
             self._require_planned(self._item.audio_version, audio.facts)
             unless_kept.pop_all()

@@ -121,7 +121,7 @@ class _ProbeFiles(Files):
         with self.open(location) as file:
             return file.facts()
 
-    def open(self, location: str) -> _ProbeFile:  # noqa: ARG002 - there is one file
+    def open(self, location: str, *, is_whole: bool = False) -> _ProbeFile:  # noqa: ARG002 - there is one file
         """Open it."""
         return _ProbeFile()
 

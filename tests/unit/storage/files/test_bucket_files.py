@@ -1,11 +1,15 @@
 """Objects are read as they were opened, and listed as if they lay in folders."""
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import obstore
 import pytest
-from obstore.store import MemoryStore
+from obstore.store import MemoryStore, S3Store
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
@@ -28,34 +32,35 @@ def files(store: MemoryStore) -> BucketFiles:
     return BucketFiles(lambda _root: store)
 
 
+@pytest.mark.parametrize("is_sent", [True, False])
 @pytest.mark.parametrize("size", [1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 5 * PIECE_BYTES + 7])
-def test_what_is_sent_is_the_object(store: MemoryStore, files: BucketFiles, size: int) -> None:
+def test_what_is_sent_is_the_object(store: MemoryStore, files: BucketFiles, size: int, *, is_sent: bool) -> None:
     """From the first byte to the last, and a second time when the first attempt broke off."""
     content = (WAVE + os.urandom(size))[:size]
     obstore.put(store, "drop/a.wav", content)
 
-    with open_audio("s3://bucket/drop/a.wav", files) as audio:
+    with open_audio("s3://bucket/drop/a.wav", files, is_sent=is_sent) as audio:
         next(audio.chunks())
         sent = b"".join(audio.chunks())
 
     assert sent == content
 
 
-def test_an_object_that_is_replaced_while_it_is_sent_never_ends_well(store: MemoryStore, files: BucketFiles) -> None:
-    """The new bytes do not mix with the old ones, and the last piece is withheld."""
+def test_an_object_that_is_replaced_while_it_is_looked_at_never_ends_well(
+    store: MemoryStore, files: BucketFiles
+) -> None:
+    """The new bytes do not mix with the first ones."""
     obstore.put(store, "a.wav", WAVE + bytes(3 * PIECE_BYTES))
 
     with open_audio("s3://bucket/a.wav", files) as audio:
-        pieces = audio.chunks()
-        next(pieces)
         obstore.put(store, "a.wav", WAVE + bytes(3 * PIECE_BYTES))
         with pytest.raises(SourceError) as changed:
-            list(pieces)
+            list(audio.chunks())
 
     assert changed.value.reason == Reason.SOURCE_CHANGED
 
 
-def test_an_object_that_is_deleted_while_it_is_sent_has_changed(store: MemoryStore, files: BucketFiles) -> None:
+def test_an_object_that_is_deleted_while_it_is_looked_at_has_changed(store: MemoryStore, files: BucketFiles) -> None:
     """It is not missing: it was there when it was opened."""
     obstore.put(store, "a.wav", WAVE + bytes(3 * PIECE_BYTES))
 
@@ -67,21 +72,120 @@ def test_an_object_that_is_deleted_while_it_is_sent_has_changed(store: MemorySto
     assert changed.value.reason == Reason.SOURCE_CHANGED
 
 
-def test_an_empty_object_opens_and_gives_nothing(store: MemoryStore, files: BucketFiles) -> None:
+class ObjectServer(ThreadingHTTPServer):
+    """S3 with one object of 6 MiB, whose answers break off after `most_bytes`; it notes each request."""
+
+    def __init__(self) -> None:
+        self.content = WAVE + os.urandom(6 * PIECE_BYTES)
+        self.etag = '"one"'
+        self.most_bytes = len(self.content)
+        self.requests: list[tuple[str, str | None, str | None]] = []
+        super().__init__(("127.0.0.1", 0), ObjectRequest)
+
+    @property
+    def files(self) -> BucketFiles:
+        """A source of this bucket, without obstore's own retries."""
+        store = S3Store(
+            "bucket",
+            endpoint=f"http://127.0.0.1:{self.server_port}",
+            skip_signature=True,
+            client_options={"allow_http": True},
+            retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=1)},
+        )
+        return BucketFiles(lambda _root: store)
+
+
+class ObjectRequest(BaseHTTPRequestHandler):
+    """One request for the object."""
+
+    server: ObjectServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Give the object from where the request says, if it is still the one that the request names."""
+        server, start = self.server, self.headers["Range"]
+        self.server.requests.append((self.command, start, self.headers["If-Match"]))
+        if self.headers["If-Match"] not in {None, server.etag}:
+            self.send_error(412)
+            return
+        offset = int(start.removeprefix("bytes=").partition("-")[0]) if start else 0
+        size, rest = len(server.content), server.content[offset:]
+        self.send_response(206 if start else 200)
+        for name, value in {"ETag": server.etag, "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(rest)))
+        if start:
+            self.send_header("Content-Range", f"bytes {offset}-{size - 1}/{size}")
+        self.end_headers()
+        self.wfile.write(rest[: server.most_bytes])
+        self.close_connection = len(rest) > server.most_bytes
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[ObjectServer]:
+    """That server, while it serves."""
+    with ObjectServer() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_an_object_that_is_sent_costs_one_request(server: ObjectServer) -> None:
+    """The request serves the look at its first bytes too, and nothing is asked at the end."""
+    with open_audio("s3://bucket/a.wav", server.files, is_sent=True) as audio:
+        sent = b"".join(audio.chunks())
+
+    assert sent == server.content
+    assert server.requests == [("GET", None, None)]
+
+
+def test_an_answer_that_breaks_off_is_continued_from_there(server: ObjectServer) -> None:
+    """A store ends an answer that waits long for a slow upload: the rest is asked for, of the same version only."""
+    server.most_bytes = 2 * PIECE_BYTES + 100
+
+    with open_audio("s3://bucket/a.wav", server.files, is_sent=True) as audio:
+        sent = b"".join(audio.chunks())
+
+    assert (sent, audio.sha256) == (server.content, sha256(server.content).hexdigest())
+    first, *others = server.requests
+    assert first == ("GET", None, None)
+    assert {(ranged is not None, version) for _, ranged, version in others} == {(True, '"one"')}
+
+
+def test_an_answer_that_breaks_off_is_not_continued_with_another_version(server: ObjectServer) -> None:
+    """Bytes of two versions would have a verdict of their own."""
+    server.most_bytes = 2 * PIECE_BYTES + 100
+
+    with open_audio("s3://bucket/a.wav", server.files, is_sent=True) as audio:
+        server.etag = '"two"'
+        with pytest.raises(SourceError) as changed:
+            list(audio.chunks())
+
+    assert changed.value.reason == Reason.SOURCE_CHANGED
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_empty_object_opens_and_gives_nothing(store: MemoryStore, files: BucketFiles, *, is_whole: bool) -> None:
     """Also where a range of nothing is an error."""
     obstore.put(store, "a.wav", b"")
 
-    file = files.open("s3://bucket/a.wav")
+    file = files.open("s3://bucket/a.wav", is_whole=is_whole)
 
     assert isinstance(file, BucketFile)
     assert (file.facts().size_bytes, file.read_at(0, 10)) == (0, b"")
 
 
-def test_any_place_of_an_object_can_be_read(store: MemoryStore, files: BucketFiles) -> None:
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_any_place_of_an_object_can_be_read(store: MemoryStore, files: BucketFiles, *, is_whole: bool) -> None:
     """Parquet is read from its end, and tags are stepped over."""
     content = os.urandom(4 * PIECE_BYTES)
     obstore.put(store, "a.parquet", content)
-    file = files.open("s3://bucket/a.parquet")
+    file = files.open("s3://bucket/a.parquet", is_whole=is_whole)
     assert file is not None
 
     for offset in (len(content) - 8, 0, 2 * PIECE_BYTES, 2 * PIECE_BYTES + 100, 3 * PIECE_BYTES, len(content), 5):

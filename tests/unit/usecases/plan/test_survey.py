@@ -58,10 +58,10 @@ def test_a_file_that_goes_meanwhile_is_counted_with_its_reason(catalog: Catalog,
     class Vanishing(Files):
         """Files that go when they are opened."""
 
-        def open(self, location: str):  # noqa: ANN202 - as the parent's
+        def open(self, location: str, *, is_whole: bool = False):  # noqa: ANN202 - as the parent's
             """Take it away first."""
             Path(location).unlink()
-            return super().open(location)
+            return super().open(location, is_whole=is_whole)
 
     survey = survey_catalog(catalog, LIMITS, deep=Vanishing())
 

@@ -1,0 +1,24 @@
+"""Plan and verify all objects of a bucket, without Prefect.
+
+`bucket_copy` starts this as a child. To run it by hand: `python -m benchmarks.bucket_client URL`, with the settings of
+a service and of the bucket in the environment.
+"""
+
+import sys
+
+from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.settings import load_settings
+from proofsweep.usecases.leg.work import verify_slice
+
+
+def main() -> None:
+    """Verify URL."""
+    plan = plan_catalog(load_settings(), sys.argv[1])
+    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+
+
+if __name__ == "__main__":
+    main()
