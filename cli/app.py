@@ -7,10 +7,10 @@ from typing import NoReturn
 import typer
 from typer.exceptions import TyperException
 
+from cli.command_list import LINES
 from cli.exit_codes import ExitCode, code_of_error
 from cli.screen import console, flush, print_error, show_unknown_letters
 from proofsweep import __version__
-from proofsweep.bootstrap.engines import close_engines
 from proofsweep.errors import ProofsweepError
 
 _INTERRUPTED = 130
@@ -49,7 +49,7 @@ _MODULES = {
     "sandbox": "cli.sandbox_commands",
     "conformance": "cli.conformance_command",
 }
-"""The module of each command. Only the named one is imported, so that `check` starts quickly."""
+"""The module of each command. Only the named one is imported, so that each starts quickly."""
 
 _HELP = "Verify credentialed audio in bulk through the partner's API, and keep verdicts, grades and request IDs."
 _EPILOG = (
@@ -59,7 +59,26 @@ _EPILOG = (
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
-    """Make the command line for these arguments: with the command they name, else with all commands."""
+    """Make the command line for these arguments: with the command they name, else with a line for each command."""
+    app = _without_commands()
+    named = arguments[1:2] if arguments[:1] == ["--"] else arguments[:1]
+    if named and named[0] in _MODULES:
+        import_module(_MODULES[named[0]]).add_to(app)
+        return app
+    for name, line in LINES.items():
+        app.command(name, help=line)(_listed)
+    return app
+
+
+def whole_app() -> typer.Typer:
+    """Make the command line with all commands, as the docs show it."""
+    app = _without_commands()
+    for module in dict.fromkeys(_MODULES.values()):
+        import_module(module).add_to(app)
+    return app
+
+
+def _without_commands() -> typer.Typer:
     app = typer.Typer(
         name="proofsweep",
         no_args_is_help=True,
@@ -69,10 +88,11 @@ def app_for(arguments: list[str]) -> typer.Typer:
         epilog=_EPILOG,
     )
     app.callback(help=_HELP)(_proofsweep)
-    named = [_MODULES[word] for word in arguments[:1] if word in _MODULES]
-    for module in named or dict.fromkeys(_MODULES.values()):
-        import_module(module).add_to(app)
     return app
+
+
+def _listed() -> None:
+    """Stand in the list of commands: a command that is named is imported instead."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -105,10 +125,16 @@ def run(arguments: list[str]) -> int:
     except ProofsweepError as error:
         return _report_error(error.message, code_of_error(error))
     finally:
-        close_engines()
+        _close_engines()
     if code == _INTERRUPTED:
         return _report_error("The run was stopped before it began.", ExitCode.CANCELLED)
     return code if isinstance(code, int) else ExitCode.ACCEPTED
+
+
+def _close_engines() -> None:
+    """Close all connections; a command that opened none has not imported what opens them."""
+    if engines := sys.modules.get("proofsweep.bootstrap.engines"):
+        engines.close_engines()
 
 
 def _report_error(message: str, code: ExitCode) -> int:

@@ -11,7 +11,7 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
 from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.audit.findings import Audit, AuditFinding
 from proofsweep.settings import load_settings
 from proofsweep.usecases.audit.audit_store import audit_store

@@ -13,7 +13,8 @@ from rich.console import Console
 from cli.demo_folder import DemoFolder
 from cli.embedded_server import EmbeddedServer, prefect_api
 from cli.exit_codes import ExitCode
-from cli.run_flow import RunRequest, verify_run
+from cli.run_flow import verify_run
+from cli.run_request import RunRequest
 from cli.screen import console, counted
 from proofsweep import results
 from proofsweep.bootstrap.runs import plan_catalog

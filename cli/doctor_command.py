@@ -11,7 +11,7 @@ from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
 from proofsweep.bootstrap.engines import Engine, engine_for
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible

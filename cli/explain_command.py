@@ -17,7 +17,7 @@ from proofsweep.bootstrap.explain import (
     packet_of_operation,
     packet_of_run,
 )
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import duration_of
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.explanation import json_of_item, lines_of

@@ -6,7 +6,6 @@ from datetime import datetime
 from rich.console import Console
 
 from cli.screen import counted, duration_text
-from proofsweep.bootstrap.engines import utc_now
 from proofsweep.domain.budget.forecast import Bind, Forecast
 
 _BINDS = {
@@ -20,7 +19,9 @@ _BINDS = {
 }
 
 
-def print_forecast(out: Console, cost: Forecast, trouble: str = "", key_expires_at: datetime | None = None) -> None:
+def print_forecast(
+    out: Console, cost: Forecast, now: datetime, trouble: str = "", key_expires_at: datetime | None = None
+) -> None:
     """Print what a run will take; `trouble` says why the quota is unknown."""
     learned = "" if cost.cost_of_row is None else f"; earlier, one file took {cost.cost_of_row:.2f} of the quota"
     expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
@@ -31,7 +32,7 @@ def print_forecast(out: Console, cost: Forecast, trouble: str = "", key_expires_
         rows = counted(cost.rows_left, "row")
         out.print(f"  left over: about {rows}, for `proofsweep resume` later", style="yellow", soft_wrap=True)
     if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):
-        expiry = _expiry(key_expires_at, cost)
+        expiry = _expiry(key_expires_at, cost, now)
         out.print(f"  key: {expiry}; replace it with the rotated one", style="red", soft_wrap=True)
 
 
@@ -41,9 +42,9 @@ def forecast_json(cost: Forecast) -> dict[str, object]:
     return asdict(cost) | instants
 
 
-def _expiry(key_expires_at: datetime, cost: Forecast) -> str:
+def _expiry(key_expires_at: datetime, cost: Forecast, now: datetime) -> str:
     when = f"{key_expires_at:%Y-%m-%d %H:%M} UTC"
-    if key_expires_at <= utc_now():
+    if key_expires_at <= now:
         return f"it expired {when}"
     return f"it expires {when}, before the run {'may end' if cost.ends_at is None else 'ends'}"
 

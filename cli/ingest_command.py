@@ -11,7 +11,8 @@ from cli.exit_codes import ExitCode, code_of_run
 from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
-from cli.run_flow import RunRequest, report, run_leg
+from cli.run_flow import run_leg
+from cli.run_request import RunRequest, report
 from cli.screen import print_json
 from cli.stop_told import stop_told
 from proofsweep.bootstrap.engines import utc_now

@@ -87,7 +87,7 @@ def plan(
     out = console()
     _print_survey(out, survey, listing.location, limits_for(settings).one_file, is_deep=deep)
     print_ignored(out, ignored_entries(listing))
-    print_forecast(out, cost, trouble, settings.service.key_expires_at)
+    print_forecast(out, cost, utc_now(), trouble, settings.service.key_expires_at)
     print_cautions(out, settings, listing.location)
     return 0
 

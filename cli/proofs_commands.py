@@ -14,7 +14,7 @@ from cli.exit_codes import ExitCode
 from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, ResultsUrl
-from cli.run_flow import RunRequest
+from cli.run_request import RunRequest
 from cli.screen import console, counted, print_json
 from cli.verify_commands import plan_and_verify
 from proofsweep.bootstrap.engines import engine_for

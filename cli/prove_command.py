@@ -5,7 +5,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import Config, ResultsUrl
 from cli.screen import print_json
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.settings import load_settings
 from proofsweep.usecases.audit.prove import prove as prove_row
 

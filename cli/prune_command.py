@@ -12,7 +12,7 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, size_text
 from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.pruning import Keep, Pruning, days_of
 from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings

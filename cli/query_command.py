@@ -13,7 +13,7 @@ from cli.exit_codes import ExitCode
 from cli.options import Config, ResultsUrl
 from cli.query_output import Format, write, write_text
 from cli.screen import print_error
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.errors import UsageError
 from proofsweep.query.connection import OpenStore, opened, renew, tags_in
 from proofsweep.query.screening import screening_columns

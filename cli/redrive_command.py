@@ -18,7 +18,7 @@ from cli.options import (
     RunId,
     Until,
 )
-from cli.run_flow import RunRequest
+from cli.run_request import RunRequest
 from cli.verify_commands import plan_and_verify
 from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.runs import bounds_for

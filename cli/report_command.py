@@ -8,7 +8,7 @@ from cli.exit_codes import ExitCode
 from cli.options import Config, ResultsUrl, RunId
 from cli.screen import console
 from proofsweep.bootstrap.explain import packet_of_run
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.describe_run import newest_run
 from proofsweep.settings import load_settings

@@ -6,9 +6,9 @@ from rich.table import Table
 
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
-from cli.run_flow import RunRequest, report
+from cli.run_request import RunRequest, report
 from cli.screen import COLOURS, console, counted, print_json, styled
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs
 from proofsweep.reporting.run_status import RunStatus

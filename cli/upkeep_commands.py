@@ -7,7 +7,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.settings import load_settings
 from proofsweep.usecases.upkeep.compact import compact as compact_store
 

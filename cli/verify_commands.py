@@ -33,7 +33,8 @@ from cli.options import (
     Until,
 )
 from cli.plan_command import print_cautions
-from cli.run_flow import RunRequest, print_coverage, report, verify_run
+from cli.run_flow import verify_run
+from cli.run_request import RunRequest, print_coverage, report
 from cli.screen import counted, print_json
 from cli.stop_told import stop_told
 from proofsweep.bootstrap.engines import engine_for, utc_now
@@ -191,7 +192,7 @@ def _with_forecast(request: RunRequest, settings: Settings, need: Need) -> RunRe
     """Print a forecast before the leg begins, and keep it for the JSON summary."""
     status = engine_for(settings, read_block).service()
     cost = forecast_for(settings, need, status, request.bounds)
-    print_forecast(request.out, cost, key_expires_at=settings.service.key_expires_at)
+    print_forecast(request.out, cost, utc_now(), key_expires_at=settings.service.key_expires_at)
     return replace(request, forecast=cost)
 
 

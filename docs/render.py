@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import typer
 
-from cli.app import app_for
+from cli.app import whole_app
 from cli.endpoints import endpoints_table
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
@@ -102,7 +102,7 @@ def not_testable() -> Iterator[str]:
 
 def command_pages() -> Iterator[str]:
     """Give each command's help as a section of Markdown."""
-    root = typer.main.get_command(app_for([]))
+    root = typer.main.get_command(whole_app())
     for path, command in commands("proofsweep", root):
         context = click.Context(command, info_name=path, terminal_width=WIDTH)
         command.rich_markup_mode = None  # plain text, without the terminal's boxes

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, not_begun, over_after_run

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from proofsweep.bootstrap.alerts import Occasion, alert_of_quota, alerts_of_key, facts_of_run
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, utc_now
-from proofsweep.bootstrap.runs import bounds_for, results_for
+from proofsweep.bootstrap.runs import bounds_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.domain.alerts.memory import IsTold

@@ -2,7 +2,7 @@
 
 import os
 
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import is_bucket, is_within, one_line
 from proofsweep.storage.results.run_index import RunIndex

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.run_records import RunRecord
 from proofsweep.domain.runs import PARTIAL_KINDS, Plan
 from proofsweep.errors import ResultsError, UsageError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.operations import OperationWork, operation_begun
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.erasure import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.domain.operations import OperationKind
 from proofsweep.errors import ResultsError, RunMustStop, UsageError

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from proofsweep.bootstrap.engines import Engine, limits_for, utc_now
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Forecast, Measurement, Need, Quota, forecast

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
-from proofsweep.bootstrap.runs import catalog_for, plan_listed, results_for
+from proofsweep.bootstrap.runs import catalog_for, plan_listed
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.ingest import IngestRules, watch_id
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.settings import Settings

@@ -4,7 +4,7 @@ from collections import Counter
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.operations import call_budget, operation_begun
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import NotesRefreshed
 from proofsweep.settings import Settings

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from proofsweep.bootstrap.engines import ReadBlock, build_engine, engine_for, utc_now
 from proofsweep.bootstrap.operations import new_operation
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.key_places import KeyBlockPlace, KeyFilePlace, KeyPlace, SecretBlocks
 from proofsweep.client.keys import fingerprint
 from proofsweep.domain.key_rotation import RotationIntent

@@ -10,7 +10,8 @@ from datetime import timedelta
 
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
-from proofsweep.bootstrap.runs import bounds_for, canaries_for, results_for
+from proofsweep.bootstrap.runs import bounds_for, canaries_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.anomalies import AnomalyGuard
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.runs import INGEST, Plan

@@ -7,7 +7,7 @@ from proofsweep import __version__
 from proofsweep.bootstrap.alerts import Occasion
 from proofsweep.bootstrap.engines import ReadBlock, build_engine, utc_now
 from proofsweep.bootstrap.operations import new_operation
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.alerts.memory import IsTold
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.domain.alerts.of_monitoring import MonitorRules, alerts_of_probes

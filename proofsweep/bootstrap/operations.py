@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, engine_for, utc_now
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.partner import Partner
 from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.domain.runs import EndedBy, new_run_id

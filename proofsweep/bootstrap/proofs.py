@@ -7,7 +7,7 @@ from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.operations import OperationWork, call_budget, operation_begun
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError

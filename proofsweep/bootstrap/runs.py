@@ -7,6 +7,7 @@ from datetime import timedelta
 from tzlocal import get_localzone
 
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds, closing_of, duration_of, left_of
 from proofsweep.domain.coverage import Coverage
 from proofsweep.domain.run_records import OUTCOMES
@@ -19,8 +20,6 @@ from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.locations import is_bucket
 from proofsweep.storage.results.answer_times import AnswerTimes
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
@@ -223,11 +222,6 @@ def run_of_retry(settings: Settings, flow_run_id: str) -> str | None:
     """
     since = utc_now() - timedelta(days=settings.bounds.resume_days)
     return run_worked_on_by(results_for(settings), flow_run_id, since)
-
-
-def results_for(settings: Settings) -> Results:
-    """Open the results store that the settings name."""
-    return Results(open_store(settings.results.url))
 
 
 def catalog_for(settings: Settings, location: str, *, root: str | None = None, allow_outside: bool = False) -> Catalog:

@@ -6,7 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from proofsweep.bootstrap.engines import ReadBlock
-from proofsweep.bootstrap.runs import plan_listed, results_for
+from proofsweep.bootstrap.runs import plan_listed
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError, UsageError

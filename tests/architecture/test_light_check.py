@@ -1,14 +1,26 @@
-"""`proofsweep check` starts fast, so it imports nothing slow."""
+"""Commands that answer in a moment import nothing slow."""
 
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = ("prefect", "pyarrow", "pandas", "duckdb", "obstore", "boto3", "sandbox")
+SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "sandbox", "httpx", "structlog")
 
 
-def test_checking_one_file_loads_neither_prefect_nor_arrow() -> None:
-    """The command line of `check` imports nothing that takes a second to import."""
-    program = f"import sys, cli.app, cli.check_command; print([name for name in {HEAVY} if name in sys.modules])"
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        pytest.param(["check"], HEAVY, id="checking one file loads neither Prefect nor Arrow"),
+        pytest.param(["status"], SERVICE, id="reading a store loads nothing that speaks to a service"),
+        pytest.param(["--help"], (*HEAVY, *SERVICE, "pydantic"), id="the list of commands loads no command"),
+        pytest.param(["audit"], ("prefect", "pandas", "boto3"), id="an audit without a signature loads no cloud"),
+    ],
+)
+def test_a_command_imports_nothing_that_it_does_not_need(arguments: list[str], unwanted: tuple[str, ...]) -> None:
+    """Importing takes most of the time of a command that reads little."""
+    program = f"import sys, cli.app; cli.app.app_for({arguments}); print(sorted({{*{unwanted}}} & {{*sys.modules}}))"
 
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

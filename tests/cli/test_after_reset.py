@@ -10,7 +10,8 @@ import pytest
 
 from cli.screen import console
 from cli.verify_commands import wait_after_reset
-from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import load_settings

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import typer
 
-from cli.app import app_for
+from cli.app import whole_app
 from cli.endpoints import USES, endpoints_table
 from proofsweep.domain.exchanges import Call
 from proofsweep.storage.results.plans_and_parts import SCHEMAS
@@ -19,7 +19,7 @@ def test_every_endpoint_has_its_row() -> None:
 
 def test_the_table_names_only_what_exists() -> None:
     """Commands, flows and tables."""
-    root = typer.main.get_command(app_for([]))
+    root = typer.main.get_command(whole_app())
     for use in USES.values():
         for command in use.commands:
             found = root

@@ -14,7 +14,7 @@ import sandbox
 from cli import run_flow, verify_commands
 from cli.app import run
 from cli.embedded_server import EmbeddedServer
-from cli.run_flow import RunRequest
+from cli.run_request import RunRequest
 from proofsweep.bootstrap.legs import held_leg
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.usecases.leg.work import verify_slice

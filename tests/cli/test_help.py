@@ -16,7 +16,7 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from cli.app import app_for
+from cli.app import app_for, whole_app
 from cli.exit_codes import ExitCode
 from proofsweep import __version__
 from proofsweep.settings import Settings
@@ -57,7 +57,7 @@ def test_every_command_has_help(proofsweep: Command, command: str) -> None:
 def test_every_command_has_an_example() -> None:
     """A person copies it; the main help alone has none."""
     groups = {"proofsweep", "proofsweep alerts", "proofsweep keys", "proofsweep proofs"}
-    commands = walked("proofsweep", typer.main.get_command(app_for([])))
+    commands = walked("proofsweep", typer.main.get_command(whole_app()))
 
     assert [path for path, command in commands if "Example" not in (command.help or "")] == sorted(groups)
 
@@ -77,6 +77,20 @@ def test_the_main_help_names_commands_and_exit_codes(proofsweep: Command) -> Non
     assert all(command in helped.stdout for command in COMMANDS)
     assert "Exit codes: 0 every row accepted" in helped.stdout
     assert proofsweep().returncode == 2
+
+
+def test_the_list_of_commands_says_what_each_command_says() -> None:
+    """The list imports no command: its lines are the first paragraphs of the commands' own help."""
+    listed, whole = ((typer.main.get_command(app).commands) for app in (app_for(["--help"]), whole_app()))
+
+    assert {name: command.help for name, command in listed.items()} == {
+        name: " ".join(command.help.split("\n\n")[0].split()) for name, command in whole.items()
+    }
+
+
+def test_a_command_is_found_after_the_end_of_options(proofsweep: Command) -> None:
+    """`--` before a command changes nothing."""
+    assert "proofsweep runs" in proofsweep("--", "runs", "--help").stdout
 
 
 def test_the_version_is_printed(proofsweep: Command) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 import sandbox
 from proofsweep.bootstrap import engines
-from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.logs import Event, log
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.legs import Legs

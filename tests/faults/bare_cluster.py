@@ -17,7 +17,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import bounds_for, results_for
+from proofsweep.bootstrap.runs import bounds_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.bootstrap.worker_processes import work_on
 from proofsweep.domain.runs import Slice
 from proofsweep.errors import ProofsweepError, RunMustStop

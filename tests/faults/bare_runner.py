@@ -20,7 +20,8 @@ from itertools import count
 from pathlib import Path
 
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain import runs
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs

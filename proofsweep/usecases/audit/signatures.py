@@ -1,6 +1,7 @@
 """Sign what an audit found, and check such signatures: an in-toto statement in a DSSE envelope, with Ed25519.
 
-The signature says who ran the audit. It says nothing of the service, which signs nothing.
+The signature says who ran the audit. It says nothing of the service, which signs nothing. The library of the envelope
+is imported where it is used: it imports every library of a cloud that is installed, and most audits have no signature.
 """
 
 import json
@@ -13,9 +14,6 @@ from pathlib import Path
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
-from securesystemslib.dsse import Envelope
-from securesystemslib.exceptions import VerificationError
-from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]  # its documented place
 
 from proofsweep import __version__
 from proofsweep.domain import layout
@@ -81,6 +79,9 @@ def sign_audit(store: Store, audit: Audit, key: Ed25519PrivateKey, now: datetime
             "proofsweep_version": __version__,
         },
     }
+    from securesystemslib.dsse import Envelope  # noqa: PLC0415 - see above
+    from securesystemslib.signer import CryptoSigner  # type: ignore[attr-defined]  # noqa: PLC0415
+
     envelope = Envelope(json.dumps(statement, sort_keys=True).encode(), PAYLOAD_TYPE, {})
     envelope.sign(CryptoSigner(key))
     name = f"{layout.SIGNED_FOLDER}/{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}.json"
@@ -114,6 +115,10 @@ def newest_signed(store: Store, graph: ReceiptGraph, names: Collection[str]) -> 
 
 def _heads_in(content: bytes, key: Ed25519PublicKey) -> Sequence[str] | None:
     """Give the heads that an envelope signs; None if the key did not sign it, or if it is no such statement."""
+    from securesystemslib.dsse import Envelope  # noqa: PLC0415 - see above
+    from securesystemslib.exceptions import VerificationError  # noqa: PLC0415
+    from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]  # noqa: PLC0415
+
     try:
         Envelope.from_dict(json.loads(content)).verify([SSlibKey.from_crypto(key)], 1)
     except (ValueError, KeyError, TypeError, AttributeError, VerificationError):
@@ -123,6 +128,8 @@ def _heads_in(content: bytes, key: Ed25519PublicKey) -> Sequence[str] | None:
 
 def _heads_of(content: bytes) -> Sequence[str] | None:
     """Give the heads that an envelope names, whoever made it; None if it holds no such statement."""
+    from securesystemslib.dsse import Envelope  # noqa: PLC0415 - see above
+
     try:
         envelope = Envelope.from_dict(json.loads(content))
         statement = json.loads(envelope.payload)

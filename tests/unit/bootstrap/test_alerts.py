@@ -16,7 +16,8 @@ from proofsweep.bootstrap.alerts import (
     teller_for,
 )
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.errors import ConfigError, RunMustStop

@@ -10,7 +10,8 @@ from proofsweep.bootstrap.alerts_check import Check
 from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.keys import rotate_key
 from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.key_places import SecretBlocks
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proofsweep.bootstrap.cautions import cautions_for
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.settings import Settings
 from proofsweep.usecases.upkeep.note_leg import note_run
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from proofsweep.bootstrap.comparisons import comparison_of
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.runs import REDRIVE
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.settings import Settings

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.erasures import erase_proofs, names_of, read_proof_list
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import RunMustStop, UsageError
 from proofsweep.settings import Settings

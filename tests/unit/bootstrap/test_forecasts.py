@@ -7,7 +7,8 @@ import pytest
 
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.forecasts import forecast_for, sample_of
-from proofsweep.bootstrap.runs import catalog_for, results_for
+from proofsweep.bootstrap.runs import catalog_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Measurement, Need
 from proofsweep.domain.exchanges import Call

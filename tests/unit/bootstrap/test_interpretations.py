@@ -1,7 +1,7 @@
 """The refresh of notes, from settings to receipt."""
 
 from proofsweep.bootstrap.interpretations import refresh_interpretations
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
 from proofsweep.settings import Settings
 from proofsweep.storage.results.operations import Operations

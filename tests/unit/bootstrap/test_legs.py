@@ -9,7 +9,8 @@ import pytest
 
 from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.bootstrap.legs import LegHandle, active_legs, held_leg, leg_held_here
-from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import RunIsActive, RunMustStop

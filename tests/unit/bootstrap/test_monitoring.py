@@ -5,7 +5,7 @@ import pytest
 from proofsweep.bootstrap import monitoring
 from proofsweep.bootstrap import operations as wired
 from proofsweep.bootstrap.monitoring import monitor_service
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
 from proofsweep.settings import Settings
 from proofsweep.storage.results.operations import Operations

@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.bootstrap.operations import operation_begun
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import OperationKind
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.bootstrap.proofs import inventory_proofs, recover_sidecars
-from proofsweep.bootstrap.runs import results_for
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.proofs import RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError

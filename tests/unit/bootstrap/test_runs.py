@@ -15,9 +15,9 @@ from proofsweep.bootstrap.runs import (
     coverage_for,
     plan_catalog,
     plan_listed,
-    results_for,
     settle_dead_leg,
 )
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.coverage import Coverage
 from proofsweep.domain.exchanges import Call

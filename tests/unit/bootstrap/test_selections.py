@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.bootstrap.runs import results_for
 from proofsweep.bootstrap.selections import plan_redrive, selected_rows
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.runs import REDRIVE
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.settings import Settings

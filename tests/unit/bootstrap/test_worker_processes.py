@@ -10,7 +10,8 @@ import pytest
 from proofsweep.bootstrap import worker_processes
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import LegHandle, held_leg
-from proofsweep.bootstrap.runs import plan_catalog, results_for
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.bootstrap.stores import results_for
 from proofsweep.bootstrap.worker_processes import work_on
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Slice

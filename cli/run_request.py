@@ -1,0 +1,106 @@
+"""What a command was asked about a run, and its report; apart from Prefect, so that `status` starts quickly."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+from rich.console import Console
+
+from cli.exit_codes import code_of_run
+from cli.forecast_lines import forecast_json
+from cli.next_command import next_command
+from cli.screen import console, print_json, print_summary
+from proofsweep.bootstrap.stores import results_for
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.forecast import Forecast
+from proofsweep.domain.coverage import Coverage
+from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.reporting.attention import named_files
+from proofsweep.reporting.describe_run import describe_run
+from proofsweep.reporting.run_status import RunStatus
+from proofsweep.reporting.summary import json_of
+from proofsweep.settings import Settings, load_settings
+from proofsweep.storage.results.plans_and_parts import Results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """The options of `verify` and `resume`; `dedupe` is as in the settings when None."""
+
+    config: str | None
+    results_url: str | None
+    as_json: bool
+    bounds: Bounds = field(default_factory=Bounds)
+    dedupe: bool | None = None
+    forecast: Forecast | None = None
+    coverage: Callable[[], Coverage | None] = lambda: None
+
+    @property
+    def out(self) -> Console:
+        """Where text goes: to stderr with `--json`, since stdout holds only the object."""
+        return console(to_stderr=self.as_json)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings; options of the command line take precedence."""
+        return load_settings(self.config, self.results_url)
+
+    @property
+    def results(self) -> Results:
+        """The results store of this run."""
+        return results_for(self.settings)
+
+    def command(self, name: str, run_id: str) -> str:
+        """Write the command that does something with a run of this store."""
+        return next_command(name, run_id, config=self.config, results=self.results_url)
+
+    def resume(self, run_id: str) -> str:
+        """Write the command that resumes a run of this store."""
+        return self.command("resume", run_id)
+
+    def run_status(self, run_id: str) -> RunStatus:
+        """Read how a run stands."""
+        return describe_run(self.results, run_id)
+
+
+def report(run: RunStatus, request: RunRequest) -> int:
+    """Print a run's summary; give its exit code."""
+    results_url = request.results.store.url
+    if request.as_json:
+        forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
+        print_json(json_of(run, results_url) | _attention_json(run, request) | forecast | _coverage_json(request))
+    else:
+        print_summary(
+            request.out,
+            run,
+            results_url,
+            resume=request.resume(run.plan.run_id),
+            files=named_files(request.results, run),
+            rejects=request.command("rejects", run.plan.run_id),
+        )
+        print_coverage(request)
+    return code_of_run(run)
+
+
+def _attention_json(run: RunStatus, request: RunRequest) -> dict[str, object]:
+    """Give the member `attention`: the files that the summary names."""
+    return {"attention": [asdict(file) for file in named_files(request.results, run)]}
+
+
+def print_coverage(request: RunRequest) -> None:
+    """Say how much of the catalog has a young answer, if an age was given."""
+    try:
+        coverage = request.coverage()
+    except (CatalogError, ResultsError) as error:  # the exit code stays that of the run
+        request.out.print(f"The coverage of the catalog is not known: {error.message}", soft_wrap=True)
+        return
+    if coverage is not None:
+        request.out.print(coverage.sentence, soft_wrap=True)
+
+
+def _coverage_json(request: RunRequest) -> dict[str, object]:
+    """Give the member `coverage`: null if it is not known, absent if no age was given."""
+    try:
+        coverage = request.coverage()
+    except (CatalogError, ResultsError):
+        return {"coverage": None}
+    return {} if coverage is None else {"coverage": asdict(coverage)}
