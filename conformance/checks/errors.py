@@ -11,6 +11,8 @@ _MOST_BURST = SHARED_CALLS["one burst"]
 # Chosen: rounding may make one wait a second too short.
 _MOST_WAITS = 3
 _LONGEST_WAIT_SECONDS = 60
+# Chosen: a lane that is free again in half a second tells no wait of eight minutes; half may be a service's caution.
+_MANY_SECONDS = 500
 
 
 @check(calls=2)
@@ -71,6 +73,21 @@ def errors_5_retry_after_is_enough(service: Subject) -> None:
         if not reply.is_throttled:
             return
     raise Violation(f"after {_MOST_WAITS} waits as long as Retry-After says, calls are still refused", (reply,))
+
+
+@check(calls=1, shares="one burst", risk=Risk.SPENDS)
+def errors_5_retry_after_is_in_seconds(service: Subject) -> None:
+    """`Retry-After` is in seconds: a wait of many minutes is not over after its thousandth part."""
+    reply = _throttled(service)
+    told = reply.told_wait_seconds or 0.0
+    if told < _MANY_SECONDS:
+        return
+    if told > 1_000 * _LONGEST_WAIT_SECONDS:
+        raise NotTried(f"the service says to wait {told:.0f} s")
+    service.wire.wait(told / 1_000)
+    after = service.wire.ask(USAGE, query={"days": "1"}, waits=False)
+    said = f"Retry-After is {told:.0f}, and after {told / 1_000:.1f} s calls are accepted"
+    expect(after.is_throttled, said, reply, after)
 
 
 def _throttled(service: Subject) -> Reply:

@@ -1,13 +1,14 @@
 """What usage counts: each day, each call once, and the same as the headers say."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+from conformance import sounds
 from conformance.assertions import expect, header_number, number_of, object_of, objects_of, success_members
 from conformance.day_labels import day_of
 from conformance.definition import check
-from conformance.operations import KEYS, PROOFS, UPLOADS, USAGE, Operation
+from conformance.operations import KEYS, PROOFS, UPLOADS, USAGE
 from conformance.replies import NotTried, Reply
 from conformance.subject import MOMENT_SECONDS, Subject
 
@@ -52,18 +53,18 @@ def resources_usage_remaining_is_the_headers(service: Subject) -> None:
 @check(calls=2 * (4 + len(_COUNTED)))
 def resources_usage_counts_each_call_once(service: Subject) -> None:
     """`used` of today grows by one with each keyed call."""
-    idle, busy = [], []
-    for _ in range(2):
-        idle.append(_growth(service, ()))
-        busy.append(_growth(service, _COUNTED))
-    expected = 1 + len(_COUNTED)
-    growth, before, after = busy[1]
-    otherwise = f"{expected} calls raised used by {growth:g}"
-    expect(growth >= expected, otherwise, before, after)
-    is_steady = busy[0][0] == growth and idle[0][0] == idle[1][0]
-    if growth != expected and not is_steady:
-        raise NotTried("others use this key at the same time")
-    expect(growth == expected, otherwise, before, after)
+
+    def call_each() -> None:
+        for operation, query in _COUNTED:
+            success_members(service.wire.ask(operation, query=query))
+
+    _expect_growth(service, call_each, 1 + len(_COUNTED))
+
+
+@check(calls=2 * (4 + 2))
+def limits_quota_counts_a_verification(service: Subject) -> None:
+    """A verification raises `used` by two, for the slot and for `POST /verify`; the form to the slot has no key."""
+    _expect_growth(service, lambda: service.verified(sounds.silence()), 1 + 2)
 
 
 @check(calls=2)
@@ -101,11 +102,25 @@ def limits_remaining_is_within_the_limit(service: Subject) -> None:
         expect(count <= quota, f"{name} is {count:g}, more than the quota of {quota:g}", reply)
 
 
-def _growth(service: Subject, calls: Iterable[tuple[Operation, dict[str, str]]]) -> tuple[float, Reply, Reply]:
-    """Return by how much `used` of today grew with some calls and the second usage, and both usages."""
+def _expect_growth(service: Subject, work: Callable[[], object], expected: int) -> None:
+    """Expect that `used` of today grows so with some work and a usage; others may use the key, but not steadily."""
+    idle, busy = [], []
+    for _ in range(2):
+        idle.append(_growth(service, lambda: None))
+        busy.append(_growth(service, work))
+    growth, before, after = busy[1]
+    otherwise = f"{expected} calls raised used by {growth:g}"
+    expect(growth >= expected, otherwise, before, after)
+    is_steady = busy[0][0] == growth and idle[0][0] == idle[1][0]
+    if growth != expected and not is_steady:
+        raise NotTried("others use this key at the same time")
+    expect(growth == expected, otherwise, before, after)
+
+
+def _growth(service: Subject, work: Callable[[], object]) -> tuple[float, Reply, Reply]:
+    """Return by how much `used` of today grew with some work and the second usage, and both usages."""
     before = _usage(service, 1)
-    for operation, query in calls:
-        success_members(service.wire.ask(operation, query=query))
+    work()
     after = _usage(service, 1)
     if _days(before)[0].get("date") != _days(after)[0].get("date"):
         raise NotTried("a new day began during the check")

@@ -12,6 +12,9 @@ from conformance.subject import MADE_UP, MOST_POLLS, Subject
 from conformance.texts import links_in, texts_in
 
 _AUDIO = (b"RIFF", b"RF64", b"BW64", b"FORM", b"caff", b"ID3", b"fLaC", b"OggS")
+# Chosen: clients stop after two minutes (contract, Endpoints 9), so no client waits five times that; half a second in
+# milliseconds is near it.
+_LONGEST_POLL_SECONDS = 600
 _NOTE_STATUSES = ("pending", "ready", "unavailable")
 
 
@@ -118,6 +121,15 @@ def endpoints_9_a_pending_proof_has_an_interpretation(service: Subject) -> None:
 def endpoints_9_a_known_proof_has_an_interpretation(service: Subject) -> None:
     """The interpretation of an existing proof is answered with 200, in every state."""
     success_members(service.note)
+
+
+@check(calls=1, needs=("pending_proof",))
+def endpoints_9_a_pending_interpretation_is_polled_shortly(service: Subject) -> None:
+    """`retryAfterSeconds` of a pending interpretation is a short wait in seconds: not beyond ten minutes."""
+    reply = service.wire.ask(INTERPRETATION, proof_id=service.inputs.pending_proof or "")
+    wait = success_members(reply).get("retryAfterSeconds")
+    is_long = isinstance(wait, int | float) and wait > _LONGEST_POLL_SECONDS
+    expect(not is_long, f"retryAfterSeconds is {wait}", reply)
 
 
 @check(calls=1 + MOST_POLLS)

@@ -2,8 +2,11 @@
 
 from secrets import token_hex
 
+from sandbox.answers import Answer
 from sandbox.mutants.changes import Members, change_error, change_status, set_header
 from sandbox.mutants.definition import Mutant
+from sandbox.routing import Exchange
+from sandbox.service import Service
 
 # Contract, Errors 5: the status of a throttled call.
 _THROTTLED = 429
@@ -12,6 +15,11 @@ _THROTTLED = 429
 def _without_api_error(members: Members) -> None:
     members.clear()
     members["message"] = "Forbidden"
+
+
+def _in_milliseconds(service: Service, exchange: Exchange, answer: Answer) -> Answer:
+    seconds = answer.headers.get("retry-after")
+    return answer if seconds is None else set_header("retry-after", f"{seconds}000")(service, exchange, answer)
 
 
 MUTANTS = (
@@ -55,6 +63,11 @@ MUTANTS = (
         rule="errors-5-retry-after-on-429",
         breaks="`Retry-After` is a date",
         change_answer=set_header("retry-after", "Sat, 01 May 2027 00:00:00 GMT", status=_THROTTLED),
+    ),
+    Mutant(
+        rule="errors-5-retry-after-is-in-seconds",
+        breaks="`Retry-After` is in milliseconds",
+        change_answer=_in_milliseconds,
     ),
     Mutant(
         rule="errors-5-quota-headers-on-429",

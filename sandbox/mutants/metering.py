@@ -58,6 +58,12 @@ MUTANTS = (
         replace_part=count_twice,
     ),
     Mutant(
+        rule="limits-quota-counts-a-verification",
+        breaks="a verification is counted twice",
+        on=("verify",),
+        replace_part=count_twice,
+    ),
+    Mutant(
         rule="limits-reset-does-not-move",
         breaks="`X-RateLimit-Reset` is always 30 days ahead",
         on=_USAGE,

@@ -136,6 +136,12 @@ MUTANTS = (
         change_answer=_pending_not_found,
     ),
     Mutant(
+        rule="endpoints-9-a-pending-interpretation-is-polled-shortly",
+        breaks="`retryAfterSeconds` is in milliseconds",
+        on=("interpretation",),
+        change_answer=set_members(retryAfterSeconds=2000),
+    ),
+    Mutant(
         rule="endpoints-9-a-known-proof-has-an-interpretation",
         breaks="every interpretation is answered with 404",
         on=("interpretation",),
