@@ -8,7 +8,7 @@ from conformance import sounds
 from conformance.assertions import expect, header_number, number_of, object_of, objects_of, success_members
 from conformance.day_labels import day_of
 from conformance.definition import check
-from conformance.operations import KEYS, PROOFS, UPLOADS, USAGE
+from conformance.operations import INTERPRETATION, KEYS, PROOF, PROOFS, UPLOADS, USAGE
 from conformance.replies import NotTried, Reply
 from conformance.subject import MOMENT_SECONDS, Subject
 
@@ -65,6 +65,17 @@ def resources_usage_counts_each_call_once(service: Subject) -> None:
 def limits_quota_counts_a_verification(service: Subject) -> None:
     """A verification raises `used` by two, for the slot and for `POST /verify`; the form to the slot has no key."""
     _expect_growth(service, lambda: service.verified(sounds.silence()), 1 + 2)
+
+
+@check(calls=1 + 2 * (4 + 2))
+def limits_quota_counts_reads_of_a_proof(service: Subject) -> None:
+    """The record and the interpretation of a proof raise `used` by one each."""
+
+    def read_both() -> None:
+        for operation in (PROOF, INTERPRETATION):
+            success_members(service.wire.ask(operation, proof_id=service.a_proof))
+
+    _expect_growth(service, read_both, 1 + 2)
 
 
 @check(calls=2)

@@ -11,6 +11,10 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import ProofsweepError, SourceError
 
+# By how much a download may pass its bound before the transport cuts it off. Chosen: more than a piece of it, so that
+# the one who uses it sees that it is too large; twice reads twice as much for nothing.
+_SLACK_BYTES = 1024 * 1024
+
 
 class AssetBody:
     """The audio of a download, to be sent once.
@@ -21,17 +25,24 @@ class AssetBody:
         sha256: hex digest of all bytes, once they were sent.
     """
 
-    def __init__(self, pieces: Iterable[bytes], size_bytes: int | None) -> None:
-        """Read the first bytes; without a known size all of it, since a slot needs the size first."""
+    def __init__(self, pieces: Iterable[bytes], size_bytes: int | None, most_bytes: int) -> None:
+        """Read the first bytes; without a known size all of it, since a slot needs the size first.
+
+        Raises:
+            SourceError: `too_large` if its size is not known and more than `most_bytes`.
+        """
         self._pieces = iter(pieces)
-        head: list[bytes] = []
-        while sum(map(len, head)) < HEAD_BYTES or size_bytes is None:
+        head, held = list[bytes](), 0
+        while held < HEAD_BYTES or size_bytes is None:
             piece = next(self._pieces, None)
             if piece is None:
                 break
             head.append(piece)
+            held += len(piece)
+            if size_bytes is None and held > most_bytes:
+                raise SourceError(f"The asset has more than {most_bytes:,} bytes.", reason=Reason.TOO_LARGE)
         self._head = head
-        self.facts = FileFacts(sum(map(len, head)) if size_bytes is None else size_bytes, version="")
+        self.facts = FileFacts(held if size_bytes is None else size_bytes, version="")
         self.audio_format: AudioFormat = format_of(b"".join(head)[:HEAD_BYTES], tagged=False)
         self.sha256: str | None = None
 
@@ -57,7 +68,8 @@ class AssetRelay:
     """
 
     def __init__(self, most_bytes: int, use: Callable[[AssetBody], None]) -> None:
-        self.most_bytes = most_bytes
+        self.most_bytes = most_bytes + _SLACK_BYTES
+        self._most_asset_bytes = most_bytes
         self.error: ProofsweepError | None = None
         self._use = use
 
@@ -65,7 +77,7 @@ class AssetRelay:
         """Use a body; give its hex sha256, empty if it was not read to its end."""
         self.error, body = None, None
         try:
-            body = AssetBody(_whole(pieces), size_bytes)
+            body = AssetBody(_whole(pieces), size_bytes, self._most_asset_bytes)
             self._use(body)
         except ProofsweepError as error:
             self.error = error

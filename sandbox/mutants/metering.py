@@ -64,6 +64,18 @@ MUTANTS = (
         replace_part=count_twice,
     ),
     Mutant(
+        rule="limits-quota-counts-reads-of-a-proof",
+        breaks="the record of a proof is counted twice",
+        on=("proof",),
+        replace_part=count_twice,
+    ),
+    Mutant(
+        rule="limits-quota-counts-reads-of-a-proof",
+        breaks="an interpretation is counted twice",
+        on=("interpretation",),
+        replace_part=count_twice,
+    ),
+    Mutant(
         rule="limits-reset-does-not-move",
         breaks="`X-RateLimit-Reset` is always 30 days ahead",
         on=_USAGE,

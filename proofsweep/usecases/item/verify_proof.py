@@ -64,6 +64,8 @@ def _outcome(work: ItemWork, proof_id: str, downloads: Partner, *, is_last: bool
     try:
         downloads.pass_on_asset(url, work.limits.one_file, pass_on)  # (2)
     except SourceError as error:
+        if error.reason == Reason.TOO_LARGE:
+            return Ineligible(Reason.TOO_LARGE, error.message)
         return Failed(reason=error.reason, detail=error.message) if is_last else None
     except CallFailed as error:
         if is_last or error.stage != Call.DOWNLOAD or error.status not in _EXPIRED_STATUSES:

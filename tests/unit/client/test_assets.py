@@ -22,7 +22,7 @@ def test_an_asset_is_read_once_and_hashed() -> None:
             given.append(number)
             yield piece
 
-    body = AssetBody(pieces(), len(WAV) + 9 * 4096)
+    body = AssetBody(pieces(), len(WAV) + 9 * 4096, 1_000_000)
     begun = len(given)
     sent = b"".join(body.chunks())
 
@@ -33,10 +33,21 @@ def test_an_asset_is_read_once_and_hashed() -> None:
 
 def test_an_asset_of_unknown_size_is_read_first() -> None:
     """A slot needs a Content-Length."""
-    body = AssetBody([WAV, WAV], None)
+    body = AssetBody([WAV, WAV], None, 2 * len(WAV))
 
     assert body.facts.size_bytes == 2 * len(WAV)
     assert b"".join(body.chunks()) == WAV + WAV
+
+
+def test_an_asset_of_unknown_size_is_not_read_beyond_its_bound() -> None:
+    """It is too large for a slot, whatever is behind; the transport may cut it off a little later."""
+    pieces = iter([WAV, WAV, WAV])
+    relay = AssetRelay(len(WAV), lambda body: [*body.chunks()].clear())
+
+    assert relay.take(pieces) == ""
+    assert isinstance(relay.error, SourceError)
+    assert (relay.error.reason, len(list(pieces))) == ("too_large", 1)
+    assert relay.most_bytes > len(WAV)
 
 
 def broken() -> Iterator[bytes]:

@@ -120,6 +120,17 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
     assert outcome.reason == "source_unavailable"
 
 
+def test_an_asset_beyond_the_slot_is_read_once(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """Without a Content-Length nobody knows its size before."""
+    context = replace(verify_context, limits=replace(verify_context.limits, one_file=len(WAV)))
+    service.download = lambda: [WAV, WAV]
+
+    outcome = finished(context).outcome
+
+    assert isinstance(outcome, Ineligible)
+    assert (outcome.reason, service.calls) == ("too_large", FLOW[:2])
+
+
 def test_a_spent_slot_gets_another_download(verify_context: VerifyContext, service: ScriptedService) -> None:
     """The bytes are not kept, so they come again."""
     service.script[Call.SLOT] = [Scripted(status=403)]
