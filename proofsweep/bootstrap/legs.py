@@ -23,6 +23,7 @@ from proofsweep.storage.results.lane_claims import LaneClaim
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.recovered_sidecars import recovered_sidecars
 from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.watches import ingest_store
 from proofsweep.usecases.ingest.pass_claim import yield_to_ingest
@@ -188,6 +189,7 @@ def build_context(
             on_beat=_look_for_ingest(plan, engine),
         ),
         counters=Counters(),
+        recovered=recovered_sidecars(results) if plan.pairs else frozenset(),
     )
 
 

@@ -125,17 +125,18 @@ def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issue
     sealed = lost.read_bytes()
     lost.unlink()
 
-    codes = [world.run("proofs", "recover")]
+    codes = [world.run("proofs", "recover"), world.run("verify", str(lost.parent))]
     assert lost.read_bytes() == sealed
+    assert [row["sidecar_source"] for row in world.rows() if row["sidecar"]] == ["given", "recovered"]
     lost.write_bytes(b"damaged")
     state = recover_sidecars(results=str(world.results), return_state=True)
     codes += [world.run("proofs", "recover"), world.run("proofs", "recover", "--to", str(world.folder / "to"))]
 
-    assert codes == [0, 3, 3]
+    assert codes == [0, 0, 3, 3]
     assert state.message == "1 sidecars: 1 differ from the sealed one, which was put beside"
     assert lost.with_name(f"{lost.name}.recovered").read_bytes() == sealed
     assert [path.read_bytes() for path in (world.folder / "to").rglob(lost.name)] == [sealed]
-    assert [row["outcome"] for row in world.table("recoveries")] == ["recovered", "differs", "exists", "differs"]
+    assert [row["outcome"] for row in world.table("recoveries")] == ["recovered", "differs", "differs", "differs"]
     assert world.run("audit") == 0
 
 

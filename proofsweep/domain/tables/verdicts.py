@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -21,7 +22,9 @@ COLUMNS = (
     Column("item_id", TEXT, "the same in every run and on every machine; join runs by it", nullable=False),
     Column("audio", TEXT, "location of the audio: an absolute path or a URL", nullable=False),
     Column("sidecar", TEXT, "location of the sidecar proof file"),
-    Column("sidecar_source", TEXT, "given, or recovered from the service"),
+    Column(
+        "sidecar_source", TEXT, "given, or recovered: a recovery has written it there, and it has these bytes still"
+    ),
     Column(
         "mode", TEXT, "one_file or legacy_pair; null if the row names no audio file, or if its sidecar is ambiguous"
     ),
@@ -81,11 +84,16 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """The cells that all rows of one leg share."""
+    """What all rows of one leg share.
+
+    Attributes:
+        recovered: location and hex sha256 of each sidecar that a recovery has written.
+    """
 
     run_id: str
     leg: int
     environment: str
+    recovered: AbstractSet[tuple[str, str]] = frozenset()
 
 
 def row_of(finished: Finished, context: RowContext) -> Row:
@@ -95,6 +103,8 @@ def row_of(finished: Finished, context: RowContext) -> Row:
     row |= _item_cells(finished.item)
     if finished.read is not None:
         row |= _read_cells(finished.read)
+    if (row["sidecar"], row["sidecar_sha256"]) in context.recovered:
+        row["sidecar_source"] = "recovered"
     row |= _exchange_cells(finished.exchanges)
     if finished.original is not None:
         row |= _original_cells(finished.original)

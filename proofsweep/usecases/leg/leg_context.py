@@ -1,5 +1,6 @@
 """One leg as the threads of a process share it: data, and no work."""
 
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -32,6 +33,7 @@ class LegContext:
         trail: writes down each exchange.
         heartbeat: keeps the leg alive, and knows whether the results store can be written.
         counters: what was done so far, for a progress display.
+        recovered: location and hex sha256 of each sidecar that a recovery has written.
     """
 
     plan: Plan
@@ -48,11 +50,12 @@ class LegContext:
     trail: AuditTrail
     heartbeat: Heartbeat
     counters: Counters
+    recovered: AbstractSet[tuple[str, str]] = frozenset()
 
     @property
     def row_context(self) -> RowContext:
         """What all rows of this leg share."""
-        return RowContext(self.plan.run_id, self.leg, self.plan.environment)
+        return RowContext(self.plan.run_id, self.leg, self.plan.environment, self.recovered)
 
     @property
     def lane(self) -> LaneStatus:

@@ -208,3 +208,18 @@ def test_the_last_attempt_has_nothing_of_an_earlier_one() -> None:
 
     assert (row["uploads_request_id"], row["storage_request_id"], row["verify_request_id"]) == ("u2", "s-f2", None)
     assert (row["verify_ms"], row["http_status"], row["verify_attempts"]) == (None, 400, 1)
+
+
+@pytest.mark.parametrize(
+    ("place", "digest", "source"),
+    [("/music/a.sidecar", "cc", "recovered"), ("/music/a.sidecar", "dd", "given"), ("/other", "cc", "given")],
+)
+def test_a_sidecar_that_a_recovery_has_written_is_marked(place: str, digest: str, source: str) -> None:
+    """As long as it lies there with these bytes."""
+    item = WorkItem(manifest_row=0, item_id="i", audio="/music/a.mp3", sidecar="/music/a.sidecar")
+    read = AudioRead(audio_format="mp3", size_bytes=1, version=None, sha256="aa", sidecar_sha256="cc")
+    finished = Finished(item=item, outcome=answered(), started_at=NOON, finished_at=NOON, read=read, exchanges=())
+
+    row = row_of(finished, RowContext("r1", 2, "sandbox", frozenset({(place, digest)})))
+
+    assert row["sidecar_source"] == source
