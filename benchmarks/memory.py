@@ -1,7 +1,8 @@
 """Measure whether the peak memory of `proofsweep verify` depends on the length of the catalog.
 
-Run from the checkout: `python -m benchmarks.memory [--rows 1000 20000] [--at-once 16]`. 200,000 rows give the clearest
-figure and take some ten minutes. Files are 4 KiB. No file repeats while the run still remembers it.
+Run from the checkout: `python -m benchmarks.memory [--rows 1000 20000] [--at-once 16]`; by default as many files are in
+flight as the settings have it. The peak is that of the whole process, its start and its end included. 200,000 rows give
+the clearest figure and take some ten minutes. Files are 4 KiB. No file repeats while the run still remembers it.
 """
 
 import argparse
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.children import manifest, prefect_server, verify, waves
 from benchmarks.null_service import launched
+from proofsweep.settings.sections import PaceSettings
 
 # More than the 2,000 answers that a run remembers, so that no file is answered by an earlier copy.
 _FILES = 12_000
@@ -19,7 +21,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 20_000])
-    parser.add_argument("--at-once", type=int, default=16)
+    parser.add_argument("--at-once", type=int, default=PaceSettings().workers)
     chosen = parser.parse_args()
     print("| rows | peak MB | to the shortest |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as place, launched(Path(place)) as service, prefect_server():

@@ -1,4 +1,4 @@
-"""Measure what it takes to settle a leg that was killed, to begin the next one, to end that one, and to show the run.
+"""Measure how a leg that was killed is settled, how the next one begins and ends, and how the run is noted and shown.
 
 Run from the checkout: `python -m benchmarks.settling [--rows 20000 200000]`. 10,000,000 rows take 8 GB of disk and most
 of an hour. Half of the shards are published, and the rows of the others are in the journal alone. Each row has three
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.children import run
+from proofsweep.allocators import keep_memory_small
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 RUN = "20261120T120000Z_000settle"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-STEPS = ("settle the killed leg", "begin the next", "end the next", "show the run")
+STEPS = ("settle the killed leg", "begin the next", "end the next", "update index and snapshot", "show the run")
 _SEGMENT_ROWS = 5_000
 
 
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    keep_memory_small()  # as each process of a run does
     if chosen.make is not None:
         _make(chosen.store, chosen.make)
     elif chosen.step is not None:
@@ -67,6 +69,7 @@ def _take(step: str, store: Path) -> None:
     from proofsweep.usecases.leg.open import open_leg, settle_last_leg  # noqa: PLC0415
     from proofsweep.usecases.leg.remaining import RemainingItems  # noqa: PLC0415
     from proofsweep.usecases.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
+    from proofsweep.usecases.upkeep.note_leg import note_leg  # noqa: PLC0415
 
     results = results_at(store)
     plan = results.plan(RUN)
@@ -78,6 +81,8 @@ def _take(step: str, store: Path) -> None:
             _expect(not RemainingItems(results, plan).slices())
         case "end the next":
             settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.COMPLETE), Legs(results, RUN))
+        case "update index and snapshot":
+            note_leg(results, plan)
         case _:
             _expect(describe_run(results, RUN).finished == plan.items)
 

@@ -5,6 +5,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("cli", "flows", "tasks", "proofsweep", "sandbox", "conformance")
 READERS = {
     "proofsweep/settings/reading.py",
+    "proofsweep/allocators.py",  # variables of Arrow and of the system
     "cli/embedded_server.py",  # Prefect's own variables, which are not our settings
     "cli/query_prompt.py",  # the user's state folder, as every program finds it
     "cli/demo_command.py",  # it removes the settings of the person who runs the demo

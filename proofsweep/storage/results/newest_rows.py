@@ -6,6 +6,7 @@ is kept. The rows that several tables hold of one item come together when they a
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -14,13 +15,13 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.tables.snapshot import ANSWERED
 
-# Rows that are sorted in memory at once: 30 MB, and as much again for each of three copies. Half makes twice the files
+# Rows that are sorted in memory at once: 12 MB, and as much again for each of three copies. Half makes twice the files
 # on disk, twice needs twice the memory.
-PORTION_ROWS = 40_000
+PORTION_ROWS = 16_000
 # Rows that are read of a source at once. Half merges in twice the steps, twice needs twice the memory.
 STEP_ROWS = 2_500
-# Portions on disk that are merged at once; half merges the rows twice as often, twice needs twice the memory.
-_MOST_PORTIONS = 24
+# Files on disk that are merged at once. Half writes each row of a large run once more, twice needs twice the memory.
+_MOST_FILES = 16
 
 _ORDER: list[tuple[str, Literal["ascending", "descending"]]] = [
     ("item_id", "ascending"),
@@ -65,26 +66,33 @@ def merged(sources: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
 def reduced(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Reduce unsorted tables of any number to the newest rows of each item, sorted; many rows pass through the disk."""
     with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder:
-        portions: list[Path] = []
-        for number, portion in enumerate(_portions(tables)):
-            if len(portions) == _MOST_PORTIONS:
-                portions = [
-                    _kept(merged([_read(path) for path in portions]), Path(folder, f"merged-{number}"), portions)
-                ]
-            portions.append(_kept(steps(newest_rows(portion)), Path(folder, str(number))))
-        yield from merged([_read(path) for path in portions])
+        names = (Path(folder, str(number)) for number in count())
+        files: list[list[Path]] = [[]]
+        for portion in _portions(tables):
+            _add(files, _kept(steps(newest_rows(portion)), next(names)), names)
+        yield from merged([_read(path) for alike in files for path in alike])
+
+
+def _add(files: list[list[Path]], path: Path, names: Iterator[Path], size: int = 0) -> None:
+    """Add a sorted file to those of its size; when they are many, they become one of the next size."""
+    alike = files[size]
+    alike.append(path)
+    if len(alike) == _MOST_FILES:
+        files[size] = []
+        files += [[]] if size + 1 == len(files) else []
+        _add(files, _kept(merged([_read(each) for each in alike]), next(names), alike), names, size + 1)
 
 
 def _portions(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     waiting: list[pa.Table] = []
-    count = 0
+    rows = 0
     for table in tables:
         for first in range(0, table.num_rows, PORTION_ROWS):
             waiting.append(table.slice(first, PORTION_ROWS))
-            count += waiting[-1].num_rows
-            if count >= PORTION_ROWS:
+            rows += waiting[-1].num_rows
+            if rows >= PORTION_ROWS:
                 yield pa.concat_tables(waiting)
-                waiting, count = [], 0
+                waiting, rows = [], 0
     if waiting:
         yield pa.concat_tables(waiting)
 

@@ -40,6 +40,9 @@ SCHEMAS = {
 RECEIPTED = ("verdicts", "exchanges")
 """The tables whose parts the receipts of legs name."""
 
+# Planned items that are made of a shard at once, some 3 KB each while they are made. Half or twice takes as long.
+_ITEMS_AT_ONCE = 500
+
 OPERATION_TABLES = ("probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries")
 """The tables that only operations write."""
 
@@ -56,8 +59,13 @@ class Results:
 
     def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
         """Read one shard's work items, in manifest order."""
-        content = self._required(layout.shard_name(run_id, shard))
-        return [planned_items.planned_item(row) for row in _table_of(content).to_pylist()]
+        return list(self.each_shard_item(run_id, shard))
+
+    def each_shard_item(self, run_id: str, shard: int) -> Iterator[WorkItem]:
+        """Give one shard's work items one by one, in manifest order: a large run has tens of thousands in a shard."""
+        table = _table_of(self._required(layout.shard_name(run_id, shard)))
+        for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
+            yield from map(planned_items.planned_item, portion.to_pylist())
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, after its shards: this makes the run exist."""

@@ -4,7 +4,6 @@ Each leg that ends adds an entry with its own rows. Entries are merged when they
 an hourly run of a few files does not write a snapshot of millions of items again. Derived.
 """
 
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,7 +18,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import schemas
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.derived_log import DerivedLog, Entry
-from proofsweep.storage.results.newest_rows import merged, steps
+from proofsweep.storage.results.newest_rows import STEP_ROWS, merged
 from proofsweep.storage.results.plans_and_parts import parquet_of
 from proofsweep.storage.results.store import Store
 
@@ -77,8 +76,8 @@ class Snapshot:
         return merged([self.tables_of(files_of(entry), wanted) for entry in chosen])
 
     def tables_of(self, files: Iterable[SnapshotFile], columns: Sequence[str] = COLUMNS) -> Iterator[pa.Table]:
-        """Read files one by one, in small tables."""
-        return (step for file in files for step in steps(self.table_of(file, columns)))
+        """Read files one by one, in small tables; of each file, one of them is in memory."""
+        return (table for file in files for table in self._steps_of(file, columns))
 
     def add(self, tables: Iterator[pa.Table], legs: Mapping[str, Sequence[int]]) -> None:
         """Write the newest rows of some legs, sorted as `reduced` gives them; then merge entries if they are many.
@@ -137,23 +136,17 @@ class Snapshot:
         items = table["item_id"]
         return SnapshotFile(name=name, rows=table.num_rows, first=items[0].as_py(), last=items[-1].as_py())
 
-    def table_of(self, file: SnapshotFile, columns: Sequence[str] = COLUMNS) -> pa.Table:
-        """Read one file.
-
-        Raises:
-            ResultsError: it is damaged or missing.
-        """
-        name = file.name
-        content = self._store.read(name)
+    def _steps_of(self, file: SnapshotFile, columns: Sequence[str]) -> Iterator[pa.Table]:
+        content = self._store.read(file.name)
         schema = pa.schema(map(schemas.SNAPSHOT.field, columns))
         try:
-            return schemas.conformed(
-                pq.ParquetFile(io.BytesIO(content or b"")).read(list(columns), use_threads=False), schema
-            )
+            read = pq.ParquetFile(pa.BufferReader(content or b""))
+            for batch in read.iter_batches(STEP_ROWS, columns=list(columns), use_threads=False):
+                yield schemas.conformed(pa.Table.from_batches([batch]), schema)
         except (pa.ArrowException, OSError) as damage:
             what = "missing" if content is None else "damaged"
             raise ResultsError(
-                f"{name} in the results store {self._store.url} is {what}. It is derived: run proofsweep compact."
+                f"{file.name} in the results store {self._store.url} is {what}. It is derived: run proofsweep compact."
             ) from damage
 
 

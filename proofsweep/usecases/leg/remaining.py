@@ -1,7 +1,7 @@
 """What no leg of a run has finished yet."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from proofsweep.domain.items import WorkItem
@@ -16,7 +16,7 @@ class RemainingItems:
     def __init__(self, results: Results, plan: Plan) -> None:
         self._results = results
         self._plan = plan
-        self._shards: dict[int, Sequence[WorkItem]] = {}
+        self._first_shard: Sequence[WorkItem] | None = None
         self._lock = threading.Lock()
 
     @cached_property
@@ -28,17 +28,19 @@ class RemainingItems:
         """Cut what remains into Prefect tasks."""
         unfinished = {shard for shard in range(self._plan.shards) if not self._is_finished(shard)}
         pieces = [piece for piece in slices_of(self._plan) if piece.shard in unfinished]
-        return [piece for piece in pieces if self.items(piece)] if self._plan.shards == 1 else pieces
+        return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
 
-    def items(self, piece: Slice) -> list[WorkItem]:
-        """Give the items of a slice that remain. A run of one shard reads it once, for all its slices."""
-        with self._lock:
-            items = self._shards.get(piece.shard)
-            if items is None:
-                items = self._items_of_shard(piece.shard)
-                self._shards = {piece.shard: items} if self._plan.shards == 1 else {}
+    def items(self, piece: Slice) -> Iterator[WorkItem]:
+        """Give the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
         wanted = self._rows(piece)
-        return [item for item in items if item.manifest_row in wanted]
+        items = self._only_shard() if self._plan.shards == 1 else self._items_of_shard(piece.shard)
+        return (item for item in items if item.manifest_row in wanted)
+
+    def _only_shard(self) -> Sequence[WorkItem]:
+        with self._lock:
+            if self._first_shard is None:
+                self._first_shard = list(self._items_of_shard(0))
+            return self._first_shard
 
     def _is_finished(self, shard: int) -> bool:
         return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
@@ -47,7 +49,7 @@ class RemainingItems:
         first = piece.shard * self._plan.shard_items
         return range(first + piece.first, first + piece.last)
 
-    def _items_of_shard(self, shard: int) -> list[WorkItem]:
+    def _items_of_shard(self, shard: int) -> Iterator[WorkItem]:
         finished = self._results.rows_in(self._parts.get(shard, []))
-        items = self._results.shard_items(self._plan.run_id, shard)
-        return [item for item in items if item.manifest_row not in finished]
+        items = self._results.each_shard_item(self._plan.run_id, shard)
+        return (item for item in items if item.manifest_row not in finished)

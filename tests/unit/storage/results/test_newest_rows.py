@@ -49,7 +49,7 @@ def test_many_rows_give_the_same_as_few(monkeypatch: pytest.MonkeyPatch) -> None
     expected = kept(newest_rows(table_of(*rows)))
     monkeypatch.setattr(module, "PORTION_ROWS", 70)
     monkeypatch.setattr(module, "STEP_ROWS", 3)
-    monkeypatch.setattr(module, "_MOST_PORTIONS", 4)
+    monkeypatch.setattr(module, "_MOST_FILES", 3)
 
     parts = (table_of(*rows[first : first + 100]) for first in range(0, len(rows), 100))
     found = [row for table in reduced(parts) for row in kept(table)]

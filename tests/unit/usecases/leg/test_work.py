@@ -17,6 +17,7 @@ from proofsweep.domain.runs import Slice
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
 from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.leg import work
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.work import verify_slice, work_item
 
@@ -59,7 +60,7 @@ def large_leg(new_leg: LegBuilder) -> LegContext:
 
 def item_of(leg: LegContext, number: int = 0) -> WorkItem:
     """Give an item of the first shard."""
-    return leg.remaining.items(Slice(0, number, number + 1))[0]
+    return next(leg.remaining.items(Slice(0, number, number + 1)))
 
 
 def written(leg: LegContext) -> list[int | None]:
@@ -152,6 +153,22 @@ def test_a_whole_shard_leaves_a_part(large_leg: LegContext) -> None:
     assert finished == 2
     assert rows_of(large_leg.results, large_leg.plan) == [200, 201]
     assert sorted(number or 0 for number in written(large_leg)) == [200, 201]
+
+
+def test_a_long_shard_is_worked_in_portions(
+    new_leg: LegBuilder, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows of all portions are in the part, each once; one that remains in any portion keeps the part back."""
+    monkeypatch.setattr(work, "_ITEMS_AT_ONCE", 3)
+    leg = new_leg.leg(new_leg.plan(210, shard_items=200))
+
+    assert verify_slice(leg, Slice(1, 0, 10)) == 10
+    assert rows_of(leg.results, leg.plan) == list(range(200, 210))
+
+    service.script[Call.VERIFY] = [NO_ANSWER]  # one row of the first portion is quarantined
+
+    assert verify_slice(leg, Slice(0, 0, 10)) == 9
+    assert rows_of(leg.results, leg.plan) == list(range(200, 210))
 
 
 def test_a_small_run_publishes_at_its_end(leg: LegContext) -> None:

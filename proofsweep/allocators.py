@@ -1,0 +1,25 @@
+"""Allocators that give memory back: a run of a night has more than a hundred threads, and works for hours."""
+
+import ctypes
+import os
+import sys
+
+# Chosen: one allocates while another waits. By default glibc has eight for each core, and what threads free stays in
+# them: 50 MB more after 20,000 files on two cores. Twice as many is as good on two cores, and grows with the threads.
+_MOST_ARENAS = 2
+
+_M_ARENA_MAX = -8
+"""The number of this option of `mallopt` in glibc's malloc.h."""
+
+
+def keep_memory_small() -> None:
+    """Choose allocators for this process; Arrow reads the choice only when it is imported, so this comes first.
+
+    Arrow's own allocator keeps a hundred megabytes for the few that tables need at once. A person's own choice, in the
+    variables ARROW_DEFAULT_MEMORY_POOL and MALLOC_ARENA_MAX, stays.
+    """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
+        limit = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+        if limit is not None:
+            limit(_M_ARENA_MAX, _MOST_ARENAS)
