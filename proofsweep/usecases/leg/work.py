@@ -9,6 +9,7 @@ from itertools import islice
 
 import pyarrow as pa
 
+from proofsweep.allocators import give_memory_back
 from proofsweep.domain import layout
 from proofsweep.domain.budget.budget import calls_of
 from proofsweep.domain.items import WorkItem
@@ -125,4 +126,5 @@ def _publish(leg: LegContext, shard: int, rows: pa.Table) -> None:
     leg.journal.flush()  # first: else a kill could leave rows whose exchanges were only in memory
     name = layout.verdicts_name(leg.plan.run_id, leg.plan.run_date, shard, leg.leg)
     part = leg.results.create_part(name, "verdicts", rows.sort_by("manifest_row"))
+    give_memory_back()
     log(Event.SHARD_PUBLISHED, run_id=leg.plan.run_id, leg=leg.leg, shard=shard, rows=part.rows)
