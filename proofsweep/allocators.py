@@ -4,8 +4,8 @@ import ctypes
 import os
 import sys
 
-# Chosen: one allocates while another waits. By default glibc has eight for each core, and what threads free stays in
-# them: 50 MB more after 20,000 files on two cores. Twice as many is as good on two cores, and grows with the threads.
+# By default glibc has eight for each core, and what threads free stays in them: 50 MB more after 20,000 files on two
+# cores. Chosen: with one, each thread that allocates waits for all others; twice keeps twice as much.
 _MOST_ARENAS = 2
 
 _M_ARENA_MAX = -8
@@ -24,7 +24,7 @@ def keep_memory_small() -> None:
 
 
 def give_memory_back() -> None:
-    """Give the system the free pages between those in use, some 30 MB. It takes milliseconds: once a shard, not a file."""
+    """Give the system the free pages between those in use, some 30 MB; it takes some milliseconds."""
     _call_glibc("malloc_trim", 0)
 
 
