@@ -1,0 +1,62 @@
+"""Sidecars are recovered into a bucket: beside the audio and below a prefix, and never over an object."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import obstore
+import pytest
+
+import sandbox
+from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
+
+from ..servers.buckets import Bucket, S3Server
+from ..worlds.bucket_world import BucketWorld, deliver
+
+NAME = "a b#%41ü+.wav"
+"""A key with everything that a URL would escape."""
+
+
+def test_an_object_that_appears_in_that_moment_stays(
+    make_world: Callable[[Bucket], BucketWorld], moto: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bucket itself creates an object only where none is; another process may be that fast."""
+    bucket = moto.new_bucket()
+    world = make_world(bucket)
+    sealed = delivered_pair(world)
+    sidecar, key = f"{bucket.url}/in/{NAME}.sidecar", f"in/{NAME}.sidecar"
+    obstore.delete(bucket.store, key)
+
+    def put_another(*_: object) -> bool:
+        bucket.put(key, b"another file")
+        return False
+
+    with monkeypatch.context() as moment:
+        moment.setattr(SidecarRecovery, "_is_there", put_another)
+        codes = [world.run("proofs", "recover")]
+    left = bucket.content(key)
+    codes.append(world.run("proofs", "recover", "--to", f"{bucket.url}/to here"))
+    obstore.delete(bucket.store, key)
+    codes.append(world.run("proofs", "recover"))
+
+    assert (codes, left) == ([3, 3, 0], b"another file")
+    assert bucket.content(key) == bucket.content(f"to here/{NAME}.sidecar") == sealed
+    assert [(row["outcome"], row["recovered_to"]) for row in world.table("recoveries")] == [
+        ("exists", None),
+        ("differs", f"{bucket.url}/to here/{NAME}.sidecar"),
+        ("recovered", sidecar),
+    ]
+
+
+def delivered_pair(world: BucketWorld) -> bytes:
+    """Put a pair into the bucket and verify it; give the bytes of its sidecar."""
+    files = sandbox.write_catalog(world.folder / "samples", world.operator, files=20)
+    audio = next(each.audio for each in files if each.verdict == "valid" and each.audio.suffix == ".wav")
+    folder = world.folder / "in"
+    folder.mkdir()
+    pair = Path(folder, NAME)
+    pair.write_bytes(audio.read_bytes())
+    sidecar = world.operator.issue(pair, folder, tenant=world.tenant, legacy=True).sidecar
+    assert sidecar is not None
+    deliver(folder, world.bucket, "in")
+    assert world.run("verify", f"{world.bucket.url}/in") == 0
+    return sidecar.read_bytes()
