@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from proofsweep.allocators import give_memory_back
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import CallFailed, ConfigError, RunMustStop
@@ -83,7 +84,9 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     finally:
         facts |= {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
+        give_memory_back()
         _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
+        give_memory_back()
         note_leg(results, plan)
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
 

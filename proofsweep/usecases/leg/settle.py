@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
-from proofsweep.allocators import give_memory_back
 from proofsweep.domain import layout
 from proofsweep.domain.drift import words_for
 from proofsweep.domain.runs import EndedBy, Plan
@@ -49,7 +48,6 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     Raises:
         RunIsActive: another process has ended this leg. What that one did not publish of the audit trail now is.
     """
-    give_memory_back()
     segments = Segments(results, plan.run_id, end.leg)
     published = publish_rows(results, plan, end.leg, segments, keeps_out=end.ended_by is EndedBy.KILLED)  # (1)
     exchanges = publish_exchanges(results, plan, end.leg, segments)  # (2)
