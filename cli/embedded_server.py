@@ -61,6 +61,12 @@ _ONE_RUN = {
         "TRIGGERS",
     )
 }
+_NO_BLOCKS = {
+    # Registering Prefect's own types of blocks takes a second. A type is registered too when its first block is saved.
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    # Else it is written down as done, and a later server of the same home would not do it either.
+    "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
+}
 _IN_BATCHES = {
     # By default Prefect writes each task event alone. That takes more than half of the server's work, and locks SQLite
     # so often that the flow's own calls get a 503 and wait for seconds.
@@ -178,7 +184,7 @@ def _start() -> EmbeddedServer:
             stdout=sink,
             stderr=sink,
             start_new_session=True,
-            env=_ONE_RUN | _IN_BATCHES | os.environ | {"PREFECT_API_URL": url},
+            env=_ONE_RUN | _NO_BLOCKS | _IN_BATCHES | os.environ | {"PREFECT_API_URL": url},
         )
     return EmbeddedServer(process, url, folder)
 

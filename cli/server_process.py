@@ -6,6 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from cli.prefect_tables import tables_made
+
 if TYPE_CHECKING:
     from uvicorn import Server
 
@@ -22,7 +24,8 @@ def main() -> None:
 
     config = uvicorn.Config(create_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
     serving.append(uvicorn.Server(config))
-    serving[0].run()
+    with tables_made():
+        serving[0].run()
 
 
 def _end_with_parent(serving: "list[Server]") -> None:

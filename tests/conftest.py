@@ -1,11 +1,7 @@
 """Fixtures and rules for every test: settings of its own, and no skip in CI for a missing part."""
 
-import fcntl
 import os
-import shutil
-import sqlite3
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -83,33 +79,17 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def prefect_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with Prefect's tables, made once for all workers: that is three quarters of a first start."""
-    base = tmp_path_factory.getbasetemp()
-    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "prefect-tables"
-    home.mkdir(exist_ok=True)
-    with (home / "lock").open("w") as lock, pytest.MonkeyPatch.context() as environ:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (home / "done").exists():
-            environ.setenv("PREFECT_HOME", str(home))
-            _start_prefect_once()
-            with closing(sqlite3.connect(home / "prefect.db")) as database:  # a server that is slow to end leaves a log
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (home / "done").touch()
-    return home / "prefect.db"
+    """A database with Prefect's tables, for servers that are not a command's own: else they take long to make them."""
+    from cli.prefect_tables import SCRIPT, make_database  # noqa: PLC0415 - few tests need it
+
+    database = tmp_path_factory.mktemp("prefect-tables") / "prefect.db"
+    make_database(database, SCRIPT.read_text("utf-8"))
+    return database
 
 
 @pytest.fixture(scope="session")
-def prefect_url(prefect_tables: Path) -> Iterator[str]:
+def prefect_url() -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
-    database = Path(os.environ["PREFECT_HOME"]) / "prefect.db"
-    if not database.exists():
-        shutil.copy(prefect_tables, database)
-    with _prefect_served() as url:
-        yield url
-
-
-@contextmanager
-def _prefect_served() -> Iterator[str]:
     from cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
 
     with prefect_api() as server:
@@ -117,11 +97,6 @@ def _prefect_served() -> Iterator[str]:
         del os.environ["PREFECT_API_URL"]
         server.wait_until_up()
         yield server.url
-
-
-def _start_prefect_once() -> None:
-    with _prefect_served():
-        pass
 
 
 @pytest.fixture(scope="session")
