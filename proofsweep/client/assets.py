@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-import httpx
-
+from proofsweep.client.connection_failures import BROKEN_EXCHANGE
 from proofsweep.domain.formats import HEAD_BYTES, AudioFormat, format_of
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
@@ -88,6 +87,6 @@ def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Tell a download that breaks off from the upload that it feeds: that is not to blame."""
     try:
         yield from pieces
-    except httpx.TransportError as error:
+    except BROKEN_EXCHANGE as error:
         broken = "The download of the asset broke off."
         raise SourceError(broken, reason=Reason.SOURCE_UNAVAILABLE) from error

@@ -4,6 +4,17 @@ import socket
 import ssl
 from collections.abc import Iterator
 
+import httpcore
+
+BROKEN_EXCHANGE = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+)
+"""All that httpcore raises for an exchange that does not come to its end."""
+
 
 def cause_of(error: BaseException) -> str | None:
     """Say in a clause why a connection failed, by the system's errors behind an error; None if none of them tells."""

@@ -9,12 +9,11 @@ from ssl import SSLContext
 from weakref import WeakSet
 
 import httpcore
-import httpx
 
 Options = Iterable[httpcore.SOCKET_OPTION]
 
 
-def refuse_unsolicited(answer: httpx.Response) -> None:
+def refuse_unsolicited(answer: httpcore.Response) -> None:
     """Raise for an answer that came before its request was sent, after the answer to an earlier request.
 
     It would give one item the verdict of another. A switch to another protocol, which no request asks for, is refused
@@ -23,7 +22,7 @@ def refuse_unsolicited(answer: httpx.Response) -> None:
     stream = answer.extensions["network_stream"]
     if not (isinstance(stream, DeadlineStream) and stream.has_read):
         answer.close()
-        raise httpx.RemoteProtocolError("an answer to no request")
+        raise httpcore.RemoteProtocolError("an answer to no request")
 
 
 class DeadlineBackend(httpcore.SyncBackend):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from hashlib import sha256
 
-import httpx
+import httpcore
 import pytest
 
 from proofsweep.client.assets import AssetBody, AssetRelay
@@ -53,7 +53,7 @@ def test_an_asset_of_unknown_size_is_not_read_beyond_its_bound() -> None:
 def broken() -> Iterator[bytes]:
     """Break off after a piece."""
     yield WAV
-    raise httpx.ReadError("SECRET url")
+    raise httpcore.ReadError("SECRET url")
 
 
 @pytest.mark.parametrize("size_bytes", [None, 100_000])

@@ -3,13 +3,13 @@
 import socket
 import ssl
 
-import httpx
+import httpcore
 import pytest
 
 from proofsweep.client.connection_failures import cause_of
 
 
-def raised_from(cause: BaseException) -> httpx.ConnectError:
+def raised_from(cause: BaseException) -> httpcore.ConnectError:
     """Wrap an error of the system as the libraries do: one raise after the other."""
     try:
         try:
@@ -17,7 +17,7 @@ def raised_from(cause: BaseException) -> httpx.ConnectError:
         except OSError as below:
             raise RuntimeError("https://slot.example/?sig=SECRET") from below
     except RuntimeError as error:
-        outer = httpx.ConnectError("https://slot.example/?sig=SECRET")
+        outer = httpcore.ConnectError("https://slot.example/?sig=SECRET")
         outer.__cause__ = error
         return outer
 
@@ -44,4 +44,4 @@ def test_the_systems_own_error_tells_the_cause(cause: OSError, words: str) -> No
 
 def test_without_an_error_of_the_system_nothing_is_said() -> None:
     """A guess would send a person the wrong way."""
-    assert cause_of(httpx.ConnectError("?")) is None
+    assert cause_of(httpcore.ConnectError("?")) is None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-import httpx
+import httpcore
 import pytest
 
 from proofsweep.domain.exchanges import Call
@@ -108,7 +108,7 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
 
     def broken() -> Iterator[bytes]:
         yield WAV
-        raise httpx.ReadError("gone")
+        raise httpcore.ReadError("gone")
 
     pieces: list[Iterable[bytes]] = [broken(), [WAV]]
     service.download = lambda: pieces.pop(0) if pieces else broken()
