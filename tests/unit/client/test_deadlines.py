@@ -13,12 +13,14 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpcore
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from proofsweep.client.deadlines import DeadlineBackend, DeadlineStream
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.domain.exchanges import Call, Exchange
@@ -128,6 +130,50 @@ def test_an_answer_that_came_before_its_request_is_refused(api: ScriptedServer, 
     assert first.exchange.is_success
     assert (second.exchange.failure, second.exchange.request_id, second.document) == ("connection", None, None)
     assert third.exchange.is_success
+
+
+class Wire(httpcore.NetworkStream):
+    """A connection that keeps each write, or refuses them all, and always has an answer."""
+
+    def __init__(self, *, refuses: bool = False) -> None:
+        self.refuses = refuses
+        self.written: list[bytes] = []
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Keep it."""
+        del timeout
+        if self.refuses:
+            raise httpcore.WriteError
+        self.written.append(buffer)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Answer."""
+        del max_bytes, timeout
+        return b"413"
+
+
+def test_a_small_request_goes_in_one_piece() -> None:
+    """Its head and its body are written one after the other; a large body is not held back."""
+    wire = Wire()
+    stream = DeadlineStream(wire, 60.0, DeadlineBackend(60.0))
+    for piece in (b"head", b"body", b"end"):
+        stream.write(piece)
+    stream.read(100)
+    for piece in (b"head", bytes(100_000), bytes(100_000), b"end"):
+        stream.write(piece)
+    stream.read(100)
+
+    assert list(map(len, wire.written)) == [len(b"headbodyend"), 100_004, 100_000, len(b"end")]
+    assert wire.written[0] == b"headbodyend"
+
+
+def test_a_small_request_that_is_refused_may_have_an_answer() -> None:
+    """A server may answer before it has read all, and close."""
+    stream = DeadlineStream(Wire(refuses=True), 60.0, DeadlineBackend(60.0))
+    stream.write(b"head")
+
+    assert stream.read(100) == b"413"
+    assert stream.has_read
 
 
 @pytest.fixture(scope="module")
