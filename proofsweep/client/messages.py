@@ -1,9 +1,8 @@
 """What is sent and what comes back, as values; their repr shows no secret."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 from proofsweep.domain.exchanges import Call, Exchange
 
@@ -16,24 +15,6 @@ class Sink(Protocol):
     def take(self, pieces: Iterable[bytes], size_bytes: int | None = None) -> str:
         """Take a body, whose size the answer may have announced; give its hex sha256."""
         ...
-
-
-@dataclass(slots=True)
-class Destination:
-    """A writable file for the body of a success; a body larger than `most_bytes` is a bad answer."""
-
-    file: BinaryIO
-    most_bytes: int
-
-    def take(self, pieces: Iterable[bytes], _size_bytes: int | None = None) -> str:
-        """Write a body over whatever an earlier attempt wrote; give its hex sha256."""
-        digest = hashlib.sha256()
-        self.file.seek(0)
-        self.file.truncate()
-        for piece in pieces:
-            digest.update(piece)
-            self.file.write(piece)
-        return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

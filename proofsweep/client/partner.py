@@ -4,13 +4,13 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
 
 from proofsweep.client.assets import AssetBody, AssetRelay
-from proofsweep.client.messages import Destination, Reply, Request
+from proofsweep.client.messages import Reply, Request
 from proofsweep.client.session import Session
 from proofsweep.client.slots import AudioBody, slot_request
 from proofsweep.contract.headers import AnswerHeaders
@@ -191,14 +191,6 @@ class Partner:
         )
         reply = self.session.ask(request)
         return Answer(_read(VerifyResponse, reply), reply.body_sha256)
-
-    def download(self, url: str, file: BinaryIO, *, most_bytes: int) -> str:
-        """GET a short-lived asset URL, without the key, into a writable file; give the asset's hex sha256.
-
-        An asset larger than `most_bytes` fails as `bad_answer`; then the file holds nothing useful.
-        """
-        into = Destination(file, most_bytes)
-        return self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url, into=into)).body_sha256
 
     def _sidecar_name(self) -> str:
         if self.sidecar_field is None:

@@ -1,43 +1,12 @@
 """What is sent and what comes back, as values."""
 
-import io
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from hashlib import sha256
 
 import pytest
 
-from proofsweep.client.messages import Destination, Reply, Request
+from proofsweep.client.messages import Reply, Request
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.exchanges import Call, Exchange
-
-
-def test_a_destination_holds_the_last_body_alone() -> None:
-    """A shorter body leaves nothing of a longer one, and the digest is of what was written."""
-    file = io.BytesIO()
-    destination = Destination(file, most_bytes=100)
-    destination.take([b"a long first", b" attempt"])
-
-    digest = destination.take([b"the ", b"second"])
-
-    assert file.getvalue() == b"the second"
-    assert digest == sha256(b"the second").hexdigest()
-
-
-def test_a_body_that_breaks_off_is_replaced_by_the_next_attempt() -> None:
-    """The file is read only after an attempt that gave a digest."""
-    file = io.BytesIO()
-    destination = Destination(file, most_bytes=100)
-
-    def broken() -> Iterator[bytes]:
-        yield b"half of it"
-        raise ConnectionResetError
-
-    with pytest.raises(ConnectionResetError):
-        destination.take(broken())
-    destination.take([b"whole"])
-
-    assert file.getvalue() == b"whole"
 
 
 def test_a_request_prints_no_secret() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,12 +9,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import SecretStr
 
 from proofsweep.client.partner import Partner
 from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, RunMustStop, UsageError
+from proofsweep.errors import CallFailed, RunMustStop, SourceError, UsageError
 
 if TYPE_CHECKING:
+    from proofsweep.client.assets import AssetBody
     from proofsweep.domain.exchanges import Exchange
 
     from .conftest import Client, NewClient, ScriptedServer, Write
@@ -196,49 +197,50 @@ def test_an_answer_that_is_no_object_is_final(api: ScriptedServer, client: Clien
         client.partner.keys()
 
 
-def test_a_download_goes_into_the_file_without_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """Large assets are streamed; the digest is of what was written."""
-    asset, file = bytes(range(256)) * 12_000, io.BytesIO(b"what was there before" * 500_000)
-    storage.script = [answer(body=asset)]
+def passed_on(client: Client, url: str, most_bytes: int) -> list[tuple[bytes, str | None]]:
+    """Download an asset; give the bytes and the digest of each time that it was passed on."""
+    taken: list[tuple[bytes, str | None]] = []
 
-    digest = client.partner.download(f"{storage.url}/a?sig=x%2Fy", file, most_bytes=len(asset))
+    def take(asset: AssetBody) -> None:
+        content = b"".join(asset.chunks())
+        taken.append((content, asset.sha256))
 
-    assert storage.targets() == ["GET /a?sig=x%2Fy"]
+    client.partner.pass_on_asset(SecretStr(url), most_bytes, take)
+    return taken
+
+
+def test_an_asset_is_passed_on_without_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """Large assets are streamed; the digest is of what was passed on."""
+    asset = bytes(range(256)) * 12_000
+    storage.script = [answer(503, b"busy"), answer(body=asset)]
+
+    taken = passed_on(client, f"{storage.url}/a?sig=x%2Fy", most_bytes=len(asset))
+
+    assert storage.targets() == ["GET /a?sig=x%2Fy"] * 2
     assert "x-api-key" not in storage.received[0].headers
-    assert file.getvalue() == asset
-    assert digest == sha256(asset).hexdigest()
+    assert taken == [(asset, sha256(asset).hexdigest())]
+    assert client.facts() == [("download", 503, None), ("download", 200, None)]
 
 
-def test_a_download_that_failed_begins_again(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """The file holds nothing of an earlier attempt."""
-    file = io.BytesIO()
-    storage.script = [answer(body=b"half of", content_length="100"), answer(503, b"busy"), answer(body=b"the whole")]
+@pytest.mark.parametrize("size_bytes", [99, 101])
+def test_an_asset_that_breaks_off_or_has_no_end_is_no_asset(
+    storage: ScriptedServer, client: Client, answer: Write, size_bytes: int
+) -> None:
+    """What was sent of it is no file."""
+    storage.script = [answer(body=b"x" * size_bytes, content_length="101")]
 
-    client.partner.download(f"{storage.url}/a", file, most_bytes=100)
-
-    assert file.getvalue() == b"the whole"
-    assert client.facts() == [("download", 200, "bad_answer"), ("download", 503, None), ("download", 200, None)]
-
-
-def test_a_download_beyond_its_bound_fails(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """An endless asset does not fill the disk."""
-    storage.script = [answer(body=b"x" * 101)] * 3
-
-    with pytest.raises(CallFailed) as failed:
-        client.partner.download(f"{storage.url}/a", io.BytesIO(), most_bytes=100)
-
-    assert failed.value.reason == "bad_answer"
+    with pytest.raises(SourceError, match="broke off"):
+        passed_on(client, f"{storage.url}/a", most_bytes=100)
 
 
 def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
     """The body of its error is not the asset, and the run goes on."""
-    file = io.BytesIO()
     storage.script = [answer(403, b"<Error/>")]
 
     with pytest.raises(CallFailed) as failed:
-        client.partner.download(f"{storage.url}/SECRET", file, most_bytes=100)
+        passed_on(client, f"{storage.url}/SECRET", most_bytes=100)
 
-    assert (failed.value.reason, failed.value.status, file.getvalue()) == ("http_403", 403, b"")
+    assert (failed.value.reason, failed.value.status) == ("http_403", 403)
     assert client.stop.reason is None
     assert "SECRET" not in f"{failed.value!r}{failed.value}"
 
