@@ -222,12 +222,9 @@ def test_an_asset_is_passed_on_without_the_key(storage: ScriptedServer, client: 
     assert client.facts() == [("download", 503, None), ("download", 200, None)]
 
 
-@pytest.mark.parametrize("size_bytes", [99, 101])
-def test_an_asset_that_breaks_off_or_has_no_end_is_no_asset(
-    storage: ScriptedServer, client: Client, answer: Write, size_bytes: int
-) -> None:
+def test_an_asset_that_breaks_off_is_no_asset(storage: ScriptedServer, client: Client, answer: Write) -> None:
     """What was sent of it is no file."""
-    storage.script = [answer(body=b"x" * size_bytes, content_length="101")]
+    storage.script = [answer(body=b"half of", content_length="100")]
 
     with pytest.raises(SourceError, match="broke off"):
         passed_on(client, f"{storage.url}/a", most_bytes=100)
