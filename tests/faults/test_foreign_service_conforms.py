@@ -15,6 +15,7 @@ ON_PURPOSE = {
     "endpoints-4-usage-tells-the-quota": "usage without the quota's headers",
     "resources-usage-days-end-today": "days that are all the same, and past",
     "resources-usage-remaining-is-the-headers": "a day without `remaining`",
+    "limits-quota-counts-a-verification": "days that are all the same, and past",
     "limits-remaining-is-within-the-limit": "a quota that is no number",
     "limits-reset-does-not-move": "usage without the quota's headers",
     "endpoints-slot-refuses-altered-values": "a slot that does not look at the values of the fields",
