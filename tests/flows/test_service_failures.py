@@ -78,10 +78,11 @@ def end_outage(world: SandboxWorld) -> datetime:
 @pytest.mark.usefixtures("quick_retries")
 def test_scattered_faults_cost_retries_and_no_row(world: SandboxWorld, catalog: str) -> None:
     """Up to one call in ten fails, and every row is accepted all the same."""
-    world.operator.add_fault("uploads", "status", status=500, share=0.1)
-    world.operator.add_fault("slot", "status", status=403, share=0.1)
-    world.operator.add_fault("verify", "truncate", share=0.05)
-    world.operator.add_fault("verify", "reset_after", share=0.05)
+    # No row can meet five failures of one call, which would fail it.
+    world.operator.add_fault("uploads", "status", status=500, share=0.1, count=4)
+    world.operator.add_fault("slot", "status", status=403, share=0.1, count=4)
+    world.operator.add_fault("verify", "truncate", share=0.05, count=2)
+    world.operator.add_fault("verify", "reset_after", share=0.05, count=2)
 
     code = world.run("verify", catalog)
 
