@@ -28,12 +28,15 @@ def verify_run(run_id: str, request: RunRequest, server: EmbeddedServer | None) 
 
 def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> None:
     """Run a leg of a planned run through Prefect, unless no row remains."""
+    before = request.run_status(run_id)
+    if not before.remaining:
+        return
     if server is not None:
         with request.out.status("starting a Prefect server …") if request.out.is_terminal else nullcontext():
+            import flows.verify_catalog  # noqa: F401, PLC0415 - seconds to import, in which the server starts
+
             server.wait_until_up()
-    before = request.run_status(run_id)
-    if before.remaining:
-        _run(run_id, request, before, server)
+    _run(run_id, request, before, server)
 
 
 def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:
