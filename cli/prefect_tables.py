@@ -64,7 +64,7 @@ def is_current(database: Path, script: str) -> bool:
 
 def heading(version: str) -> str:
     """Give the first line of the script for a version of Prefect."""
-    return f"-- The tables of Prefect {version}, written by python docs/prefect_tables.py\n"
+    return f"-- The tables of Prefect {version} (Apache License 2.0), written by python docs/prefect_tables.py\n"
 
 
 def _stamp(revision: str) -> str:
