@@ -52,7 +52,8 @@ class KilledRecoveries:
         log = OperationLog(operation, self.operations, self.clock)
         log.continue_after_kill()
         published = self._published(operation)
-        intended = {row["recovered_to"]: row for row in self.journals.read(operation.operation_id)}
+        steps = self.journals.read(operation.operation_id)
+        intended = {row["recovered_to"]: row for rows in steps for row in rows}
         for row in published:
             intended.pop(row["recovered_to"], None)
         written = [row for row in intended.values() if self._is_there(row)]

@@ -163,7 +163,7 @@ def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monke
         if not name.endswith(".sidecar"):
             usual(store, name, content)
             return
-        journalled.extend(recovery.journals.read(OPERATION.operation_id))
+        journalled.extend(row for rows in recovery.journals.read(OPERATION.operation_id) for row in rows)
         (recovery.music / name).write_bytes(b"appears in that moment")
         raise NameTaken(name)
 
