@@ -8,11 +8,10 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
-from proofsweep.bootstrap.engines import utc_now
+from proofsweep.bootstrap.redactions import redact_item
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings
-from proofsweep.usecases.audit.redact import redact as redact_item
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,7 +31,7 @@ def redact(
 
     Its rows stay, so that counts stay right: `item_id` and `audio` say `redacted`, and all that tells of the item is
     null. Digests stay, and a receipt in `_redacted/` names them, so that `audit` still passes. The snapshot and the
-    index are made anew. No run may be at work meanwhile. Repeat the command if it was interrupted.
+    index are made anew. No run and no operation may be at work meanwhile. Repeat the command if it was interrupted.
 
     Example: proofsweep redact masters/track-17.wav --results results
     """
@@ -44,7 +43,7 @@ def redact(
         out.print("Nothing was removed.")
         return ExitCode.ACCEPTED
     with out.status("reading all parts of the tables …") if out.is_terminal else nullcontext():
-        done = redact_item(store, item, utc_now)
+        done = redact_item(store, item)
     objects = [each for redaction in done for each in redaction.objects]
     rows = sum(len(each.rows) for each in objects if each.name.startswith("verdicts/"))
     if as_json:

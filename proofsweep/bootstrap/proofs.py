@@ -12,6 +12,7 @@ from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.settings import Settings
+from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.legs import Legs
@@ -51,7 +52,7 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     """
     place, environment = _place_of(settings, wanted), settings.service.environment
     outcomes: Counter[str] = Counter()
-    intent = {"below": wanted.below, "to": place}
+    intent = {"to": place}  # nothing that names a file: a redaction must find all that does in tables
     with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work, _alone(work) as journals:
         work.counts["outcomes"] = outcomes
         recovery = SidecarRecovery(
@@ -75,21 +76,22 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
 @contextmanager
 def _alone(work: OperationWork) -> Iterator[RecoveryJournals]:
     """Claim a recovery for this process, and end those whose process was killed."""
-    store = recovering_store(work.results.store.url)
-    journals = RecoveryJournals(store)
+    killed = killed_recoveries(work.results, work.engine.sources.files)
+    with sole_process(killed.claims(work.log.operation.operation_id), AT_WORK):
+        killed.end_all()
+        yield killed.journals
 
-    def claims(operation_id: str) -> Legs:
-        return Legs(Results(store), operation_id, utc_now)
 
-    with sole_process(claims(work.log.operation.operation_id), AT_WORK):
-        KilledRecoveries(
-            journals=journals,
-            operations=Operations(work.results),
-            claims=claims,
-            files=Moves(work.engine.sources.files),
-            clock=utc_now,
-        ).end_all()
-        yield journals
+def killed_recoveries(results: Results, files: Files) -> KilledRecoveries:
+    """Give what ends the recoveries of a store whose process was killed."""
+    store = recovering_store(results.store.url)
+    return KilledRecoveries(
+        journals=RecoveryJournals(store),
+        operations=Operations(results),
+        claims=lambda operation_id: Legs(Results(store), operation_id, utc_now),
+        files=Moves(files),
+        clock=utc_now,
+    )
 
 
 def line_of_masters(settings: Settings, run_id: str) -> str | None:

@@ -84,5 +84,6 @@ def _finished(plan: Plan, leg: int, row: int, item: str) -> tuple[Row, list[Row]
     outcome = "rejected" if item == "b" else "accepted"
     cells = {"uploads_request_id": ids[0], "verify_request_id": ids[2], "row_salt": secrets.token_hex(16)}
     cells |= {"song": f"Song {item}", "grade_human": 0.25, "tags": f'{{"release": "R{row % 2}"}}', "leg": leg}
+    cells |= {"proof_id": f"proof-{item}"}
     exchanges = [exchange_row(each, run_id=plan.run_id, leg=leg, manifest_row=row) for each in trail]
     return answered(plan, row, item, outcome, **cells), exchanges

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from proofsweep.domain.tables import ingest, planned_items, verdicts
+from proofsweep.domain.tables import ingest, interpretations, planned_items, proofs, recoveries, verdicts
 from proofsweep.domain.tables.columns import BYTES, Column
 
 MARKER = "redacted"
@@ -12,6 +12,9 @@ MARKER = "redacted"
 _COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "verdicts": verdicts.COLUMNS,
     "ingest": ingest.COLUMNS,
+    "recoveries": recoveries.COLUMNS,
+    "proofs": proofs.COLUMNS,
+    "interpretations": interpretations.COLUMNS,
     "_runs": planned_items.COLUMNS,
 }
 """The columns of the objects that hold rows of items, by the first folder of their names."""
@@ -23,6 +26,9 @@ _KEPT = {
         *("verify_attempts", "calls"),
     ),
     "ingest": ("run_id", "leg", "environment", "watched", "outcome", "tries", "disposition", "acted_at"),
+    "recoveries": ("operation_id", "environment", "outcome", "acted_at"),
+    "proofs": ("operation_id", "environment", "state"),
+    "interpretations": ("operation_id", "environment", "status", "asks", "asked_at"),
     "_runs": ("manifest_row", "reason"),
 }
 

@@ -20,11 +20,28 @@ MOST_ANSWERS = 5_000
 
 # Inside the results store, so that one URL holds everything.
 _FOLDER = "_ingest"
+_SIGHTINGS, _ANSWERS = "sightings.json", "answers.json"
 
 
 def ingest_store(results_url: str) -> Store:
     """Open the part of a results store in which watched folders and their claims are kept."""
     return open_store(f"{results_url.rstrip('/')}/{_FOLDER}")
+
+
+def watched_ids(store: Store) -> list[str]:
+    """Name the folders that were watched with an ingest store."""
+    return store.folders("_runs")
+
+
+def forget_files(results_store: Store) -> None:
+    """Delete what all watched folders know of single files, which is derived: waiting ones wait anew.
+
+    Raises:
+        ResultsError: the store cannot be written.
+    """
+    for watch in results_store.folders(_FOLDER):
+        for name in (_SIGHTINGS, _ANSWERS):
+            results_store.delete(f"{_FOLDER}/{watch}/{name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +96,11 @@ class Watch:
 
     @property
     def _sightings(self) -> str:
-        return f"{self.name}/sightings.json"
+        return f"{self.name}/{_SIGHTINGS}"
 
     @property
     def _answers(self) -> str:
-        return f"{self.name}/answers.json"
+        return f"{self.name}/{_ANSWERS}"
 
     def _run(self, run_id: str) -> str:
         return f"{self.name}/runs/{run_id}.json"

@@ -13,7 +13,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import OPERATION_TABLES, Results, sha256_hex
 from proofsweep.storage.results.store import Store
-from proofsweep.usecases.audit.audit_operations import audit_operations, check_named
+from proofsweep.usecases.audit.audit_operations import OperationAuditor, check_named
 from proofsweep.usecases.audit.audit_run import audit_run
 from proofsweep.usecases.audit.exceptions import Redactions, read_redactions
 from proofsweep.usecases.audit.heads import check_head, read_graph
@@ -56,9 +56,11 @@ def audit_store(
         progress(each)
         audit_run(results, each, redactions, findings, checked)  # (2)
     if run_id is None:
-        named = audit_operations(operations, operation_ids, findings, checked)
+        auditor = OperationAuditor(operations=operations, redactions=redactions, findings=findings, checked=checked)
+        named = auditor.check_all(operation_ids)
         _check_strays(results, set(run_ids), named, findings)  # (3)
-        _check_other_objects(results.store, redactions, findings)
+        receipted = {name for parts in named.values() for name in parts or ()}
+        _check_other_objects(results.store, redactions, receipted, findings)
     if head is not None:
         check_head(graph, head, findings)  # (4)
     if signed_by is not None:
@@ -99,11 +101,11 @@ def _check_strays(
         check_named(name, operations, findings)
 
 
-def _check_other_objects(store: Store, redactions: Redactions, findings: Findings) -> None:
-    """Hold the redacted objects that no receipt of a leg names against the digests of the redactions."""
+def _check_other_objects(store: Store, redactions: Redactions, receipted: Collection[str], findings: Findings) -> None:
+    """Hold the redacted objects that no receipt of a leg or an operation names against the redactions' digests."""
     for name, steps in redactions.steps.items():
         completed, content = steps[-1].completed, store.read(name)
-        if name.startswith("verdicts/") or completed is None or content is None:
-            continue  # its leg's receipt names it, the redaction is a finding already, or a pruning deleted it
+        if name.startswith("verdicts/") or name in receipted or completed is None or content is None:
+            continue  # its receipt names it, the redaction is a finding already, or a pruning deleted it
         if sha256_hex(content) != completed.objects.get(name):
             findings.bad(name, f"was changed after its content was {MARKER}")

@@ -48,7 +48,7 @@ class PartAuditor:
         if content is None:
             self.findings.bad(part.name, "is missing; the receipt of its leg names it")
             return None
-        if not self._is_recorded(part, sha256_hex(content)):
+        if not is_recorded(part, sha256_hex(content), self.redactions.of(part.name), self.findings):
             self.findings.bad(part.name, "was changed: no receipt names the sha256 that it has")
             return None
         try:
@@ -67,38 +67,56 @@ class PartAuditor:
         if content is not None:
             self.findings.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
 
-    def _is_recorded(self, part: Part, sha256: str) -> bool:
-        """Say whether a part has the digest that its leg's receipt names, or its last redaction."""
-        expected, steps = {part.sha256}, self.redactions.of(part.name)
-        for step in steps:
-            if step.before.sha256 not in expected:
-                name = layout.redaction_intent_name(step.redaction.number)
-                self.findings.bad(name, f"did not find {part.name} as the records before it leave it")
-            after = None if step.completed is None else step.completed.objects.get(part.name)
-            expected = {step.before.sha256, sha256} if after is None else {after}
-        return sha256 in expected
-
     def _check_rows(self, part: Part, receipt: LegReceipt, table: pa.Table) -> None:
         if table.num_rows != part.rows:
             self.findings.bad(part.name, f"has {table.num_rows:,} rows; the receipt of its leg says {part.rows:,}")
         for column, value in (("run_id", receipt.run_id), ("leg", receipt.leg)):
             if set(table[column].unique().to_pylist()) - {value}:
                 self.findings.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
-        steps = self.redactions.of(part.name)
-        taken = {place: digest for step in steps for place, digest in step.before.rows.items()}
-        if taken and not _is_redacted(table, part.name, taken):
-            self.findings.bad(part.name, "still holds content of a row that was redacted, or new content in its place")
-        root = receipt.merkle_roots.get(part.name) or _root_before(steps)
-        if root is None:
+        steps, root = self.redactions.of(part.name), receipt.merkle_roots.get(part.name)
+        taken = check_redacted_rows(part.name, table, steps, root, self.findings)
+        if root is None and not steps:
             return
+        if part.name.startswith("verdicts/"):
+            self.checked.redacted += len(taken)
+            self.checked.rows_proved += table.num_rows - len(taken)
+
+
+def is_recorded(part: Part, sha256: str, steps: Sequence[Step], findings: Findings) -> bool:
+    """Say whether a part has the digest that the receipt which names it has, or that of its last redaction."""
+    expected = {part.sha256}
+    for step in steps:
+        if step.before.sha256 not in expected:
+            name = layout.redaction_intent_name(step.redaction.number)
+            findings.bad(name, f"did not find {part.name} as the records before it leave it")
+        after = None if step.completed is None else step.completed.objects.get(part.name)
+        expected = {step.before.sha256, sha256} if after is None else {after}
+    return sha256 in expected
+
+
+def check_redacted_rows(
+    name: str, table: pa.Table, steps: Sequence[Step], root: str | None, findings: Findings
+) -> Mapping[int, str]:
+    """Check that redactions took the content of their rows and changed no other row; give these rows' digests.
+
+    Args:
+        name: of the part.
+        table: its rows as they are now.
+        steps: its redactions, the oldest first.
+        root: the Merkle root that a receipt names; without one, that of the last redaction counts.
+        findings: takes what is wrong.
+    """
+    taken = {place: digest for step in steps for place, digest in step.before.rows.items()}
+    if taken and not _is_redacted(table, name, taken):
+        findings.bad(name, "still holds content of a row that was redacted, or new content in its place")
+    root = root or (steps[-1].before.merkle_root if steps else None)
+    if root is not None:
         leaves = row_digests(table)
         for place, digest in taken.items():
             leaves[place] = bytes.fromhex(digest)
         if root_of(leaves).hex() != root:
-            self.findings.bad(part.name, "holds a row that was changed: the Merkle root of its rows is another one")
-        if part.name.startswith("verdicts/"):
-            self.checked.redacted += len(taken)
-            self.checked.rows_proved += table.num_rows - len(taken)
+            findings.bad(name, "holds a row that was changed: the Merkle root of its rows is another one")
+    return taken
 
 
 def with_all_columns(table: pa.Table, name: str) -> pa.Table:
@@ -107,11 +125,6 @@ def with_all_columns(table: pa.Table, name: str) -> pa.Table:
     if any(whole[field.name].null_count for field in SCHEMAS[name] if not field.nullable):
         raise ValueError(name)
     return whole
-
-
-def _root_before(steps: Sequence[Step]) -> str | None:
-    """Give the root that the redactions of a part of an earlier version noted; the last one counts."""
-    return steps[-1].before.merkle_root if steps else None
 
 
 def _is_redacted(table: pa.Table, name: str, places: Mapping[int, str]) -> bool:

@@ -13,8 +13,7 @@ from proofsweep import __version__
 from proofsweep.domain import layout
 from proofsweep.domain.audit.merkle import root_of
 from proofsweep.domain.audit.redaction import MARKER, Completed, RedactedObject, Redaction
-from proofsweep.errors import ResultsError, RunIsActive
-from proofsweep.storage.results.legs import Legs
+from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import Results, parquet_of, sha256_hex
 from proofsweep.storage.results.receipt_links import newest_receipts
 from proofsweep.storage.results.redactions import (
@@ -27,6 +26,8 @@ from proofsweep.storage.results.redactions import (
     write_intent,
 )
 from proofsweep.storage.results.row_digests import ROOT_KEY
+from proofsweep.storage.results.watches import forget_files
+from proofsweep.usecases.audit.at_rest import runs_at_rest
 from proofsweep.usecases.audit.rows_of_item import Found, planned_rows_of_item, read_object, rows_of_item
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.upkeep.compact import compact
@@ -38,12 +39,12 @@ def redact(results: Results, item: str, clock: Clock) -> list[Redaction]:
     """Redact an item by its ID or its location; give the redactions that were completed, interrupted ones first.
 
     Raises:
-        RunIsActive: a leg is at work, and would write what is removed.
+        RunIsActive: somebody is at work, who may write what is removed.
         ResultsError: there is no such item, a run still has to verify it, or the store cannot be read or written.
     """
     if item == MARKER:
         raise ResultsError(f"{MARKER!r} marks rows without content; it names no item.")
-    run_ids = _quiet_runs(results)
+    run_ids = runs_at_rest(results, clock)
     redactions = list(redactions_of(results.store))
     begun = [redaction for redaction in redactions if completion_of(results.store, redaction) is None]
     for redaction in begun:
@@ -62,17 +63,6 @@ def redact(results: Results, item: str, clock: Clock) -> list[Redaction]:
     write_intent(results.store, new)  # (1)
     _carry_out(results, new, clock)
     return [*begun, new]
-
-
-def _quiet_runs(results: Results) -> list[str]:
-    """List the runs; no leg of any of them may be at work."""
-    run_ids = results.run_ids()
-    for run_id in run_ids:
-        legs = Legs(results, run_id)
-        last = legs.last()
-        if last and legs.is_active(last):
-            raise RunIsActive(f"Leg {last} of run {run_id} is at work: redact when no run is.")
-    return run_ids
 
 
 def _rows_of(results: Results, item: str, run_ids: Sequence[str], clock: Clock) -> list[Found]:
@@ -140,6 +130,7 @@ def _carry_out(results: Results, redaction: Redaction, clock: Clock) -> None:
 def _derive_anew(results: Results) -> None:
     """Make index and snapshot from the tables alone: no old file of them may stay, since it has the content."""
     store = results.store
+    forget_files(store)
     for name in store.names(layout.INDEX_FOLDER):
         store.delete(name)
     folders = [layout.SNAPSHOT_FOLDER, *(f"{layout.SNAPSHOT_FOLDER}/{each}" for each in store.folders("_snapshot"))]

@@ -1,19 +1,24 @@
-"""Find the rows of one item: in every part of `verdicts` and `ingest`, and among the planned items."""
+"""Find the rows of one item: in every part of the tables that tell of items, and among the planned items."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from proofsweep.domain import layout
-from proofsweep.domain.items import raw_bytes
+from proofsweep.domain.items import PROOF_PREFIX, raw_bytes
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.explain.find_item import in_parallel
 
 _NAMES = ("item_id", "former_item_id", "audio")
 """The columns by which an item is found: its ID, its earlier ID, and its location."""
+
+_TABLES = ("verdicts", "ingest", "recoveries", "proofs", "interpretations")
+"""Answers come first: the rows of operations may name an item by its proof alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +29,47 @@ class Found:
     places: Sequence[int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the answers of an item say of it: its IDs and its proofs."""
+
+    item_ids: set[str] = field(default_factory=set)
+    proof_ids: set[str] = field(default_factory=set)
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows of the item."""
+        item_ids, proof_ids, locations = (rows[name].to_pylist() for name in ("item_id", "proof_id", "audio"))
+        self.item_ids.update(map(str, item_ids))
+        self.proof_ids.update(str(each) for each in proof_ids if each is not None)
+        named = (str(each) for each in locations if str(each).startswith(PROOF_PREFIX))
+        self.proof_ids.update(each.removeprefix(PROOF_PREFIX) for each in named)
+
+    def places_in(self, rows: pa.Table) -> set[int]:
+        """Find the rows of an operation that are about a proof of the item, and name no other item."""
+        item_ids, proof_ids = (pa.array(each, pa.string()) for each in (self.item_ids, self.proof_ids))
+        is_no_other = pc.or_(pc.is_null(rows["item_id"]), pc.is_in(rows["item_id"], item_ids))
+        is_proof = pc.is_in(rows["proof_id"], proof_ids)
+        return _where(pc.and_(is_proof, is_no_other))
+
+
 def rows_of_item(results: Results, item: str) -> Iterator[Found]:
-    """Find an item in the tables, part by part.
+    """Find an item in the tables, part by part; in those of operations also by the proofs that its answers name.
 
     Raises:
         ResultsError: a part cannot be read.
     """
-    for table in ("verdicts", "ingest"):
-        for name in results.all_parts(table):
-            yield from _found_in(results, name, item)
+    known = _Known()
+    for table in _TABLES:
+        names = list(results.all_parts(table))
+        read = partial(read_object, results, columns=_columns_in)
+        for name, rows in zip(names, in_parallel(names, read), strict=True):
+            places = _places_of(item, rows)
+            if table == "verdicts":
+                known.add(rows.take(pa.array(sorted(places), pa.int64())))
+            elif table != "ingest":
+                places |= known.places_in(rows)
+            if places:
+                yield Found(name=name, places=sorted(places))
 
 
 def planned_rows_of_item(results: Results, item: str, run_ids: Sequence[str]) -> Iterator[Found]:
@@ -43,7 +80,9 @@ def planned_rows_of_item(results: Results, item: str, run_ids: Sequence[str]) ->
     """
     for run_id in run_ids:
         for name in results.store.names(layout.shards_folder(run_id)):
-            yield from _found_in(results, name, item)
+            places = _places_of(item, read_object(results, name, _columns_in))
+            if places:
+                yield Found(name=name, places=sorted(places))
 
 
 def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list[str]] | None = None) -> pa.Table:
@@ -62,13 +101,18 @@ def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list
         ) from damage
 
 
-def _found_in(results: Results, name: str, item: str) -> Iterator[Found]:
-    table = read_object(results, name, lambda schema: [column for column in _NAMES if column in schema.names])
+def _columns_in(schema: pa.Schema) -> list[str]:
+    return [column for column in (*_NAMES, "proof_id") if column in schema.names]
+
+
+def _places_of(item: str, rows: pa.Table) -> set[int]:
+    """Find the rows that name an item by its ID or its location."""
     places: set[int] = set()
-    for column in table.column_names:
-        wanted = pa.scalar(raw_bytes(item) if pa.types.is_binary(table[column].type) else item, table[column].type)
-        places |= {
-            place for place in pc.indices_nonzero(pc.equal(table[column], wanted)).to_pylist() if place is not None
-        }
-    if places:
-        yield Found(name=name, places=sorted(places))
+    for column in (each for each in _NAMES if each in rows.column_names):
+        wanted = pa.scalar(raw_bytes(item) if pa.types.is_binary(rows[column].type) else item, rows[column].type)
+        places |= _where(pc.equal(rows[column], wanted))
+    return places
+
+
+def _where(is_found: pa.BooleanArray) -> set[int]:
+    return {place for place in pc.indices_nonzero(is_found).to_pylist() if place is not None}

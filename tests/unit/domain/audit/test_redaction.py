@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.domain.audit.redaction import is_kept, markers_of
-from proofsweep.domain.tables import ingest, planned_items, verdicts
+from proofsweep.domain.tables import ingest, interpretations, planned_items, proofs, recoveries, verdicts
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,9 @@ from proofsweep.domain.tables import ingest, planned_items, verdicts
     [
         ("verdicts", verdicts.COLUMNS, {"item_id": "redacted", "audio": "redacted"}),
         ("ingest", ingest.COLUMNS, {"item_id": "redacted", "audio": "redacted"}),
+        ("recoveries", recoveries.COLUMNS, dict.fromkeys(("proof_id", "item_id", "audio"), "redacted")),
+        ("proofs", proofs.COLUMNS, {"proof_id": "redacted"}),
+        ("interpretations", interpretations.COLUMNS, {"proof_id": "redacted"}),
         ("_runs", planned_items.COLUMNS, {"item_id": "redacted", "audio": b"redacted"}),
     ],
 )

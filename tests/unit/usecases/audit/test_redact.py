@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain.runs import EndedBy
+from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError, RunIsActive
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.storage.results.folder_store import FolderStore
@@ -20,6 +21,7 @@ from proofsweep.usecases.upkeep.compact import compact
 
 from ....worlds.audited_store import NEWEST, NOW, TWO_LEGS, end_leg, planned
 from ....worlds.year_old_store import KilledAtStep, KilledHere, newest
+from ...ended_operations import leave_operation, operation_named
 
 SECRET = "Song x"  # what the records say of the item
 
@@ -139,6 +141,9 @@ def test_a_kill_at_each_change_is_healed_by_redacting_again(tmp_path: Path) -> N
     """Then the store is as after a redaction that nobody interrupted: nothing of the item stays."""
     small = tmp_path / "small"
     end_leg(Results(FolderStore(small)), planned(Results(FolderStore(small)), NEWEST, "axy"), "axy", [0, 1, 2])
+    names: Row = {"proof_id": "proof-x", "item_id": "x", "audio": "/c/x"}
+    rows = {"proofs": [names | {"state": "matched"}], "recoveries": [names | {"outcome": "same", "acted_at": NOW}]}
+    leave_operation(Results(FolderStore(small)), operation_named("20261103T120000Z_000aa"), rows=rows)
     for steps in range(99):
         root = tmp_path / str(steps)
         shutil.copytree(small, root)
@@ -149,7 +154,7 @@ def test_a_kill_at_each_change_is_healed_by_redacting_again(tmp_path: Path) -> N
         except KilledHere:
             was_killed = True
             redact(results, "x", lambda: NOW)
-        assert says(root, SECRET, "x", "/c/x") == []
+        assert says(root, SECRET, "x", "/c/x", "proof-x") == []
         assert wrong(results) == []
         assert [row["item_id"] for row in newest(results)] == ["a", "y"]
         if not was_killed:

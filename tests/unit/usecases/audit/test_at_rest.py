@@ -1,0 +1,47 @@
+"""Nobody may be at work who may write of the item."""
+
+import pytest
+
+from proofsweep.domain.operations import OperationKind
+from proofsweep.errors import RunIsActive
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.watches import ingest_store
+from proofsweep.usecases.audit.at_rest import runs_at_rest
+
+from ....worlds.audited_store import NEWEST, NOW
+from ...ended_operations import leave_operation, operation_named
+
+YESTERDAY, BEFORE = "20261119T120000Z_000aa", "20261118T120000Z_000aa"
+
+
+@pytest.mark.parametrize("kind", [OperationKind.INVENTORY, OperationKind.INTERPRETATIONS, OperationKind.RECOVERY])
+def test_an_operation_without_a_receipt_stands_in_the_way_for_a_day(results: Results, kind: OperationKind) -> None:
+    """It has no heartbeat."""
+    leave_operation(results, operation_named(BEFORE, kind), is_killed=True)
+    assert NEWEST in runs_at_rest(results, lambda: NOW)
+
+    leave_operation(results, operation_named(YESTERDAY, kind), is_killed=True)
+
+    with pytest.raises(RunIsActive, match=f"^The {kind} {YESTERDAY} has no receipt"):
+        runs_at_rest(results, lambda: NOW)
+
+
+@pytest.mark.parametrize(("kind", "is_killed"), [(OperationKind.ERASURE, True), (OperationKind.INVENTORY, False)])
+def test_others_do_not(results: Results, kind: OperationKind, is_killed: bool) -> None:
+    """One that has ended, or that writes nothing of items."""
+    leave_operation(results, operation_named(YESTERDAY, kind), is_killed=is_killed)
+
+    assert NEWEST in runs_at_rest(results, lambda: NOW)
+
+
+def test_a_watched_folder_stands_in_the_way(results: Results) -> None:
+    """Its passes write what they remember of files."""
+    claims = Legs(Results(ingest_store(results.store.url)), "0123456789abcdef")
+    claims.claim(1)
+    with pytest.raises(RunIsActive, match=r"^A folder is being watched .*: stop proofsweep ingest, then redact\.$"):
+        runs_at_rest(results, lambda: NOW)
+
+    claims.write_receipt(1, {})
+
+    assert NEWEST in runs_at_rest(results, lambda: NOW)
