@@ -1,6 +1,7 @@
 """`proofsweep prune`: delete what old runs hold besides newest answers."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import timedelta
 
@@ -29,9 +30,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def prune(
-    older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of the runs, like 400d."),
+    older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs and operations, like 400d."),
     *,
-    keep: Keep = typer.Option(Keep.LATEST, "--keep", help="What is kept: each part with a newest answer of an item."),
+    keep: Keep = typer.Option(Keep.LATEST, "--keep", help="What is kept: each part with a newest answer or note."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Delete without asking; needed without a terminal."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be deleted."),
     results: str | None = ResultsUrl,
@@ -41,7 +42,8 @@ def prune(
     """Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.
 
     Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
-    receipts stay, and new receipts in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
+    receipts stay, and new receipts in `_pruned/` name all that was deleted. Old inventories and process notes go in the
+    same way, but for the newest ones. Repeat the command if it was interrupted.
 
     Example: `proofsweep prune --older-than 400d --dry-run`
     """
@@ -51,7 +53,7 @@ def prune(
     store, out, now = results_for(load_settings(config, results)), console(to_stderr=as_json), utc_now()
     with out.status("reading the snapshot and the receipts …") if out.is_terminal else nullcontext():
         found = find_prunable(store, days, keep, now)
-    out.print(f"{store.store.url}: runs that ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
+    out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
     _print_prunable(out, found)
     is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))
     with out.status("deleting …") if out.is_terminal and is_agreed else nullcontext():
@@ -63,24 +65,33 @@ def prune(
 
 
 def _print_prunable(out: Console, found: Prunable) -> None:
-    if found.all:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-        table.add_column("run", no_wrap=True)
-        for name in ("ended", "verdicts", "exchanges", "bytes", "parts kept"):
-            table.add_column(name, justify="right", no_wrap=True)
-        for pruning in found.all[:_SHOWN_RUNS]:
-            rows = (f"{pruning.rows_of(table):,}" for table in ("verdicts", "exchanges"))
-            cells = (pruning.run_ended_at[:10], *rows, size_text(pruning.size_bytes), f"{len(pruning.kept):,}")
-            table.add_row(pruning.run_id, *cells)
-        out.print(table)
-    more = len(found.all) - _SHOWN_RUNS
-    if more > 0:
-        out.print(f"and {counted(more, 'more run')}; --json --dry-run lists all")
+    _print_table(out, "run", ("verdicts", "exchanges"), found.of_runs)
+    for kind in sorted({str(each.operation) for each in found.of_operations}):
+        alike = [each for each in found.of_operations if each.operation == kind]
+        _print_table(out, kind, alike[0].tables, alike)
     if found.begun:
-        out.print(f"{counted(len(found.begun), 'run')} of these: an earlier prune was interrupted")
-    if found.old_runs > len(found.new):
+        out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
+    new_runs = [each for each in found.new if each.operation is None]
+    if found.old_runs > len(new_runs):
         out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
     out.print(f"Would delete: {_sums(found.all)}")
+
+
+def _print_table(out: Console, what: str, tables: Sequence[str], prunings: Sequence[Pruning]) -> None:
+    if not prunings:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(what, no_wrap=True)
+    for name in ("ended", *tables, "bytes", "parts kept"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for pruning in prunings[:_SHOWN_RUNS]:
+        rows = (f"{pruning.rows_of(name):,}" for name in tables)
+        cells = (pruning.run_ended_at[:10], *rows, size_text(pruning.size_bytes), f"{len(pruning.kept):,}")
+        table.add_row(pruning.run_id, *cells)
+    out.print(table)
+    more = len(prunings) - _SHOWN_RUNS
+    if more > 0:
+        out.print(f"and {more:,} more; --json --dry-run lists all")
 
 
 def _result(done: list[Pruning]) -> str:
@@ -88,16 +99,21 @@ def _result(done: list[Pruning]) -> str:
 
 
 def _sums(prunings: list[Pruning]) -> str:
-    verdicts, exchanges = (sum(each.rows_of(table) for each in prunings) for table in ("verdicts", "exchanges"))
+    tables = dict.fromkeys(("verdicts", "exchanges", *(table for each in prunings for table in each.tables)))
+    rows = [f"{counted(sum(each.rows_of(table) for each in prunings), 'row')} of {table}" for table in tables]
     size = size_text(sum(each.size_bytes for each in prunings))
-    rows = f"{counted(verdicts, 'row')} of verdicts, {counted(exchanges, 'row')} of exchanges"
-    return f"{rows}, {size}, in {counted(len(prunings), 'run')}"
+    operations = sum(each.operation is not None for each in prunings)
+    where = counted(len(prunings) - operations, "run") + (
+        f" and {counted(operations, 'operation')}" if operations else ""
+    )
+    return f"{', '.join(rows)}, {size}, in {where}"
 
 
 def _json_of(pruning: Pruning) -> dict[str, object]:
-    rows = {f"{table}_rows": pruning.rows_of(table) for table in ("verdicts", "exchanges")}
+    rows = {f"{table}_rows": pruning.rows_of(table) for table in pruning.tables}
     return {
-        "run_id": pruning.run_id,
+        "run_id" if pruning.operation is None else "operation_id": pruning.run_id,
+        "kind": pruning.operation or "run",
         "ended_at": pruning.run_ended_at,
         **rows,
         "bytes": pruning.size_bytes,

@@ -1,4 +1,4 @@
-"""What a pruning deletes of a run: decided before the first deletion, and written down as its intent. Pure."""
+"""What a pruning deletes of a run or an operation: decided before the first deletion, and written down. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ _DAYS = re.compile(r"(\d{1,5})d")
 
 
 class Keep(StrEnum):
-    """Which rows of old runs are kept.
+    """Which rows of old runs and operations are kept.
 
-    LATEST: of each item and environment the newest answer, and the newest row without one. Each part that holds such a
-    row is kept whole.
+    LATEST: of each item and environment the newest answer, and the newest row without one; the newest inventory; of
+    each proof the newest process note, and the newest that is ready. Each part that holds such a row is kept whole.
     """
 
     LATEST = "latest"
@@ -24,7 +24,7 @@ class Keep(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrunedObject:
-    """An object to delete; `rows` and `sha256` as the leg's receipt has them, None if it does not name the object."""
+    """An object to delete; `rows` and `sha256` as a receipt has them, None if none names the object."""
 
     name: str
     size_bytes: int
@@ -34,16 +34,18 @@ class PrunedObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """One pruning of a run. A run that keeps parts may be pruned again later.
+    """One pruning of a run, or of an operation. One that keeps parts may be pruned again later.
 
     Attributes:
-        number: counts the prunings of the run from 1.
+        run_id: of the run or the operation.
+        number: counts its prunings from 1.
         decided_at: ISO instant in UTC.
         run_ended_at: ISO instant in UTC.
         older_than_days: the age that was asked for.
         keep: the rule by which parts are kept.
-        kept: names of the parts of `verdicts` that stay.
+        kept: names of the parts with rows that stay; exchanges are none of them.
         deleted: all objects that go.
+        operation: the kind of an operation; None for a run.
     """
 
     run_id: str
@@ -55,10 +57,11 @@ class Pruning:
     kept: tuple[str, ...]
     deleted: tuple[PrunedObject, ...]
     proofsweep_version: str = ""
+    operation: str | None = None
 
     @property
     def is_whole(self) -> bool:
-        """Say whether no row of the run stays in `verdicts`."""
+        """Say whether no row of it stays but those of `runs`."""
         return not self.kept
 
     @property
@@ -66,13 +69,19 @@ class Pruning:
         """Bytes of all objects that go."""
         return sum(each.size_bytes for each in self.deleted)
 
+    @property
+    def tables(self) -> list[str]:
+        """Name the tables that lose rows; of a run always both that it can lose rows of."""
+        named = {each.name.partition("/")[0] for each in self.deleted if not each.name.startswith("_")}
+        return sorted(named | ({"verdicts", "exchanges"} if self.operation is None else set()), reverse=True)
+
     def rows_of(self, table: str) -> int:
         """Count the rows of a table that go, as far as receipts name them."""
         return sum(each.rows or 0 for each in self.deleted if each.name.startswith(f"{table}/"))
 
     def document(self) -> dict[str, object]:
         """Give the intent as JSON-ready values."""
-        totals = {table: self.rows_of(table) for table in ("verdicts", "exchanges")}
+        totals = {table: self.rows_of(table) for table in self.tables}
         return asdict(self) | {"rows": totals, "size_bytes": self.size_bytes}
 
 

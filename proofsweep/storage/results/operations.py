@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from itertools import count
+from typing import Any
 
 from proofsweep.domain import layout
 from proofsweep.domain.operations import Operation, operation_of
@@ -10,6 +11,15 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.plans_and_parts import OPERATION_TABLES, Results, json_bytes
 from proofsweep.storage.results.receipts import Part
+
+
+def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
+    """Give the parts that the receipt of an operation names.
+
+    Raises:
+        KeyError, ValueError, TypeError: it is damaged.
+    """
+    return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
 class Operations:
@@ -46,6 +56,17 @@ class Operations:
             ResultsError: it is damaged.
         """
         return self._document(layout.operation_receipt_name(operation_id))
+
+    def ended_parts(self, operation_id: str) -> list[Part]:
+        """Give the parts that an operation's receipt names; none without a receipt.
+
+        Raises:
+            ResultsError: the receipt is damaged.
+        """
+        try:
+            return receipted_parts(self.receipt(operation_id) or {"parts": []})
+        except (KeyError, ValueError, TypeError) as damage:
+            raise self._damaged(layout.operation_receipt_name(operation_id)) from damage
 
     def operation(self, operation_id: str) -> Operation | None:
         """Read an operation; None if there is no such one.

@@ -1,7 +1,7 @@
 """Check the parts of operations against their receipts: bytes, rows, and whose rows they are."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -10,12 +10,13 @@ import pyarrow.parquet as pq
 from proofsweep.domain import layout
 from proofsweep.domain.audit.findings import Checked, Findings
 from proofsweep.domain.operations import operation_of
+from proofsweep.domain.pruning import PrunedObject
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.operations import Operations, receipted_parts
 from proofsweep.storage.results.plans_and_parts import sha256_hex
 from proofsweep.storage.results.receipts import Part
-from proofsweep.usecases.audit.exceptions import Redactions
-from proofsweep.usecases.audit.parts import UNREADABLE, check_redacted_rows, is_recorded, with_all_columns
+from proofsweep.usecases.audit.exceptions import Redactions, read_prunings
+from proofsweep.usecases.audit.parts import UNREADABLE, check_pruned, check_redacted_rows, is_recorded, with_all_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +25,20 @@ class OperationAuditor:
 
     Attributes:
         redactions: of the whole store.
+        pruned: what prunings deleted of an operation, by name.
     """
 
     operations: Operations
     redactions: Redactions
     findings: Findings
     checked: Checked
+    pruned: dict[str, PrunedObject] = field(default_factory=dict)
 
     def check_all(self, operation_ids: Sequence[str]) -> Mapping[str, Collection[str] | None]:
         """Check all operations; give the parts that each one's receipt names, None without a receipt."""
+        store = self.operations.results.store
+        for pruned_id in sorted({*operation_ids} & {*store.folders(layout.PRUNED_FOLDER)}):
+            self.pruned.update(read_prunings(store, pruned_id, self.findings))
         return {operation_id: self._check(operation_id) for operation_id in operation_ids}
 
     def _check(self, operation_id: str) -> Collection[str] | None:
@@ -54,7 +60,9 @@ class OperationAuditor:
     def _check_part(self, part: Part, operation_id: str) -> None:
         self.checked.parts += 1
         content, steps = self.operations.results.store.read(part.name), self.redactions.of(part.name)
-        if content is None:
+        if part.name in self.pruned:
+            check_pruned(part, self.pruned[part.name], content, self.findings, self.checked)
+        elif content is None:
             self.findings.bad(part.name, "is missing; the receipt of its operation names it")
         elif not is_recorded(part, sha256_hex(content), steps, self.findings):
             self.findings.bad(part.name, "was changed: its sha256 is not the one in the receipt of its operation")
@@ -91,7 +99,7 @@ def check_named(name: str, operations: Mapping[str, Collection[str] | None], fin
 
 def _parts_of(receipt: Mapping[str, Any], operation_id: str) -> list[Part]:
     operation = operation_of(receipt)
-    parts = [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
+    parts = receipted_parts(receipt)
     tables = {part.name.partition("/")[0] for part in parts}
     folders = {layout.table_folder(table, operation.run_date) for table in tables}
     if operation.operation_id != operation_id or {part.name.rpartition("/")[0] for part in parts} - folders:

@@ -43,7 +43,7 @@ class PartAuditor:
         content = self.store.read(part.name)
         self.checked.parts += 1
         if part.name in self.pruned:
-            self._check_pruned(part, content)
+            check_pruned(part, self.pruned[part.name], content, self.findings, self.checked)
             return None
         if content is None:
             self.findings.bad(part.name, "is missing; the receipt of its leg names it")
@@ -59,14 +59,6 @@ class PartAuditor:
             self.findings.bad(part.name, "cannot be read as a part of its table")
             return None
 
-    def _check_pruned(self, part: Part, content: bytes | None) -> None:
-        said = self.pruned[part.name]
-        self.checked.pruned_parts += 1
-        if (said.rows, said.sha256) not in {(part.rows, part.sha256), (None, None)}:
-            self.findings.bad(part.name, "was pruned, but the pruning names another digest than the receipt")
-        if content is not None:
-            self.findings.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
-
     def _check_rows(self, part: Part, receipt: LegReceipt, table: pa.Table) -> None:
         if table.num_rows != part.rows:
             self.findings.bad(part.name, f"has {table.num_rows:,} rows; the receipt of its leg says {part.rows:,}")
@@ -80,6 +72,15 @@ class PartAuditor:
         if part.name.startswith("verdicts/"):
             self.checked.redacted += len(taken)
             self.checked.rows_proved += table.num_rows - len(taken)
+
+
+def check_pruned(part: Part, said: PrunedObject, content: bytes | None, findings: Findings, checked: Checked) -> None:
+    """Check a part that a pruning deletes: its intent and the receipt say the same of it, and it is gone."""
+    checked.pruned_parts += 1
+    if (said.rows, said.sha256) not in {(part.rows, part.sha256), (None, None)}:
+        findings.bad(part.name, "was pruned, but the pruning names another digest than the receipt")
+    if content is not None:
+        findings.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
 
 
 def is_recorded(part: Part, sha256: str, steps: Sequence[Step], findings: Findings) -> bool:
