@@ -42,8 +42,8 @@ def prune(
     """Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.
 
     Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
-    receipts stay, and new receipts in `_pruned/` name all that was deleted. Old inventories and process notes go in the
-    same way, but for the newest ones. Repeat the command if it was interrupted.
+    receipts stay, and new receipts in `_pruned/` name all that was deleted. Old monitoring, inventories and process
+    notes go in the same way, but for the newest inventory and notes. Repeat the command if it was interrupted.
 
     Example: `proofsweep prune --older-than 400d --dry-run`
     """
@@ -74,6 +74,9 @@ def _print_prunable(out: Console, found: Prunable) -> None:
     new_runs = [each for each in found.new if each.operation is None]
     if found.old_runs > len(new_runs):
         out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
+    if found.unmerged_days:
+        days = counted(len(found.unmerged_days), "day")
+        out.print(f"{days} of monitoring are old enough and not merged, so they stay: run proofsweep compact")
     out.print(f"Would delete: {_sums(found.all)}")
 
 

@@ -34,7 +34,7 @@ SENTENCES = {
     Event.SHARD_PUBLISHED: "A shard is finished; its rows are published.",
     Event.LANE_LEARNED: "The rate of calls changed.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
-    Event.UPDATE_MISSED: "The index or the snapshot was not updated; `proofsweep compact` makes both anew.",
+    Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; `proofsweep compact` does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
     Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
 }

@@ -13,12 +13,16 @@ from proofsweep.domain.alerts.messages import Alert
 from proofsweep.domain.alerts.of_monitoring import MonitorRules, alerts_of_probes
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.runs import EndedBy
+from proofsweep.errors import ResultsError
+from proofsweep.logs import Event, log
 from proofsweep.settings import Settings
 from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.alerts.teller import Decide
 from proofsweep.usecases.monitoring.probe_service import Round, probe_service
 from proofsweep.usecases.monitoring.recent_probes import recent_probes
 from proofsweep.usecases.operations.operation_log import OperationLog
+from proofsweep.usecases.upkeep.merge_rounds import RoundMerger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +64,14 @@ def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> 
     """
     engine, results = build_engine(settings, read_block), results_for(settings)
     operation = new_operation(settings, OperationKind.MONITORING)
-    log = OperationLog(operation, Operations(results), utc_now, keeps_exchanges=False)
+    record = OperationLog(operation, Operations(results), utc_now, keeps_exchanges=False)
     try:
         facts = {"key_fingerprint": engine.key_fingerprint, "proofsweep_version": __version__}
-        found = probe_service(engine.partner, log)
+        found = probe_service(engine.partner, record)
     finally:
         engine.close()
-    log.end(EndedBy.COMPLETE, facts)
+    record.end(EndedBy.COMPLETE, facts)
+    _merge_past_day(results)
     rules = MonitorRules(
         environment=settings.service.environment,
         low_quota_percent=settings.alerts.low_quota_percent,
@@ -74,3 +79,12 @@ def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> 
     )
     alerts, over = alerts_of_probes(recent_probes(results, rules.environment, utc_now()), rules)
     return Monitored(settings=settings, round=found, alerts=alerts, over=over)
+
+
+def _merge_past_day(results: Results) -> None:
+    """Merge the rounds of the newest day that may be merged, once; a store that fails now is asked again next time."""
+    merger = RoundMerger(results, utc_now)
+    try:
+        merger.merge(merger.newest_day)
+    except ResultsError as error:
+        log(Event.UPDATE_MISSED, what="monitoring", why=error.message)

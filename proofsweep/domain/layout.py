@@ -5,6 +5,8 @@ from datetime import date
 
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 
+_LAST_INSTANT = "T235959Z_999"
+
 
 def is_run_id(text: str) -> bool:
     """Say whether a text can be a run ID: up to 64 letters, digits and underscores."""
@@ -155,6 +157,21 @@ def operation_intent_name(operation_id: str) -> str:
 def operation_receipt_name(operation_id: str) -> str:
     """How an operation ended, and its parts; written last."""
     return f"{operation_folder(operation_id)}/receipt.json"
+
+
+def merged_rounds_id(day: date, tail: str) -> str:
+    """The operation into which rounds of monitoring of one day are merged; its ID sorts behind them."""
+    return f"{day:%Y%m%d}{_LAST_INSTANT}{tail}"
+
+
+def may_be_merged(operation_id: str) -> bool:
+    """Say whether an ID can be one of merged rounds; a round of the last millisecond of a day has such a one too."""
+    return operation_id[8:].startswith(_LAST_INSTANT)
+
+
+def rounds_name(operation_id: str) -> str:
+    """The receipts of the rounds that were merged into an operation: written before its parts."""
+    return f"{operation_folder(operation_id)}/rounds.json.gz"
 
 
 def operation_part_name(table: str, operation_id: str, run_date: date, seq: int) -> str:

@@ -17,6 +17,7 @@ SAYS = {
     "auditing": "| 1,200 | 6 |",
     "first_byte": "Prefect's home warm",
     "a_year": "| verify, its start |",
+    "a_year_of_monitoring": "| the merge of one day |",
     "queries": "| rejects |",
     "bucket_copy": "times a copy's CPU",
     "lanes": "R2 B2",

@@ -1,2 +1,2 @@
 -- What GET /partner/usage said of a UTC day, each time that it was asked.
-SELECT * FROM store.usage WHERE list_contains(getvariable('environments'), environment)
+SELECT DISTINCT * FROM store.usage WHERE list_contains(getvariable('environments'), environment)

@@ -66,6 +66,11 @@ class FolderStore:
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
+    def forget_folder(self, folder: str) -> None:
+        """Remove an empty folder; one that is not empty stays."""
+        with suppress(OSError):
+            (self._root / folder).rmdir()
+
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         missing = suppress(FileNotFoundError, NotADirectoryError)
         with self._wrapped_errors("read"), missing, os.scandir(self._root / folder) as entries:

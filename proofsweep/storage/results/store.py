@@ -56,6 +56,10 @@ class Store(Protocol):
         """Delete an object; a missing one is no error."""
         ...
 
+    def forget_folder(self, folder: str) -> None:
+        """List an empty folder no more, once nobody writes into it; a bucket has no empty folders."""
+        ...
+
 
 def open_store(url: str) -> Store:
     """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.

@@ -16,6 +16,7 @@ from proofsweep.storage.results.operations import Operations, receipted_parts
 from proofsweep.storage.results.plans_and_parts import sha256_hex
 from proofsweep.storage.results.receipts import Part
 from proofsweep.usecases.audit.exceptions import Redactions, read_prunings
+from proofsweep.usecases.audit.merged_rounds import RowsOfRounds, check_rows_of_rounds, rows_of_rounds
 from proofsweep.usecases.audit.parts import UNREADABLE, check_pruned, check_redacted_rows, is_recorded, with_all_columns
 
 
@@ -53,11 +54,18 @@ class OperationAuditor:
         if parts is None:
             self.findings.note(operation_id, "this operation has no receipt: it is at work, or was killed")
             return None
+        merged = self._merged(operation_id, receipt or {})
         for part in parts:
-            self._check_part(part, operation_id)
+            self._check_part(part, operation_id, merged)
         return {part.name for part in parts}
 
-    def _check_part(self, part: Part, operation_id: str) -> None:
+    def _merged(self, operation_id: str, receipt: Mapping[str, object]) -> RowsOfRounds | None:
+        """Give the rows of merged rounds; None if the operation has none, or if they were pruned."""
+        if "rounds_sha256" not in receipt or layout.rounds_name(operation_id) in self.pruned:
+            return None
+        return rows_of_rounds(self.operations.results.store, operation_id, receipt, self.findings)
+
+    def _check_part(self, part: Part, operation_id: str, merged: RowsOfRounds | None) -> None:
         self.checked.parts += 1
         content, steps = self.operations.results.store.read(part.name), self.redactions.of(part.name)
         if part.name in self.pruned:
@@ -67,9 +75,9 @@ class OperationAuditor:
         elif not is_recorded(part, sha256_hex(content), steps, self.findings):
             self.findings.bad(part.name, "was changed: its sha256 is not the one in the receipt of its operation")
         else:
-            self._check_rows(content, part, operation_id)
+            self._check_rows(content, part, operation_id, merged)
 
-    def _check_rows(self, content: bytes, part: Part, operation_id: str) -> None:
+    def _check_rows(self, content: bytes, part: Part, operation_id: str, merged: RowsOfRounds | None) -> None:
         table = part.name.partition("/")[0]
         try:
             read = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
@@ -82,7 +90,9 @@ class OperationAuditor:
         if rows.num_rows != part.rows:
             said = f"the receipt of its operation says {part.rows:,}"
             self.findings.bad(part.name, f"has {rows.num_rows:,} rows; {said}")
-        if owners - {operation_id}:
+        if merged is not None:
+            check_rows_of_rounds(part.name, rows, merged, self.findings)
+        elif owners - {operation_id}:
             self.findings.bad(part.name, "holds a row of another operation")
 
 

@@ -21,6 +21,7 @@ _MOST_NAMED = 10
 
 _REQUEST_IDS = ("uploads_request_id", "verify_request_id", "storage_request_id")
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -94,8 +95,8 @@ def part_of(results: Results, columns: list[str] | None, name: str) -> pa.Table:
     return results.table(name.partition("/")[0], [name], columns)
 
 
-def in_parallel(names: Iterable[str], read: Callable[[str], T]) -> Iterator[T]:
-    """Read parts in their order, some at once, and no more ahead than that."""
+def in_parallel(names: Iterable[S], read: Callable[[S], T]) -> Iterator[T]:
+    """Read parts, or what else is named, in their order, some at once, and no more ahead than that."""
     waiting = iter(names)
     with ThreadPoolExecutor(_READERS) as pool:
         while portion := list(islice(waiting, 2 * _READERS)):

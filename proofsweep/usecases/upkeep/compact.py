@@ -8,6 +8,7 @@ import pyarrow as pa
 from proofsweep.domain.run_records import RunRecord
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.newest_rows import reduced
+from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.snapshot import Snapshot
@@ -28,10 +29,10 @@ def compact(results: Results) -> Compacted:
     """Write the index and the snapshot of all legs that have ended; what is added meanwhile stays.
 
     Raises:
-        ResultsError: there is no run, a part is damaged, or the store cannot be read or written. The snapshot is as it
-            was then.
+        ResultsError: there is neither a run nor an operation, a part is damaged, or the store cannot be read or
+            written. The snapshot is as it was then.
     """
-    if not results.store.folders("_runs"):
+    if not results.store.folders("_runs") and not Operations(results).ids():
         raise ResultsError(f"There is no run in {results.store.url}.")
     snapshot = Snapshot(results.store)
     before = snapshot.objects()  # listed first: a leg that ends from now on adds itself, and is not replaced

@@ -45,11 +45,13 @@ class Prunable:
         old_runs: how many runs are old enough, those included of which nothing can go.
         begun: prunings that were decided before, and did not come to their end.
         new: prunings that are not decided yet; nothing of them is written.
+        unmerged_days: old days of monitoring that stay, since their rounds are not merged.
     """
 
     old_runs: int
     begun: Sequence[Pruning]
     new: Sequence[Pruning]
+    unmerged_days: Sequence[str] = ()
 
     @property
     def all(self) -> list[Pruning]:
@@ -102,7 +104,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
         new = [pruning for pruning in found if pruning is not None]
     old_operations = OldOperations(operations=operations, sizes=sizes, days=days, keep=keep, now=now)
     new += [pruning for pruning in old_operations.prunings() if pruning.run_id not in taken]
-    return Prunable(old_runs=len(old), begun=begun, new=new)
+    return Prunable(old_runs=len(old), begun=begun, new=new, unmerged_days=old_operations.unmerged_days())
 
 
 def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -> list[Pruning]:

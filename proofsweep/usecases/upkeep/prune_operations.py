@@ -24,8 +24,16 @@ from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.prunings import pruned_names, prunings_of
 from proofsweep.usecases.explain.find_item import in_parallel, part_of
 
-_TABLES = {OperationKind.INVENTORY: "proofs", OperationKind.INTERPRETATIONS: "interpretations"}
+_TABLES = {
+    OperationKind.INVENTORY: ("proofs",),
+    OperationKind.INTERPRETATIONS: ("interpretations",),
+    OperationKind.MONITORING: ("probes", "usage"),
+}
 """The kinds of operations that age, and their tables."""
+
+# Single rounds of a day that are pruned one by one: each leaves an intent and a receipt. Chosen: one in two hours; with
+# half, who probes so seldom has to merge first; with twice, more objects are made than go.
+_FEW_ROUNDS = 12
 
 # How long an operation without a receipt is taken to be at work, as for a redaction: it has no heartbeat.
 _LONGEST_OPERATION = timedelta(days=1)
@@ -51,19 +59,32 @@ class OldOperations:
         Raises:
             ResultsError: the store cannot be read.
         """
-        for kind, table in _TABLES.items():
-            parts = self._parts_by_operation(table)
+        for kind, tables in _TABLES.items():
+            parts = self._parts_by_operation(tables)
+            if kind is OperationKind.MONITORING:
+                unmerged = {day.replace("-", "") for day in self.unmerged_days()}
+                parts = {each: names for each, names in parts.items() if each[:8] not in unmerged}
             old_ids = [each for each in sorted(parts) if self._is_old(each)]
             kept = self._kept(kind, parts) if old_ids else ()
             for pruning in (self._pruning_of(kind, operation_id, kept) for operation_id in old_ids):
                 if pruning is not None:
                     yield pruning
 
-    def _parts_by_operation(self, table: str) -> Mapping[str, Sequence[str]]:
+    def unmerged_days(self) -> list[str]:
+        """Name the old days of which many rounds of monitoring are not merged, so that they stay."""
+        limit = (self.now - timedelta(days=self.days)).date().isoformat()
+        days = (folder.removeprefix("run_date=") for folder in self.operations.results.store.folders("probes"))
+        return [day for day in days if day <= limit and self._single_rounds(day) > _FEW_ROUNDS]
+
+    def _single_rounds(self, day: str) -> int:
+        return sum(not layout.may_be_merged(layout.run_of(name)) for name in self.sizes(f"probes/run_date={day}"))
+
+    def _parts_by_operation(self, tables: Iterable[str]) -> dict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
-        for folder in self.operations.results.store.folders(table):
-            for name in self.sizes(f"{table}/{folder}"):
-                found[layout.run_of(name)].append(name)
+        for table in tables:
+            for folder in self.operations.results.store.folders(table):
+                for name in self.sizes(f"{table}/{folder}"):
+                    found[layout.run_of(name)].append(name)
         return found
 
     def _is_old(self, operation_id: str) -> bool:
@@ -76,6 +97,8 @@ class OldOperations:
 
     def _kept(self, kind: OperationKind, parts: Mapping[str, Sequence[str]]) -> Collection[str]:
         """Name the parts that stay, whatever their age."""
+        if kind is OperationKind.MONITORING:
+            return ()
         if kind is OperationKind.INVENTORY:
             return {name for operation_id in self._newest_inventories(parts) for name in parts[operation_id]}
         return parts_with_newest_notes(self.operations.results, sorted(chain.from_iterable(parts.values())))
@@ -98,7 +121,7 @@ class OldOperations:
             return None
         objects = list(self._objects_of(operation, _TABLES[kind]))
         deleted = tuple(each for each in objects if each.name not in newest)
-        if not any(each.name.startswith(f"{_TABLES[kind]}/") for each in deleted):
+        if not any(each.name.partition("/")[0] in _TABLES[kind] for each in deleted):
             return None
         return Pruning(
             run_id=operation_id,
@@ -113,17 +136,21 @@ class OldOperations:
             operation=kind,
         )
 
-    def _objects_of(self, operation: Operation, table: str) -> Iterator[PrunedObject]:
-        """Give the parts of an operation that are in the store, and those that only its receipt names."""
+    def _objects_of(self, operation: Operation, tables: Sequence[str]) -> Iterator[PrunedObject]:
+        """Give the parts of an operation that are in the store, those that only its receipt names, and its rounds."""
         operation_id, results = operation.operation_id, self.operations.results
         named = {part.name: part for part in self.operations.ended_parts(operation_id)}
-        folders = (layout.table_folder(each, operation.run_date) for each in (table, "exchanges"))
+        folders = (layout.table_folder(each, operation.run_date) for each in (*tables, "exchanges"))
         listed = {name: size for folder in folders for name, size in self.sizes(folder).items()}
         mine = {name for name in listed if layout.run_of(name) == operation_id}
         for name in sorted(mine | (named.keys() - pruned_names(results.store, operation_id))):
             part = named.get(name)
             rows, sha256 = (part.rows, part.sha256) if part is not None else (None, None)
             yield PrunedObject(name=name, size_bytes=listed.get(name, 0), rows=rows, sha256=sha256)
+        if operation.kind == OperationKind.MONITORING:
+            rounds = layout.rounds_name(operation_id)
+            kept = self.sizes(layout.operation_folder(operation_id))
+            yield from (PrunedObject(name=name, size_bytes=size) for name, size in kept.items() if name == rounds)
 
 
 def parts_with_newest_notes(results: Results, names: Sequence[str]) -> set[str]:

@@ -125,7 +125,7 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
     refresh(results, FIRST.replace("_000aa", "_000cc"), a="pending")
     refresh(results, SECOND.replace("_000aa", "_000cc"), a="ready")
     for steps in range(99):
-        root = tmp_path.with_name(f"killed-{steps}")
+        root = tmp_path.with_name(f"pruned-at-{steps}")
         shutil.copytree(tmp_path, root)
         killed = Results(FolderStore(root))
         was_killed = is_killed_at(killed, steps)
