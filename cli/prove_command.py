@@ -3,6 +3,7 @@
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.item_argument import Item, item_of
 from cli.options import Config, ResultsUrl
 from cli.screen import print_json
 from proofsweep.bootstrap.stores import results_for
@@ -16,7 +17,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def prove(
-    item: str = typer.Argument(..., metavar="ITEM", help="The item's `item_id`, or the location of its audio."),
+    item: str = Item,
     *,
     run_id: str | None = typer.Option(None, "--run", metavar="RUN", help="The run; default the newest with a row."),
     results: str | None = ResultsUrl,
@@ -29,5 +30,5 @@ def prove(
 
     Example: proofsweep prove masters/track-17.wav --results results > proof.json
     """
-    print_json(prove_row(results_for(load_settings(config, results)), item, run_id))
+    print_json(prove_row(results_for(load_settings(config, results)), item_of(item), run_id))
     return ExitCode.ACCEPTED

@@ -33,7 +33,9 @@ def query(
         None, metavar="[SQL]", help="One or more statements; `-` reads them from stdin. Without it: a prompt."
     ),
     *,
-    as_format: Format = typer.Option(Format.TABLE, "--format", "-f", help="How the answer is written."),
+    form: Format | None = typer.Option(
+        None, "--format", "-f", help="How the answer is written; as the ending of --file says, else as a table."
+    ),
     file: Path | None = typer.Option(
         None, "--file", "-o", metavar="FILE", help="Write the answer to this file, which must not exist."
     ),
@@ -54,6 +56,7 @@ def query(
 
     Example: proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"
     """
+    as_format = form or _format_by_name(file)
     settings = load_settings(config, results)
     store, screening = results_for(settings), settings.screening.conditions
     if print_views:
@@ -65,6 +68,11 @@ def query(
         _say_which(views_of)
         _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED
+
+
+def _format_by_name(file: Path | None) -> Format:
+    ending = file.suffix.removeprefix(".").lower() if file else ""
+    return Format(ending) if ending in set(Format) else Format.TABLE
 
 
 def _statements(sql: str | None) -> str:

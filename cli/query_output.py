@@ -84,7 +84,7 @@ def _show(answer: duckdb.DuckDBPyRelation) -> None:
 
 def _csv(rows: pa.RecordBatchReader, out: IO[bytes]) -> None:
     text = _Text(out)
-    writer = csv.writer(text)
+    writer = csv.writer(text, lineterminator="\n")  # as other tools of a pipe expect
     writer.writerow(rows.schema.names)
     writer.writerows([None if cell is None else _text(cell) for cell in row] for row in _rows(rows))
 

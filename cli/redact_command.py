@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import typer
 
 from cli.exit_codes import ExitCode
+from cli.item_argument import Item, item_of
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
 from proofsweep.bootstrap.redactions import redact_item
@@ -20,7 +21,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def redact(
-    item: str = typer.Argument(..., metavar="ITEM", help="The item's `item_id`, or the location of its audio."),
+    item: str = Item,
     *,
     yes: bool = typer.Option(False, "--yes", "-y", help="Redact without asking; needed without a terminal."),
     results: str | None = ResultsUrl,
@@ -37,6 +38,7 @@ def redact(
     """
     if not (yes or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to redact.")
+    item = item_of(item)
     store, out = results_for(load_settings(config, results)), console(to_stderr=as_json)
     out.print(styled(f"{store.store.url}: all that the tables say of {item}", ""), soft_wrap=True)
     if not (yes or typer.confirm("Remove it for ever?", err=as_json)):

@@ -59,7 +59,7 @@ def print_json(document: object) -> None:
 def print_csv(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
     """Print CSV whose cells are one line each, and no formula to a spreadsheet."""
     with suppress(BrokenPipeError):
-        lines = csv.writer(sys.stdout)
+        lines = csv.writer(sys.stdout, lineterminator="\n")  # as other tools of a pipe expect
         lines.writerow(header)
         for row in rows:
             lines.writerow(["" if cell is None else defused(printable(cell)) for cell in row])

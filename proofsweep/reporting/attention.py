@@ -4,9 +4,11 @@ import json
 from dataclasses import dataclass, field
 
 from proofsweep.domain.items import proof_id_of
+from proofsweep.domain.likely_names import no_such_tag
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
+from proofsweep.errors import UsageError
 from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.storage.locations import path_of, path_within
 from proofsweep.storage.results.plans_and_parts import Results
@@ -47,18 +49,24 @@ def attention_groups(selected: SelectedRows, most_files: int, tag: str | None = 
 
     Raises:
         ResultsError: the store cannot be read.
+        UsageError: no row has the tag.
     """
     groups: dict[tuple[str | None, str, str], AttentionGroup] = {}
     columns = ["audio", "outcome", "reason", *(["tags"] if tag else [])]
+    known: dict[str, None] = {}
     for _, table in selected.tables(columns):
         for row in table.to_pylist():
-            value = _value_of(row["tags"], tag) if tag else None
+            tags = json.loads(row["tags"] or "{}") if tag else {}
+            known |= dict.fromkeys(tags)
+            value = None if tag is None or tags.get(tag) is None else str(tags[tag])
             outcome, reason = row["outcome"], row["reason"] or ""
             kind = (value, outcome, reason)
             group = groups.setdefault(kind, AttentionGroup(value=value, outcome=outcome, reason=reason))
             group.rows += 1
             if len(group.files) < most_files:
                 group.files.append(row["audio"])
+    if tag and groups and tag not in known:
+        raise UsageError(no_such_tag(tag, known))
     return sorted(
         groups.values(),
         key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),
@@ -88,8 +96,3 @@ def _first_files(results: Results, plan: Plan) -> list[NamedFile]:
                 if len(found) == _MOST_NAMED:
                     return found
     return found
-
-
-def _value_of(tags: str | None, tag: str) -> str | None:
-    value = json.loads(tags).get(tag) if tags else None
-    return None if value is None else str(value)

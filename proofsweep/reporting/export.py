@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from proofsweep.domain.completion_report import COLUMNS, own_cells
-from proofsweep.domain.likely_names import did_you_mean
+from proofsweep.domain.likely_names import no_such_tag
 from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError, UsageError
@@ -93,10 +93,9 @@ def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
 
 
 def _refuse_unknown_tag(groups: GroupedRows, tag: str) -> None:
-    known = dict.fromkeys(name for names in groups.tag_names.values() for name in names)
+    known = [name for names in groups.tag_names.values() for name in names]
     if tag not in known:
-        there_are = f"there are {', '.join(map(printable, known))}" if known else "these rows have no tags"
-        raise UsageError(f"No row has the tag {printable(tag)!r}{did_you_mean(tag, known)}; {there_are}.")
+        raise UsageError(no_such_tag(tag, known))
 
 
 def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:

@@ -2,10 +2,15 @@
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import BufferedWriter, FileIO
 from pathlib import Path
+from traceback import clear_frames
+from typing import IO, Any
 
 from xlsxwriter import Workbook  # type: ignore[import-untyped]  # it has none
+from xlsxwriter.exceptions import FileCreateError  # type: ignore[import-untyped]  # the same
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # the same
 
 from proofsweep.domain.completion_report import COLUMNS, defused
@@ -37,9 +42,10 @@ def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterat
 
     Raises:
         UsageError: there are more rows than a sheet holds.
+        OSError: it cannot be written.
     """
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with Workbook(str(path), options) as book:
+    with _whole(path) as out, Workbook(out, options) as book:
         bold = book.add_format({"bold": True})
         instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         sheet = book.add_worksheet("report")
@@ -59,6 +65,34 @@ def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterat
                 else:
                     _write_cell(sheet, number, column, cell)
         sheet.autofilter(0, 0, number, len(header) - 1)
+
+
+class _Draft(FileIO):
+    """A new file that keeps its first failure: a broken zip archive writes once more when it is collected."""
+
+    failure: OSError | None = None
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 - any buffer: Python 3.12 has a type for them
+        """Write, or keep why not."""
+        try:
+            return super().write(data) if self.failure is None else memoryview(data).nbytes
+        except OSError as error:
+            self.failure = error
+            return memoryview(data).nbytes
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file for a workbook, and raise what hindered the writing when the workbook is closed."""
+    draft = _Draft(path, "x")
+    with BufferedWriter(draft) as out:
+        try:
+            yield out
+        except FileCreateError as error:  # of a temporary file: it holds the error of the system
+            clear_frames(error.args[0].__traceback__)  # they hold the archive, which ends itself while its file is open
+            raise error.args[0] from error
+    if draft.failure is not None:
+        raise draft.failure
 
 
 def _cells(row: ReportRow, tags: Sequence[str]) -> list[object]:

@@ -13,6 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from cli.item_argument import item_of
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
 
@@ -102,6 +103,14 @@ def test_an_item_is_redacted_and_the_audit_still_passes(proofsweep: Command) -> 
     assert done.returncode == 0
     assert json.loads(done.stdout) == {"redactions": [1], "rows": 1, "objects": 2}
     assert json.loads(proofsweep("audit", "--json").stdout)["rows_redacted"] == 1
+
+
+def test_a_file_may_be_named_as_seen_from_the_current_folder(workdir: Path) -> None:
+    """The tables have its whole location; what is no file is an ID, or the location of a file that is gone."""
+    (workdir / "a.wav").touch()
+
+    assert item_of("a.wav") == str(workdir / "a.wav")
+    assert item_of("b.wav") == "b.wav"
 
 
 @pytest.mark.usefixtures("store")

@@ -30,6 +30,7 @@ _LINES = {
     "milliseconds": {"uploads": "uploads", "slot": "slot", "verify": "verify"},
 }
 """The lines of each chart over time."""
+_BEGINNING = b"<!doctype html>"
 _NO_SCREENING: Mapping[str, str] = {}
 
 
@@ -54,13 +55,15 @@ def page_of(
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
     measures = measures_of(results, run.plan, screening)
+    before = _run_before(results, run.plan)
     table = attention_table(selected, attention)
     return template("page.html.jinja").render(
         run=run,
         ending=ending_of(run),
         notes=notes_of(run),
         calls=calls_of(run),
-        outcomes=_outcomes(run, _run_before(results, run.plan)),
+        outcomes=_outcomes(run, before),
+        has_before=before is not None,
         groups=[(label_of(group), advice_for(group), group) for group in run.groups],
         attention=attention,
         suppliers=_by_value(selected, tag) if tag else [],
@@ -82,10 +85,12 @@ def write_page(path: Path, page: str) -> None:
     """Put a page in its place, whole; a page that is there is replaced, since all of it is derived.
 
     Raises:
+        UsageError: another file is there; it stays.
         ResultsError: it cannot be written.
     """
     scratch = path.with_name(f".{path.name}.part")
     try:
+        _refuse_other_file(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch.write_text(page, encoding="utf-8")
         scratch.replace(path)
@@ -94,6 +99,14 @@ def write_page(path: Path, page: str) -> None:
             scratch.unlink(missing_ok=True)
         because = error.strerror or "unknown error"
         raise ResultsError(f"The report cannot be written to {printable(str(path))} ({because}).") from error
+
+
+def _refuse_other_file(path: Path) -> None:
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        if file.read(len(_BEGINNING)) != _BEGINNING:
+            raise UsageError(f"{printable(str(path))} is no page and is not replaced. Name another with --file.")
 
 
 def _run_before(results: Results, plan: Plan) -> RunStatus | None:
@@ -116,8 +129,6 @@ def _by_value(selected: SelectedRows, tag: str) -> list[tuple[str | None, list[A
     """Count what needs attention by the values of a tag."""
     groups = attention_groups(selected, 1, tag)
     values = dict.fromkeys(group.value for group in groups)
-    if values.keys() == {None}:
-        raise UsageError(f"No file that needs attention has the tag {printable(tag)!r}; leave --by out.")
     return [(value, [group for group in groups if group.value == value]) for value in values]
 
 

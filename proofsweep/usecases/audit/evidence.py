@@ -6,7 +6,7 @@ the receipts of their legs and all that hold these, and a signed audit, (5) add 
 
 import json
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from proofsweep.domain import layout
 from proofsweep.domain.audit.evidence import Contents, Wanted
 from proofsweep.domain.audit.findings import Findings
-from proofsweep.domain.likely_names import did_you_mean
+from proofsweep.domain.likely_names import no_such_tag
 from proofsweep.domain.runs import shard_of
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.printable import printable
@@ -153,11 +153,10 @@ def _rows_by_part(selected: SelectedRows, tags: Mapping[str, str]) -> _Rows:
 def _no_such_row(selected: SelectedRows, tags: Mapping[str, str]) -> str:
     """Say which tag is unknown, or that no row has these values."""
     texts = {text for _, table in selected.tables(["tags"]) for text in table["tags"].unique().to_pylist() if text}
-    known = Counter(name for text in texts for name in json.loads(text))
+    known = sorted({name for text in texts for name in json.loads(text)})
     for name in tags:
         if name not in known:
-            there_are = f"there are {', '.join(map(printable, sorted(known)))}" if known else "these rows have no tags"
-            return f"No row has the tag {printable(name)!r}{did_you_mean(name, known)}; {there_are}."
+            return no_such_tag(name, known)
     return f"No row has {' and '.join(f'{printable(name)}={printable(value)}' for name, value in tags.items())}."
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.errors import UsageError
 from proofsweep.reporting.attention import attention_groups, named_files
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile
@@ -60,6 +61,12 @@ def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
         (None, "tampered", ["/c/d"]),
         (None, "unreadable", ["/c/e"]),
     ]
+
+
+def test_a_tag_that_no_row_has_is_refused(selected: SelectedRows) -> None:
+    """A list of all files without it would read as if it was forgotten in the manifest."""
+    with pytest.raises(UsageError, match=r"'suplier' \(did you mean supplier\?\); there are supplier, isrc"):
+        attention_groups(selected, 9, "suplier")
 
 
 def test_the_first_files_of_a_run_are_named_as_in_the_catalog(selected: SelectedRows) -> None:

@@ -1,5 +1,7 @@
 """A report is written for people and for the next run."""
 
+import gc
+import resource
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -53,6 +55,18 @@ def test_a_workbook_has_a_frozen_header_real_dates_and_no_formula(tmp_path: Path
     assert shown == ["=1+1", "http://x.example", "_x005F_x0041_", "a\\nb", "\\udcff", "<b>&\\u202e"]
     dates = [cell for cell in sheet.iter(f"{MAIN}c") if "".join(cell.itertext()).startswith("46346.41")]
     assert [cell.get("t") for cell in dates] == [None] * 6
+
+
+def test_a_disk_that_is_full_is_one_error(tmp_path: Path) -> None:
+    """The zip archive of a workbook that breaks off is not written again, and prints nothing, when it is collected."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_xlsx(tmp_path / "a.xlsx", [], COLUMNS, iter([row_of()]))
+        gc.collect()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_more_rows_than_a_sheet_holds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,16 @@
+"""The item that a person names: a file may be named as seen from the current folder."""
+
+from pathlib import Path
+
+import typer
+
+from proofsweep.storage.locations import path_of
+
+Item = typer.Argument(
+    ..., metavar="ITEM", help="The item's `item_id`, or the location of its audio; proofsweep explain prints both."
+)
+
+
+def item_of(text: str) -> str:
+    """Give a file that is there by its whole location, as the tables have it; other text as it is."""
+    return path_of(text, str(Path.cwd())) if Path(text).is_file() else text
