@@ -11,7 +11,9 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from proofsweep.domain.erasure import GONE
 from proofsweep.domain.runs import PARTIAL_KINDS, Plan
 from proofsweep.reporting.diff_sql import CHANGES, CLOSE_ANSWERED, OPEN_ITEMS, TABLES
 from proofsweep.storage.results.plans_and_parts import Results
@@ -34,8 +36,9 @@ COLUMNS = (
 )
 
 _READ = [
-    *("item_id", "audio", "audio_sha256", "sidecar_sha256", "outcome", "reason", "classification", "grade_json"),
-    *("grade_rubric_version", "run_id", "finished_at", "manifest_row"),
+    *("item_id", "audio", "relative_path", "audio_sha256", "audio_version", "sidecar", "sidecar_sha256", "outcome"),
+    *("reason", "verdict", "proof_id", "classification", "grade_json", "grade_rubric_version", "run_id"),
+    *("finished_at", "manifest_row"),
 ]
 _FETCHED = 5_000  # rows in memory at once
 
@@ -110,6 +113,7 @@ def run_diff(comparison: Comparison) -> Iterator[RunDiff]:
         _insert_before(database, comparison)
         commits = {"run_id": list(comparison.commits), "service_commit": list(comparison.commits.values())}
         _insert(database, "services", [pa.table(commits, pa.schema([(name, pa.string()) for name in commits]))])
+        _insert(database, "erasures", _erasures(results, now.environment))
         database.execute(CHANGES)
         yield RunDiff(database)
 
@@ -120,7 +124,7 @@ def holds_whole_catalog(plan: Plan) -> bool:
 
 
 def _insert_before(database: duckdb.DuckDBPyConnection, comparison: Comparison) -> None:
-    """Read earlier runs, the newest first, until an answer to each item is found; only such items are kept."""
+    """Read earlier runs, the newest first, until a row of each item that is not failed is found."""
     database.execute(OPEN_ITEMS)
     for plan in reversed(comparison.before):
         if database.execute("SELECT count(*) FROM open_items").fetchall() == [(0,)]:
@@ -145,6 +149,14 @@ def _rows_of(results: Results, plans: Iterable[Plan]) -> Iterator[pa.Table]:
 
 def _items_of(results: Results, plan: Plan) -> Iterator[pa.Table]:
     return (results.table("verdicts", [name], ["item_id"]) for name in results.parts_of("verdicts", plan))
+
+
+def _erasures(results: Results, environment: str) -> Iterator[pa.Table]:
+    """Give the proofs that were erased with this store, and when that was asked for."""
+    is_done = (pc.field("environment") == environment) & pc.field("outcome").isin(GONE)
+    for name in results.all_parts("erasures"):
+        table = results.table("erasures", [name], ["proof_id", "asked_at", "environment", "outcome"])
+        yield table.filter(is_done).select(["proof_id", "asked_at"])
 
 
 def _planned_items(results: Results, plan: Plan) -> Iterator[pa.Table]:

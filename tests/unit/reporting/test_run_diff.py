@@ -63,7 +63,7 @@ def test_every_change_has_its_cause(results: Results) -> None:
             ("fixed", "accepted", {}),
             ("again", "rejected", {}),
             ("side", "rejected", {"sidecar_sha256": "2"}),
-            ("new", "rejected", {}),
+            ("new", "rejected", {"audio_sha256": "9"}),
         ],
     )
 
@@ -88,6 +88,16 @@ def test_a_night_without_an_answer_hides_no_earlier_verdict(results: Results) ->
 
     assert changes(results, WEDNESDAY, MONDAY, TUESDAY) == {"b": ("broken", "service deployment changed")}
     assert changes(results, WEDNESDAY, TUESDAY)["a"] == ("fixed", "no answer before")
+
+
+def test_a_file_is_broken_once(results: Results) -> None:
+    """On Tuesday it was empty. On Wednesday it is as before, or a nightly diff would end with exit code 3 for ever."""
+    night(results, MONDAY, [("a", "accepted", {})])
+    night(results, TUESDAY, [("a", "ineligible", {"audio_sha256": None})])
+    night(results, WEDNESDAY, [("a", "ineligible", {"audio_sha256": None})])
+
+    assert changes(results, TUESDAY, MONDAY) == {"a": ("broken", "file or catalog changed")}
+    assert changes(results, WEDNESDAY, MONDAY, TUESDAY) == {}
 
 
 def test_what_merely_remains_is_not_gone(results: Results) -> None:
