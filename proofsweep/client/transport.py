@@ -30,8 +30,9 @@ _IDLE_SECONDS = 5.0
 # Addresses that are parsed once. Chosen: a run has some ten of its own; half or twice matters only to slot URLs.
 _CACHED_ADDRESSES = 256
 _UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: for impossible host names and ports
-_NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.PoolTimeout, httpcore.UnsupportedProtocol)
+_NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.UnsupportedProtocol)
 _NEVER_SENT = (*_NOT_CONNECTED, *_UNUSABLE_URL)
+_SCHEMES = ("http", "https")
 _SUCCESSES = range(200, 300)
 _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
 
@@ -47,30 +48,29 @@ class Timeouts:
 
 
 class _ThreadConnections(threading.local):
-    """Each thread's own connections, by what they carry, and by proxy."""
+    """Each thread's own connections, by what they carry."""
 
     def __init__(self) -> None:
-        self.connections: dict[tuple[str, str | None], httpcore.ConnectionPool] = {}
+        self.connections: dict[str, httpcore.ConnectionInterface] = {}
 
 
 class Transport:
     """Sends requests from worker threads, each with one keyed and one keyless connection of its own.
 
-    They are httpcore's: they follow no redirect (the key would go with it), keep no cookie and log no URL, and a small
-    request costs a third to two thirds less CPU than with httpx around them. The keyless connection never carries the
-    key: slot and asset URLs lead to other hosts.
+    They are httpcore's: they follow no redirect (the key would go with it), keep no cookie, send nothing twice and log
+    no URL. Without httpx and httpcore's pools around them, a small request costs half the CPU. The keyless connection
+    never carries the key: slot and asset URLs lead to other hosts.
     """
 
     def __init__(self, *, user_agent: str, timeouts: Timeouts, tls: ssl.SSLContext | None = None) -> None:
         common = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
         self._headers = _encoded(common)
-        wait_seconds = {"connect": timeouts.connect_seconds, "pool": timeouts.connect_seconds}
-        wait_seconds |= {"read": timeouts.read_seconds, "write": timeouts.write_seconds}
-        self._extensions = {"timeout": wait_seconds}
+        connect, read, write = timeouts.connect_seconds, timeouts.read_seconds, timeouts.write_seconds
+        self._extensions = {"timeout": {"connect": connect, "read": read, "write": write}}
         self._backend = DeadlineBackend(timeouts.total_seconds)
         self._tls = tls or httpx.create_ssl_context()
         self._own = _ThreadConnections()
-        self._connections: set[httpcore.ConnectionPool] = set()
+        self._connections: set[httpcore.ConnectionInterface] = set()
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; the reply tells what went wrong on the wire.
@@ -120,25 +120,32 @@ class Transport:
         refuse_unsolicited(response)
         return _Answer(response)
 
-    def _connection(self, call: Call, address: "_Address") -> httpcore.ConnectionPool:
-        """Give this thread's own connection, through the proxy that the environment sets for this address.
+    def _connection(self, call: Call, address: "_Address") -> httpcore.ConnectionInterface:
+        """Give this thread's own connection: the one that it has, if that is idle and leads there, or a new one.
 
         A download has another than a form POST: an asset is sent while it arrives.
         """
         kind = "keyed" if call.is_keyed else "download" if call is Call.DOWNLOAD else "keyless"
-        proxy = _proxy_for(address.scheme, address.host)
-        connection = self._own.connections.get((kind, proxy))
-        if connection is None:
-            connection = httpcore.ConnectionPool(
-                ssl_context=self._tls,
-                proxy=None if proxy is None else _proxy(proxy),
-                max_connections=1,
-                keepalive_expiry=_IDLE_SECONDS,
-                network_backend=self._backend,
-            )
-            self._own.connections[kind, proxy] = connection
-            self._connections.add(connection)
+        connection = self._own.connections.get(kind)
+        if connection is not None:
+            leads_there = connection.can_handle_request(address.url.origin)
+            if leads_there and connection.is_available() and not connection.has_expired():
+                return connection
+            self._connections.discard(connection)
+            connection.close()
+        connection = self._own.connections[kind] = self._new_connection(address)
+        self._connections.add(connection)
         return connection
+
+    def _new_connection(self, address: "_Address") -> httpcore.ConnectionInterface:
+        """Prepare a connection, through the proxy that the environment sets for this address."""
+        proxy = _proxy_for(address.scheme, address.host)
+        return httpcore.ConnectionPool(
+            ssl_context=self._tls,
+            proxy=None if proxy is None else _proxy(proxy),
+            keepalive_expiry=_IDLE_SECONDS,
+            network_backend=self._backend,
+        ).create_connection(address.url.origin)
 
     def _read(self, request: Request, answer: "_Answer") -> "_Body":
         """Read the body to its end; a success is written to the request's destination, if it has one."""
@@ -190,6 +197,8 @@ class _Address:
 def _address(address: str, params: tuple[tuple[str, str | int], ...]) -> _Address:
     """Parse an address once; a run has few of them, and parsing costs a fifth of a small request."""
     url = httpx.URL(address, params=dict(params)) if params else httpx.URL(address)
+    if url.scheme not in _SCHEMES:
+        raise httpcore.UnsupportedProtocol("no http or https")
     return _Address(_without_user(url), url.scheme, url.host, url.netloc)
 
 
