@@ -17,9 +17,6 @@ from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.prunings import completed_at, prunings_of
 from proofsweep.storage.results.run_index import RunIndex
 
-# Chosen: to read the index takes some seven requests, so parts up to about as many are read themselves.
-_FEW_PARTS = 6
-
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its store.
@@ -84,10 +81,10 @@ def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
 
 
 def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
-    """Count the rows by kind: from the parts if they are few, else from the index as far as it has them."""
+    """Count the rows by kind: from the index as far as it has them, else from the parts, which imports pandas."""
     kinds = ["outcome", "verdict", "reason"]
     names = results.parts_of("verdicts", plan)
-    counted = {} if len(names) <= _FEW_PARTS else _counted_legs(results, plan.run_id)
+    counted = _counted_legs(results, plan.run_id)
     read = (
         results.table("verdicts", [name], [*kinds, "audio"])
         for name in names

@@ -151,7 +151,8 @@ class Results:
 
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""
-        parts = [_schema(table, columns).empty_table(), *self.tables(names, columns)]
+        none = pa.Table.from_batches([], schema=_schema(table, columns))  # `empty_table` would import pandas
+        parts = [none, *self.tables(names, columns)]
         return pa.concat_tables(parts, promote_options="default")  # a column that an older part lacks is nullable there
 
     def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
