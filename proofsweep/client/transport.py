@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
@@ -17,6 +16,7 @@ from pydantic import SecretStr
 from proofsweep.client.connection_failures import BROKEN_EXCHANGE, cause_of
 from proofsweep.client.deadlines import DeadlineBackend, refuse_unsolicited
 from proofsweep.client.messages import Reply, Request
+from proofsweep.client.proxies import proxy_for
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
 from proofsweep.domain.drift import drift_in
@@ -58,8 +58,8 @@ class Transport:
     """Sends requests from worker threads, each with one keyed and one keyless connection of its own.
 
     They are httpcore's: they follow no redirect (the key would go with it), keep no cookie, send nothing twice and log
-    no URL. Without httpx and httpcore's pools around them, a small request costs half the CPU. The keyless connection
-    never carries the key: slot and asset URLs lead to other hosts.
+    no URL. Without httpx and a pool around them, a small request costs half the CPU (docs/performance.md). The keyless
+    connection never carries the key: slot and asset URLs lead to other hosts.
     """
 
     def __init__(self, *, user_agent: str, timeouts: Timeouts, tls: ssl.SSLContext | None = None) -> None:
@@ -75,7 +75,8 @@ class Transport:
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; the reply tells what went wrong on the wire.
 
-        Only errors of local files are raised (audio that changed, a full disk).
+        Only errors of this machine are raised: of local files (audio that changed, a full disk), and ConfigError for a
+        proxy that cannot be used.
         """
         reply = _ReplyBuilder(request, attempt)
         answer: _Answer | None = None
@@ -139,10 +140,9 @@ class Transport:
 
     def _new_connection(self, address: "_Address") -> httpcore.ConnectionInterface:
         """Prepare a connection, through the proxy that the environment sets for this address."""
-        proxy = _proxy_for(address.scheme, address.host)
         return httpcore.ConnectionPool(
             ssl_context=self._tls,
-            proxy=None if proxy is None else _proxy(proxy),
+            proxy=proxy_for(address.scheme, address.host),
             keepalive_expiry=_IDLE_SECONDS,
             network_backend=self._backend,
         ).create_connection(address.url.origin)
@@ -199,31 +199,12 @@ def _address(address: str, params: tuple[tuple[str, str | int], ...]) -> _Addres
     url = httpx.URL(address, params=dict(params)) if params else httpx.URL(address)
     if url.scheme not in _SCHEMES:
         raise httpcore.UnsupportedProtocol("no http or https")
-    return _Address(_without_user(url), url.scheme, url.host, url.netloc)
-
-
-def _without_user(url: httpx.URL) -> httpcore.URL:
-    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    without_user = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    return _Address(without_user, url.scheme, url.host, url.netloc)
 
 
 def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("ascii"), text.encode("ascii")) for name, text in headers.items()]
-
-
-def _proxy(address: str) -> httpcore.Proxy:
-    """Parse a proxy's URL, which may hold user and password."""
-    proxy = httpx.Proxy(address)
-    return httpcore.Proxy(_without_user(proxy.url), auth=proxy.raw_auth)
-
-
-@lru_cache(maxsize=_CACHED_ADDRESSES)
-def _proxy_for(scheme: str, host: str) -> str | None:
-    """Read HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, or the system's own settings."""
-    proxies = getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(host):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _size_of(answer: _Answer) -> int | None:
