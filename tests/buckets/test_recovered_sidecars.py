@@ -9,7 +9,7 @@ import pytest
 import sandbox
 from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
 
-from ..servers.buckets import Bucket, S3Server
+from ..servers.buckets import AzureServer, Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver
 
 NAME = "a b#%41ü+.wav"
@@ -45,6 +45,26 @@ def test_an_object_that_appears_in_that_moment_stays(
         ("differs", f"{bucket.url}/to here/{NAME}.sidecar"),
         ("recovered", sidecar),
     ]
+
+
+def test_of_two_processes_at_once_one_writes_each_sidecar(
+    make_world: Callable[[Bucket], BucketWorld], azurite: AzureServer
+) -> None:
+    """The other one finds the sealed bytes there, and says so; no object is written twice."""
+    bucket = azurite.new_bucket()
+    world = make_world(bucket)
+    sealed, key = delivered_pair(world), f"in/{NAME}.sidecar"
+    obstore.delete(bucket.store, key)
+
+    both = [world.start("proofs", "recover") for _ in range(2)]
+    codes = [process.wait(60) for process in both]
+
+    rows = world.table("recoveries")
+    assert (codes, bucket.content(key)) == ([0, 0], sealed)
+    assert [row["recovered_to"] for row in rows if row["outcome"] == "recovered"] == [f"{bucket.url}/{key}"]
+    assert {row["outcome"] for row in rows} <= {"recovered", "same"}
+    assert (world.run("redact", f"{bucket.url}/in/{NAME}", "--yes"), world.run("audit")) == (0, 0)
+    assert {row["audio"] for row in world.table("recoveries")} == {"redacted"}
 
 
 def delivered_pair(world: BucketWorld) -> bytes:
