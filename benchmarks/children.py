@@ -81,8 +81,9 @@ def verify(catalog: Path, service: Running, *, at_once: int = 16, dedupe: bool =
         command = ["cli", "verify", str(catalog), "--results", results]
         used = measure(command, service, at_once=at_once, dedupe=dedupe)
     rows = sum(1 for _ in catalog.open()) - 1
-    if service.counts()["/v1/verify"] != rows:
-        raise SystemExit(f"not every row of {catalog.name} was sent: do two of its files have the same bytes?")
+    calls = service.counts()["/v1/verify"]
+    if calls < rows:  # more are calls that were repeated, as on a machine that is too busy to answer in time
+        raise SystemExit(f"{calls} of {rows} rows in {catalog.name} sent: do two of its files have the same bytes?")
     return used
 
 
