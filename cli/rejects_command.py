@@ -37,7 +37,8 @@ def rejects(
 ) -> int:
     """List the files that need attention: rejected, failed or ineligible, why, and what to do.
 
-    A file that was rejected stays in the list until the service accepts it. The exit code is 0, whatever is listed.
+    A file that was rejected stays in the list until the service accepts it, also if it is gone from its catalog; with
+    RUN only the files of that run are listed. The exit code is 0, whatever is listed.
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
