@@ -1,4 +1,4 @@
-"""Say why there was no connection: the name, the route, the port or TLS. It names no URL: a slot's is a secret."""
+"""Say why there was no connection: proxy, name, route, port or TLS. It names no URL: a slot's is a secret."""
 
 import socket
 import ssl
@@ -24,6 +24,8 @@ def cause_of(error: BaseException) -> str | None:
 def _clause(error: BaseException) -> str | None:
     clause: str | None = None
     match error:
+        case httpcore.ProxyError():
+            clause = "the proxy refused the connection: check its user and password, and whether it allows this host"
         case socket.gaierror():
             clause = "DNS does not know the host's name: check service.base_url and the network"
         case ssl.SSLCertVerificationError():

@@ -30,7 +30,7 @@ _IDLE_SECONDS = 5.0
 # Addresses that are parsed once. Chosen: a run has some ten of its own; half or twice matters only to slot URLs.
 _CACHED_ADDRESSES = 256
 _UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: for impossible host names and ports
-_NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.UnsupportedProtocol)
+_NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)
 _NEVER_SENT = (*_NOT_CONNECTED, *_UNUSABLE_URL)
 _SCHEMES = ("http", "https")
 _SUCCESSES = range(200, 300)

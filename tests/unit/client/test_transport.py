@@ -108,6 +108,22 @@ def test_the_proxy_of_the_environment_is_used(
     assert direct.targets() == ["GET /v1/health"]
 
 
+def test_a_proxy_that_refuses_is_named(
+    api: ScriptedServer, transport: Transport, answer: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was sent to the partner, and its name or port are not to blame."""
+    api.script = [answer(407, b"")]
+    monkeypatch.setenv("https_proxy", api.url)
+    monkeypatch.setenv("no_proxy", "")
+    request = Request(call=Call.HEALTH, method="GET", url="https://partner.invalid/v1/health")
+
+    exchange = transport.send(request, attempt=1, key=None).exchange
+
+    assert api.targets() == ["CONNECT partner.invalid:443"]
+    assert (exchange.status, exchange.failure, exchange.bytes_sent) == (None, "connection", None)
+    assert (exchange.because or "").startswith("the proxy refused the connection")
+
+
 def broken_answers(answer: Write) -> dict[str, bytes]:
     """Give answers with status 200 that cannot be used."""
     return {
