@@ -76,7 +76,7 @@ def _print_prunable(out: Console, found: Prunable) -> None:
         out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
     if found.unmerged_days:
         days = counted(len(found.unmerged_days), "day")
-        out.print(f"{days} of monitoring are old enough and not merged, so they stay: run proofsweep compact")
+        out.print(f"{days} of monitoring: old enough, but the rounds are not merged; run proofsweep compact first")
     out.print(f"Would delete: {_sums(found.all)}")
 
 

@@ -33,8 +33,8 @@ def compact(results: str | None = ResultsUrl, config: str | None = Config, as_js
     with out.status("merging rounds of monitoring …") if out.is_terminal else nullcontext():
         days, rounds = RoundMerger(store, utc_now).merge_all()
     if rounds and not as_json:
-        merged = f"{counted(rounds, 'round')} of monitoring, of {counted(days, 'day')}, are merged"
-        out.print(f"{store.store.url}: {merged}", soft_wrap=True)
+        merged = f"{counted(rounds, 'round')} of monitoring, on {counted(days, 'day')}"
+        out.print(f"{store.store.url}: merged {merged}", soft_wrap=True)
     with out.status("reading all parts of the tables …") if out.is_terminal else nullcontext():
         done = compact_store(store)
     if as_json:

@@ -70,6 +70,8 @@ class OperationAuditor:
         content, steps = self.operations.results.store.read(part.name), self.redactions.of(part.name)
         if part.name in self.pruned:
             check_pruned(part, self.pruned[part.name], content, self.findings, self.checked)
+        elif content is None and self.operations.receipt(operation_id) is None:
+            self.findings.note(part.name, "was merged into the rounds of its day while the audit read it")
         elif content is None:
             self.findings.bad(part.name, "is missing; the receipt of its operation names it")
         elif not is_recorded(part, sha256_hex(content), steps, self.findings):

@@ -81,10 +81,9 @@ class OldOperations:
 
     def _parts_by_operation(self, tables: Iterable[str]) -> dict[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
-        for table in tables:
-            for folder in self.operations.results.store.folders(table):
-                for name in self.sizes(f"{table}/{folder}"):
-                    found[layout.run_of(name)].append(name)
+        folders = [f"{table}/{each}" for table in tables for each in self.operations.results.store.folders(table)]
+        for name in chain.from_iterable(in_parallel(folders, self.sizes)):
+            found[layout.run_of(name)].append(name)
         return found
 
     def _is_old(self, operation_id: str) -> bool:

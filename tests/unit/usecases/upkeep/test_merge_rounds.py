@@ -88,6 +88,24 @@ def test_a_day_of_rounds_becomes_four_objects(results: Results, tmp_path: Path) 
     assert call[0].operation_id == merged
 
 
+def test_an_audit_at_the_same_time_finds_nothing_wrong(results: Results, tmp_path: Path) -> None:
+    """The rounds are merged after it has read their receipts."""
+
+    class Merged(FolderStore):
+        """Merges the rounds before a part is read."""
+
+        def read(self, name: str) -> bytes | None:
+            """Merge first, if it is a part."""
+            if name.startswith("probes/"):
+                merge(results)
+            return super().read(name)
+
+    done = audit_store(Results(Merged(tmp_path)))
+
+    assert done.wrong == []
+    assert any(note.what.startswith("was merged into") for note in done.notes)
+
+
 def test_days_that_alerts_read_stay_and_services_are_kept_apart(results: Results) -> None:
     """Today and yesterday are left as they are; rounds that come late are merged once more."""
     leave_rounds(results, DAY + timedelta(hours=1), 2, "production")
