@@ -34,6 +34,7 @@ QUESTIONS = {
     "changes of the last run, by cause": "SELECT change, cause, count(*) FROM changes WHERE {last} GROUP BY ALL",
     "changes of the last run, all columns": "FROM changes WHERE {last}",
     "changes of the last week, by cause": "SELECT change, cause, count(*) FROM changes WHERE {week} GROUP BY ALL",
+    "changes of all nights, by cause": "SELECT change, cause, count(*) FROM changes GROUP BY ALL",
     "verdicts of all nights, by night and outcome": "SELECT run_date, outcome, count(*) FROM verdicts GROUP BY ALL",
     "rejects": "SELECT count(*) FROM rejects",
 }

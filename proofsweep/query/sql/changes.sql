@@ -32,8 +32,32 @@ pairs AS (  -- each run, and the runs in which its items may have been before
 files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone FROM store.verdicts_files JOIN pairs USING (run_id)
 ),
+differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
+    SELECT DISTINCT at_run, item
+    FROM (
+        SELECT at_run, item, state, is_now, may_be_gone
+        FROM (
+            SELECT
+                filename, hash(environment, item_id) AS item,
+                hash(  -- all that is compared below
+                    audio_sha256, audio_version, sidecar IS NULL, sidecar_sha256, relative_path, audio, outcome,
+                    verdict, reason, classification, grade_human, grade_ai, grade_unknown, grade_risk_category,
+                    grade_rubric_version
+                ) AS state
+            FROM store.verdicts
+        ) JOIN files USING (filename)
+    )
+    WINDOW same_item AS (PARTITION BY at_run, item ORDER BY is_now, may_be_gone)
+    QUALIFY state <> lag(state) OVER same_item
+        OR (is_now AND lag(is_now) OVER same_item IS NULL)
+        OR (NOT is_now AND may_be_gone AND lead(is_now) OVER same_item IS NULL)
+),
 found AS (
-    SELECT at_run, is_now, may_be_gone, verdict.* FROM store.verdicts AS verdict JOIN files USING (filename)
+    SELECT files.at_run, is_now, may_be_gone, verdict.*
+    FROM store.verdicts AS verdict
+    JOIN files USING (filename)
+    JOIN differing ON differing.at_run = files.at_run  -- a semi-join would not open fewer files for one run
+        AND differing.item = hash(verdict.environment, verdict.item_id)
     UNION ALL  -- runs before which no run left nothing out: each earlier row of an item counts
     SELECT now.at_run, false, false, earlier.*
     FROM (
