@@ -28,6 +28,9 @@ _LOST_SLOT_SECONDS = 900.0
 _OLDEST_SLOT_SECONDS = 120.0
 # The weight of one slot in the average age. Half: follows a change half as fast. Twice: one file changes it more.
 _SLOT_AGE_WEIGHT = 0.02
+# What was learned of the rate before so small a limit was found comes from the limit. Half: limits of 8 are used later.
+# Twice: a rate that looks like a limit is refused more often.
+_SMALL_LIMIT = 16
 
 
 class Priority(IntEnum):
@@ -151,8 +154,11 @@ class CallQueue:
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         """Take note of a 429, and pause all calls for so long."""
         self.drop(ticket.holder if ticket.priority is not Priority.OTHER else None, ticket, now)
+        was_unlimited = self.most_at_once == math.inf
         if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
+            if was_unlimited and self.most_at_once <= _SMALL_LIMIT and ticket.sent is not None:
+                self.pacer.search_again(ticket.sent, now)
         else:
             self.pacer.throttled(ticket.sent, now, pause_seconds)
 

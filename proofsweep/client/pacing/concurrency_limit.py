@@ -19,6 +19,9 @@ _LEAST_LIMIT = 2
 _FADING_SHARE = 0.9
 # Faded counts of 429s below this are dropped. Half: the lowest number stays for longer. Twice: it goes too soon.
 _FADED_COUNT = 0.3
+# Fewer bursts show a limit where so few calls are refused. Half: limits of 3 are found later. Twice: many stalls look
+# like a limit.
+_FEW = 6
 # The share of calls beyond a limit that is refused. Half: rates are mistaken for limits. Twice: limits are missed.
 _REFUSED_SHARE = 0.2
 # When one call beyond the limit is tried. Half: twice the 429s for that. Twice: a lifted limit is used later.
@@ -78,9 +81,12 @@ class ConcurrencyLimit:
         return False
 
     def _is_sharp(self, lowest: int) -> bool:
-        """Say whether calls are refused from a number on; fewer bursts show it if none has gone through there."""
+        """Say whether calls are refused from a number on.
+
+        Fewer bursts show it if none has gone through there, or if the number is small: then it recurs only by a limit.
+        """
         through = sum(count for number, count in self._admitted.items() if number >= lowest)
-        enough = _LEAST_BURSTS if through else _LEAST_BURSTS - 1
+        enough = _LEAST_BURSTS if through and lowest > _FEW else _LEAST_BURSTS - 1
         return self._bursts > enough and sum(self._refused.values()) > _REFUSED_SHARE * through
 
     def _fade(self) -> None:

@@ -162,11 +162,16 @@ class Pacer:
             self._held_seconds = self._doublings = 0.0  # a faster pace is refused more often
             self.pace = min(self.pace, self.bucket.rate)
 
-    def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
-        """Begin again slowly when nothing goes through: a lane that is shut is not narrow.
+    def search_again(self, sent: Sent, now: float) -> None:
+        """Search for the rate from the present pace on: another limit has caused the 429s until this one."""
+        self.learned_rate = self.rate_change = None
+        self._is_searching, self._search_after = True, 0.0
+        self._stopped_at = now
+        self._recorder.begin(sent)
+        self._begin()
 
-        A lane that is shut, or that asks for a long pause, is not contended for either.
-        """
+    def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
+        """Begin again slowly when nothing goes through: such a lane is neither narrow nor contended for."""
         is_shut = cycle.calls <= (pause_seconds > _SHUT_SECONDS)
         self._times_shut = self._times_shut + 1 if is_shut else 0
         if self._times_shut > 1:

@@ -1,6 +1,7 @@
 """Which call goes next: work in hand is finished first, and no slot is requested that cannot be used soon."""
 
 import math
+from collections import deque
 
 from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
@@ -175,6 +176,30 @@ def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> N
     assert beyond.in_flight == 3
     assert (limit.most, queue.pacer.bucket) == (2, before)
     assert queue.pacer.next_at == 206.0
+
+
+def test_what_a_small_concurrency_limit_taught_of_the_rate_is_forgotten() -> None:
+    """Its first 429s look like those of a low rate; once the limit is known, all of it is used soon."""
+    queue = CallQueue(Pacer(), limit := ConcurrencyLimit())
+    answered = 0
+    in_hand: deque[tuple[float, Ticket]] = deque()
+
+    for now in (0.01 * step for step in range(9000)):
+        while in_hand and in_hand[0][0] <= now:
+            queue.was_answered(in_hand.popleft()[1], now)
+            answered += now > 60.0
+        if not queue.waiting(Priority.OTHER):
+            queue.enter(Priority.OTHER, object())
+        if (ticket := queue.take_next(now)) is None:
+            continue
+        if len(in_hand) < 3:
+            in_hand.append((now + 0.75, ticket))
+        else:
+            queue.was_throttled(ticket, now, 1.0)
+
+    assert limit.most == 3
+    assert queue.pacer.learned_rate is None
+    assert answered > 0.9 * 30 * 3 / 0.75
 
 
 def test_new_slots_keep_a_gap_while_others_go_first() -> None:

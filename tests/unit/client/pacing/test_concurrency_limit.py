@@ -27,6 +27,27 @@ def test_refusals_beyond_one_number_show_a_limit() -> None:
     assert limit.most == 8
 
 
+def test_a_small_limit_shows_although_single_calls_overtook_others() -> None:
+    """Calls that left in one instant arrive in any order, so one with a higher number may go through."""
+    limit = ConcurrencyLimit()
+    limit.was_admitted(6)
+
+    explained = refuse(limit, 4, 0.0, 2.0, 4.0)
+
+    assert explained == [False, False, True]
+    assert limit.most == 3
+
+
+def test_a_larger_limit_needs_more_bursts_then() -> None:
+    """A rate too may refuse the same large number three times."""
+    limit = ConcurrencyLimit()
+    limit.was_admitted(12)
+
+    explained = refuse(limit, 10, 0.0, 2.0, 4.0, 6.0)
+
+    assert explained == [False, False, False, True]
+
+
 def test_refusals_among_many_that_went_through_show_none() -> None:
     """A rate refuses at any number in flight."""
     limit = ConcurrencyLimit()
