@@ -1,5 +1,7 @@
 """The `proofsweep` command: its subcommands, and how an error becomes one line and an exit code."""
 
+import errno
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -15,6 +17,8 @@ from proofsweep.errors import ProofsweepError
 
 _INTERRUPTED = 130
 """The code that typer gives after a Ctrl-C."""
+
+_DISK_IS_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 _MODULES = {
     "demo": "cli.demo_command",
@@ -124,6 +128,12 @@ def run(arguments: list[str]) -> int:
         return _report_error(f"{message} (see: proofsweep --help)", ExitCode.USAGE) if message else ExitCode.USAGE
     except ProofsweepError as error:
         return _report_error(error.message, code_of_error(error))
+    except OSError as error:
+        if error.errno not in _DISK_IS_FULL:
+            raise
+        return _report_error(
+            f"{os.strerror(error.errno)}: free some, also for temporary files (TMPDIR).", ExitCode.USAGE
+        )
     finally:
         _close_engines()
     if code == _INTERRUPTED:

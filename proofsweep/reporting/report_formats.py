@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BufferedWriter, FileIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from traceback import clear_frames
 from typing import IO, Any
 
@@ -45,7 +46,11 @@ def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterat
         OSError: it cannot be written.
     """
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with _whole(path) as out, Workbook(out, options) as book:
+    with (
+        TemporaryDirectory(prefix="proofsweep-") as folder,
+        _whole(path) as out,
+        Workbook(out, options | {"tmpdir": folder}) as book,
+    ):
         bold = book.add_format({"bold": True})
         instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         sheet = book.add_worksheet("report")

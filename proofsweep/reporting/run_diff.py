@@ -6,8 +6,6 @@ The rows are put into DuckDB, which joins them on disk if they are too many for 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +14,7 @@ import pyarrow.compute as pc
 from proofsweep.domain.erasure import GONE
 from proofsweep.domain.runs import PARTIAL_KINDS, Plan
 from proofsweep.reporting.diff_sql import CHANGES, CLOSE_ANSWERED, OPEN_ITEMS, TABLES
+from proofsweep.reporting.scratch_database import scratch_database
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.selected_rows import SelectedRows
 
@@ -40,6 +39,7 @@ _READ = [
     *("reason", "verdict", "proof_id", "classification", "grade_json", "grade_rubric_version", "run_id"),
     *("finished_at", "manifest_row"),
 ]
+_MEMORY = "512MB"  # more rows are joined on disk
 _FETCHED = 5_000  # rows in memory at once
 
 
@@ -99,11 +99,9 @@ def run_diff(comparison: Comparison) -> Iterator[RunDiff]:
 
     Raises:
         ResultsError: the store cannot be read.
+        OSError: the disk of temporary files is full.
     """
-    with (
-        TemporaryDirectory(prefix="proofsweep-") as folder,
-        duckdb.connect(str(Path(folder, "diff.duckdb")), config={"memory_limit": "512MB"}) as database,
-    ):
+    with scratch_database(_MEMORY) as database:
         database.execute(TABLES)
         results, now = comparison.results, comparison.now
         _insert(database, "now_rows", _rows_of(results, [now]))

@@ -1,5 +1,6 @@
 """A command that cannot run prints one line, gives the right exit code, and leaves nothing behind."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 
 import sandbox
+from cli import app
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -332,3 +334,23 @@ def test_an_unknown_command_is_a_usage_error(proofsweep: Command) -> None:
 
     assert done.returncode == 2
     assert "verfy" in done.stderr
+
+
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever it is found; another error of the system is a bug of ours, and is not hidden."""
+
+    def raising(code: int) -> Callable[[list[str]], Callable[..., int]]:
+        def command(**_: object) -> int:
+            raise OSError(code, "details")
+
+        return lambda _: command
+
+    monkeypatch.setattr("cli.app.app_for", raising(errno.ENOSPC))
+    assert app.run(["compact"]) == 2
+    assert capsys.readouterr().err == (
+        "proofsweep: No space left on device: free some, also for temporary files (TMPDIR).\n"
+    )
+
+    monkeypatch.setattr("cli.app.app_for", raising(errno.EIO))
+    with pytest.raises(OSError, match="details"):
+        app.run(["compact"])

@@ -1,10 +1,7 @@
 """What the charts of a report show: counts over time and over the rows, worked out by DuckDB in bounded memory."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 import pyarrow as pa
@@ -12,6 +9,7 @@ import pyarrow as pa
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.query.screening import screening_columns
+from proofsweep.reporting.scratch_database import scratch_database
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 
 # Points of a line. Chosen: a page is some 1,000 pixels wide; half hides short trouble, twice only thickens the line.
@@ -112,7 +110,7 @@ def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = _NO
         ResultsError: a part cannot be read.
     """
     conditions = screening_columns(screening)
-    with _database() as database:
+    with scratch_database(_MEMORY) as database:
         _load(database, results, plan, "verdicts", _ROW_COLUMNS)
         _load(database, results, plan, "exchanges", _CALL_COLUMNS)
         return Measures(
@@ -128,14 +126,6 @@ def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = _NO
                 for row in _rows(database, _SCREENED.format(condition=condition))
             ],
         )
-
-
-@contextmanager
-def _database() -> Iterator[duckdb.DuckDBPyConnection]:
-    with TemporaryDirectory(prefix="proofsweep-") as folder:
-        options: dict[str, str | bool | int | float | list[str]] = {"memory_limit": _MEMORY}
-        with duckdb.connect(str(Path(folder) / "report.db"), config=options) as database:
-            yield database
 
 
 def _load(database: duckdb.DuckDBPyConnection, results: Results, plan: Plan, table: str, columns: list[str]) -> None:
