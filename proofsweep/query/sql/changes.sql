@@ -33,24 +33,18 @@ files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone FROM store.verdicts_files JOIN pairs USING (run_id)
 ),
 differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
-    SELECT DISTINCT at_run, item
+    SELECT at_run, item
     FROM (
-        SELECT at_run, item, state, is_now, may_be_gone
-        FROM (
-            SELECT
-                filename, hash(environment, item_id) AS item,
-                hash(  -- all that is compared below
-                    audio_sha256, audio_version, sidecar IS NULL, sidecar_sha256, relative_path, audio, outcome,
-                    verdict, reason, classification, grade_human, grade_ai, grade_unknown, grade_risk_category,
-                    grade_rubric_version
-                ) AS state
-            FROM store.verdicts
-        ) JOIN files USING (filename)
-    )
-    WINDOW same_item AS (PARTITION BY at_run, item ORDER BY is_now, may_be_gone)
-    QUALIFY state <> lag(state) OVER same_item
-        OR (is_now AND lag(is_now) OVER same_item IS NULL)
-        OR (NOT is_now AND may_be_gone AND lead(is_now) OVER same_item IS NULL)
+        SELECT
+            filename, hash(environment, item_id) AS item,
+            hash(  -- all that is compared below
+                audio_sha256, audio_version, sidecar IS NULL, sidecar_sha256, relative_path, audio, outcome, verdict,
+                reason, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version
+            ) AS state
+        FROM store.verdicts
+    ) JOIN files USING (filename)
+    GROUP BY at_run, item
+    HAVING min(state) <> max(state) OR bool_and(is_now) OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
 ),
 found AS (
     SELECT files.at_run, is_now, may_be_gone, verdict.*

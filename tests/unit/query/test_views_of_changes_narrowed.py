@@ -22,6 +22,23 @@ OTHER_CELLS: list[Row] = [
     {"classification": "human", "grade_human": 0.1, "grade_rubric_version": "2"},
     {"audio": "redacted", "relative_path": None, "audio_sha256": None, "verdict": None},
 ]
+# Each cell of two rows that the view compares, but for the sidecar: there its digest and that there is one.
+ONE_CELL: list[Row] = [
+    {"audio_sha256": "other"},
+    {"audio_version": "2"},
+    {"sidecar": "/s"},
+    {"relative_path": "elsewhere"},
+    {"relative_path": None, "audio": "/elsewhere"},
+    {"outcome": "rejected"},
+    {"verdict": "unheard"},
+    {"reason": "unheard"},
+    {"classification": "unheard"},
+    {"grade_human": 0.1},
+    {"grade_ai": 0.1},
+    {"grade_unknown": 0.1},
+    {"grade_risk_category": "unheard"},
+    {"grade_rubric_version": "unheard"},
+]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -44,6 +61,20 @@ def test_the_narrowed_view_gives_what_the_whole_rows_give(results: Results, seed
     assert whole
     assert narrowed == whole
     assert of_one == [row for row in whole if row[0] == one]
+
+
+def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:
+    """An item that differs in one of them alone is read."""
+    items = [f"item {number}" for number in range(len(ONE_CELL))]
+    before = dict.fromkeys(items, ACCEPTED)
+    before["item 1"] = ACCEPTED | {"audio_sha256": None, "audio_version": "1"}  # versions count without a digest
+    night(results, MONDAY, before)
+    night(results, TUESDAY, {item: before[item] | cell for item, cell in zip(items, ONE_CELL, strict=True)})
+
+    with opened(results, "all") as store:
+        changed = store.connection.execute("SELECT item_id FROM changes WHERE change <> 'new' ORDER BY ALL").fetchall()
+
+    assert changed == [(item,) for item in sorted(items)]
 
 
 def _over_whole_rows() -> str:
