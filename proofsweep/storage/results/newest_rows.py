@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.tables.snapshot import ANSWERED
 
-# Rows that are sorted in memory at once: 12 MB, and as much again for each of three copies. Half makes twice the files
+# Rows that are sorted in memory at once: 6 MB, and as much again for each of three copies. Half makes twice the files
 # on disk, twice needs twice the memory.
-PORTION_ROWS = 16_000
+PORTION_ROWS = 8_000
 # Rows that are read of a source at once. Half merges in twice the steps, twice needs twice the memory.
-STEP_ROWS = 2_500
+STEP_ROWS = 1_000
 # Files on disk that are merged at once. Half writes each row of a large run once more, twice needs twice the memory.
 _MOST_FILES = 16
 

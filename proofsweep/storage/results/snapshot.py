@@ -24,9 +24,9 @@ from proofsweep.storage.results.store import Store
 
 COLUMNS = schemas.SNAPSHOT.names
 
-# Some 4 MB. Half makes twice the objects, 800 for ten million items; twice makes a reader of a few items read twice as
-# much.
-_FILE_ROWS = 25_000
+# Some 2 MB. Half makes twice the objects, 1,600 for ten million items; twice makes a reader of a few items read twice
+# as much, and the end of a run need 15 MB more.
+_FILE_ROWS = 12_500
 # Chosen: half merges twice as often; twice makes each reader open twice the files.
 _MOST_ENTRIES = 6
 # Chosen: an entry is merged with smaller ones unless it has so many times their rows. Then each row is written again
