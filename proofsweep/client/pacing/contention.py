@@ -20,6 +20,11 @@ _FREE_REFUSALS = 6
 # their part. Twice: chance weighs more.
 _SHORT_CALLS = 8
 _SHORT_FACTOR = 6
+# A 429 to the very first call after a pause lowers the pace more, so many times, until so many calls went through in a
+# row: others took the token that the service has announced. Half: many clients collide for longer. Twice: one of them
+# yields all.
+_NONE_FACTOR = 8
+_CALM_CALLS = 40
 # The most that it lowers the pace: to about a third. Half: many clients collide. Twice: noise costs more of a lane.
 _MOST = 1.0
 # 429s whose steps are remembered, to take them back. Half or twice changes only lanes with dozens of hints in a row.
@@ -38,7 +43,9 @@ class Contention:
 
     _balance: float = -_FREE_REFUSALS * _STEP
     _steps: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
-    _calls_before: int = _SHORT_CALLS
+    _calls_before: float = _SHORT_CALLS
+    _is_new: bool = True
+    _accepted_share: float | None = None
 
     @property
     def margin(self) -> float:
@@ -48,16 +55,31 @@ class Contention:
     @property
     def is_shared(self) -> bool:
         """Say whether others seem to use the lane too."""
-        return self._balance > _SHARED
+        return self._balance > _SHARED and not self.is_chance
+
+    @property
+    def is_chance(self) -> bool:
+        """Say whether a share of 429s is accepted because chance refuses them."""
+        return self._accepted_share is not None
+
+    def accept(self, share: float | None) -> None:
+        """Accept another share of 429s without a slower pace, since chance refuses them; None for the usual share."""
+        self._accepted_share = share
+        if share is not None:
+            self._balance = min(0.0, self._balance)
 
     def sent(self) -> None:
         """Take note of a call."""
-        self._balance = max(-_FREE_REFUSALS * _STEP, self._balance - _STEP / _CALLS_PER_REFUSAL)
+        share = self._accepted_share or 1 / _CALLS_PER_REFUSAL
+        self._balance = max(-_FREE_REFUSALS * _STEP, self._balance - _STEP * share)
 
-    def refused(self, calls: int) -> None:
-        """Take note of a 429 after so many calls."""
+    def refused(self, calls: float) -> None:
+        """Take note of a 429 after so many calls; infinite if a faster pace has provoked it."""
         shortness = max(0.0, 1.0 - (calls + self._calls_before) / _SHORT_CALLS)
-        step = _STEP * (1.0 + _SHORT_FACTOR * shortness)
+        self._is_new = self._is_new and calls < _CALM_CALLS
+        step = _STEP
+        if not self.is_chance:
+            step *= 1.0 + _SHORT_FACTOR * shortness + _NONE_FACTOR * (self._is_new and not calls)
         self._calls_before = calls
         self._steps.append(step)
         self._balance = min(_MOST, self._balance + step)

@@ -108,9 +108,9 @@ class CycleRecorder:
         self.last = Sent(now, last.number + 1)
         return self.last
 
-    def until(self, refused: Sent, *, begins_full: bool) -> Cycle:
-        """Give the cycle that a refused call ends."""
-        marks = [mark for mark in self._marks if mark.number < refused.number]
+    def until(self, refused: Sent, *, begins_full: bool, since: int = 0) -> Cycle:
+        """Give the cycle that a refused call ends, from a call of it on."""
+        marks = [mark for mark in self._marks if since <= mark.number < refused.number]
         marks.append(Sent(refused.at, max(0, refused.number - 1)))
         stretches = [(after.at - before.at, after.number - before.number) for before, after in pairwise(marks)]
         return Cycle(stretches=[each for each in stretches if any(each)], begins_full=begins_full)

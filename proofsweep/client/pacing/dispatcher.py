@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from proofsweep.client.call_errors import outage_error
 from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
-from proofsweep.client.pacing.pacer import RateChange
+from proofsweep.client.pacing.lane_model import RateChange
 from proofsweep.client.pacing.service_health import Culprit, Health, ServiceHealth
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.limits import CALLS_PER_ITEM

@@ -48,6 +48,59 @@ def test_two_short_cycles_in_a_row_count_more() -> None:
     assert after(cycles=20, calls=1).margin > alternating.margin
 
 
+def test_a_429_to_the_first_call_after_a_pause_counts_most_at_the_start() -> None:
+    """The service had announced a token, and another user took it. Later, chance may have done that too."""
+    none, two, later = Contention(), Contention(), Contention()
+    later.refused(100)
+    before = later._balance
+    for contention, calls in ((none, 0), (two, 2), (later, 0)):
+        contention.refused(calls)
+
+    assert none._balance > two._balance + 0.1
+    assert later._balance < before + 0.1
+
+
+def test_a_429_that_growth_provoked_is_no_sign_of_others() -> None:
+    """It counts as one after many calls does."""
+    provoked, calm = Contention(), Contention()
+    for _ in range(20):
+        provoked.refused(math.inf)
+        calm.refused(1_000)
+
+    assert provoked.margin == calm.margin
+
+
+def test_a_share_that_is_by_chance_costs_no_pace_until_it_grows() -> None:
+    """It is accepted as it is, with a little more for luck."""
+    contention = after(cycles=60, calls=20)
+    contention.accept(1.5 / 20)
+    first = contention.margin
+    for _ in range(100):
+        for _ in range(20):
+            contention.sent()
+        contention.refused(20)
+    as_before = contention.margin
+    for _ in range(60):
+        for _ in range(5):
+            contention.sent()
+        contention.refused(5)
+
+    assert (first, as_before) == (0.0, 0.0)
+    assert contention.margin > 0.5
+    assert not contention.is_shared
+
+
+def test_without_chance_the_usual_share_is_accepted_again() -> None:
+    """Other users seem to be the cause after all."""
+    contention = after(cycles=60, calls=20)
+    contention.accept(0.1)
+    contention.accept(None)
+    for _ in range(60):
+        contention.refused(20)
+
+    assert contention.is_shared
+
+
 def test_429s_that_are_explained_later_are_taken_back() -> None:
     """They were of a narrower lane, and of no other user."""
     contention = Contention()

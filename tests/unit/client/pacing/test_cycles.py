@@ -62,6 +62,19 @@ def test_a_recorder_gives_the_calls_and_the_pause_before_them() -> None:
     assert recorded.seconds == pytest.approx(2.0)
 
 
+def test_a_cycle_can_begin_after_its_first_calls() -> None:
+    """A burst that tested the bucket shows no rate."""
+    recorder = CycleRecorder()
+    recorder.begin(Sent(0.0, 3))
+    burst = [recorder.send(1.0 + 0.02 * number, 50.0, was_held_back=True) for number in range(20)]
+    sent = [recorder.send(burst[-1].at + 0.5 * number, 2.0, was_held_back=True) for number in range(1, 12)]
+
+    recorded = recorder.until(sent[-1], begins_full=True, since=20)
+
+    assert recorded.calls == 10
+    assert recorded.rate(burst=1.0) < 4.0
+
+
 def test_a_recorder_with_many_changes_of_pace_keeps_all_calls() -> None:
     """Its marks become fewer, its sum does not."""
     recorder, now = CycleRecorder(), 0.0

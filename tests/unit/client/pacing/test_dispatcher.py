@@ -11,7 +11,8 @@ import pytest
 
 from proofsweep.client.pacing.call_queue import CallQueue, Ticket
 from proofsweep.client.pacing.dispatcher import Dispatcher, LaneStatus
-from proofsweep.client.pacing.pacer import Pacer, RateChange
+from proofsweep.client.pacing.lane_model import RateChange
+from proofsweep.client.pacing.pacer import Pacer
 from proofsweep.client.pacing.service_health import ServiceHealth
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.headers import AnswerHeaders

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from proofsweep.client.pacing.pacer import FIRST_RATE, Pacer, RateChange
+from proofsweep.client.pacing.lane_model import RateChange
+from proofsweep.client.pacing.pacer import FIRST_RATE, Pacer
 
 
 @dataclass(slots=True)
@@ -106,6 +107,45 @@ def test_refusals_at_random_do_not_lower_the_rate() -> None:
     lane.run(600.0)
 
     assert lane.admitted > 0.65 * 40 * 600
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_refusals_at_random_leave_a_part_of_the_lane(seed: int) -> None:
+    """Each of them asks for a pause of a second, so half of the lane would be the most possible."""
+    lane = Lane(Pacer(), 40.0, 40.0, at_random=0.05, chance=Random(seed))  # noqa: S311 - draws, guards nothing
+    lane.run(300.0)
+    lane.admitted = 0
+
+    lane.run(900.0)
+
+    assert lane.admitted > 0.15 * 40 * 900
+
+
+def test_a_pause_is_no_time_at_which_the_pace_was_tried() -> None:
+    """Else the first call after the first pause would end the search, and teach a rate of one call a second."""
+    pacer = Pacer()
+    sent = pacer.send(0.0)
+    pacer.throttled(sent, 0.1, 1.0)
+    pacer.send(1.1)
+    sent = pacer.send(1.3)
+    pacer.throttled(sent, 1.4, 1.0)
+
+    assert pacer.learned_rate is None
+
+
+def test_another_limit_than_the_rate_was_the_cause_of_all_429s() -> None:
+    """What was learned from them is forgotten."""
+    pacer, now = Pacer(), 0.0
+    for _ in range(30):
+        now = max(now, pacer.next_at)
+        sent = pacer.send(now)
+        pacer.throttled(sent, now, 1.0)
+    now = pacer.next_at
+    sent = pacer.send(now)
+    pacer.search_again(sent, now)
+
+    assert pacer.learned_rate is None
+    assert not pacer._contention.is_shared
 
 
 def test_a_first_burst_far_above_the_lane_teaches_only_its_size() -> None:
