@@ -61,7 +61,8 @@ class ConcurrencyLimit:
         """Take note of a 429; say whether a limit explains it, so that the rate stays as it is."""
         is_first, self._refused_at = now - self._refused_at > _BURST_SECONDS, now
         if is_first:
-            is_evidence = self.most < math.inf or self._admitted_since >= in_flight - 1
+            # Calls that leave together do not arrive in order, so their numbers show nothing.
+            is_evidence = self.most < math.inf or self._admitted_since >= max(1, in_flight - 1)
             self._bursts += is_evidence
             self._counted_from = in_flight if is_evidence and self._bursts > 1 else math.inf
             self._admitted_since = 0

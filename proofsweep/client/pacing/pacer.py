@@ -173,7 +173,7 @@ class Pacer:
         """Begin again slowly when nothing goes through: such a lane is neither narrow nor contended for."""
         is_shut = cycle.calls <= (pause_seconds > _SHUT_SECONDS)
         self._times_shut = self._times_shut + 1 if is_shut else 0
-        if self._times_shut > 1:
+        if self._times_shut > 1 or (is_shut and self._is_searching):
             self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
         is_counted = self._times_shut <= (_COUNTED_TIMES_SHUT if self._is_searching else 1)
         if is_counted and pause_seconds <= _SHUT_SECONDS:

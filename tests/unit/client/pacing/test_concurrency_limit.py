@@ -38,6 +38,18 @@ def test_a_small_limit_shows_although_single_calls_overtook_others() -> None:
     assert limit.most == 3
 
 
+def test_a_first_volley_whose_calls_overtook_each_other_hides_no_limit() -> None:
+    """The call that left first, alone, can arrive last and be refused."""
+    limit = ConcurrencyLimit()
+    for in_flight in (1, 7, 4, 2, 5):
+        limit.was_refused(in_flight, 0.0)
+
+    explained = refuse(limit, 4, 2.0, 4.0, 6.0)
+
+    assert explained == [False, False, True]
+    assert limit.most == 3
+
+
 def test_a_larger_limit_needs_more_bursts_then() -> None:
     """A rate too may refuse the same large number three times."""
     limit = ConcurrencyLimit()

@@ -133,6 +133,15 @@ def test_a_pause_is_no_time_at_which_the_pace_was_tried() -> None:
     assert pacer.learned_rate is None
 
 
+def test_a_search_whose_first_call_is_refused_begins_again_slowly() -> None:
+    """Else a search at 500 calls per second would send a second burst after the first pause."""
+    pacer = Pacer(first_rate=500.0)
+    sent = [pacer.send(0.002 * number) for number in range(7)]
+    pacer.throttled(sent[0], 0.04, 1.0)
+
+    assert pacer.pace <= 1.0
+
+
 def test_another_limit_than_the_rate_was_the_cause_of_all_429s() -> None:
     """What was learned from them is forgotten."""
     pacer, now = Pacer(), 0.0
