@@ -140,11 +140,11 @@ class Pacer:
         cycle = self._recorder.until(sent, begins_full=self._stopped_at == -math.inf)
         burst = self._chance_probe.refused(cycle.calls)
         is_of_burst = cycle.calls < burst
-        if burst:
+        if burst:  # it shows the size of the bucket at most, and no rate
             self._refusals.forget()
-        if burst and not is_of_burst:
-            cycle = self._recorder.until(sent, begins_full=True, since=burst)
-            self._model.bucket = replace(self.bucket, burst=max(self.bucket.burst, float(burst)))
+            if not is_of_burst:
+                cycle = self._recorder.until(sent, begins_full=True, since=burst)
+                self._model.bucket = replace(self.bucket, burst=max(self.bucket.burst, float(burst)))
         self._note_shut(cycle, pause_seconds)
         self._note_chance()
         is_learned = not is_of_burst and self._note_cycle(cycle, pause_seconds)
@@ -185,8 +185,8 @@ class Pacer:
             self._chance_probe.reject()
         if self._chance_probe.is_chance != self._contention.is_chance:
             self._doublings = 0.0
-            share = _ACCEPTED_SHARES / self._chance_probe.mean_calls
-            self._contention.accept(share if self._chance_probe.is_chance else None)
+            is_chance, mean_calls = self._chance_probe.is_chance, self._chance_probe.mean_calls
+            self._contention.accept(_ACCEPTED_SHARES / mean_calls if is_chance else None)
 
     def _note_cycle(self, cycle: Cycle, pause_seconds: float) -> bool:
         """Take note of what a 429 ended, and say whether something was learned from it."""
