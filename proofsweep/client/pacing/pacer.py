@@ -41,6 +41,9 @@ _SHARED_REGROWTH_MARGIN = 0.2
 _FIRST_EXCESS = 0.02
 # How late a call may go and still count as sent at the pace. Half: a busy machine counts as idle. Twice: the reverse.
 _SLACK_SECONDS = 0.02
+# How late a call may go before the bucket has filled much. Half: a busy machine stops growth. Twice: short stalls look
+# like a wider lane.
+_IDLE_SECONDS = 0.4
 # How far above the rate the pace is while credit is spent, as a share. Half: credit is lost. Twice: earlier 429s.
 _BURST_SHARE = 0.2
 # How far above the rate the pace may be later, as a share. Half: credit is lost. Twice: earlier 429s.
@@ -111,12 +114,15 @@ class Pacer:
 
     def send(self, now: float) -> Sent:
         """Take note that a call goes now; it must not go before `next_at`."""
-        was_held_back = now - self.next_at < _SLACK_SECONDS
+        late_seconds = now - self.next_at
+        was_held_back = late_seconds < _SLACK_SECONDS
         passed = self._recorder.seconds_since_last(now)
         self._level = min(self.bucket.burst, self._level + self.bucket.rate * passed) - 1.0
         self._contention.sent()
         if was_held_back:  # a late call shows nothing about a faster pace
             self._raise_pace(now, passed)
+        elif late_seconds > _IDLE_SECONDS and not (self._is_searching or self._contention.is_shared):
+            self._note_idle(late_seconds)
         gap = 1.0 / self.pace
         if self._chance_probe.is_open:
             self._chance_probe.sent(now)
@@ -231,6 +237,12 @@ class Pacer:
             elapsed = min(elapsed, max(0.0, now - self._opens_at))  # a pause shows nothing about the pace
         self._held_seconds += elapsed
         self.pace = min(self._target_pace(elapsed), self.pace * math.exp2(elapsed / _DOUBLING_SECONDS))
+
+    def _note_idle(self, idle_seconds: float) -> None:
+        """Take note of a time in which the bucket filled: a 429 is due only when these tokens are used too."""
+        filled_seconds = min(idle_seconds, self.bucket.burst / self.bucket.rate)
+        held_seconds = min(self._held_seconds, self._quiet_seconds()) - filled_seconds / _CATCH_UP_SHARE
+        self._held_seconds, self._doublings = max(0.0, held_seconds), 0.0
 
     def _target_pace(self, elapsed: float) -> float:
         """Give the pace for now, `elapsed` seconds after the last time."""

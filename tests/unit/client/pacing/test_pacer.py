@@ -243,6 +243,19 @@ def test_a_process_that_was_stopped_for_a_while_does_not_burst(stop_seconds: flo
     assert lane.refused < 10
 
 
+def test_a_machine_that_stalls_often_does_not_take_its_lane_for_a_wider_one() -> None:
+    """While it stands still the bucket fills, so a 429 that does not come shows nothing."""
+    lane = Lane(Pacer(), 20.0, 20.0)
+    lane.run(200.0)
+    lane.refused = lane.admitted = 0
+    for _ in range(200):
+        lane.run(4.0)
+        lane.tokens, lane.now = min(lane.burst, lane.tokens + 1.5 * lane.rate), lane.now + 1.5
+
+    assert lane.admitted > 0.75 * 20 * 1100
+    assert lane.refused < 0.0005 * lane.admitted
+
+
 def test_hours_without_work_leave_the_rate_known() -> None:
     """An hour without a call does not mean a narrow lane."""
     lane = Lane(Pacer(), 20.0, 20.0)
