@@ -6,7 +6,7 @@ gains some credit. The calls from one such 429 to the next are a cycle. A few cy
 
 Until half of the credit is spent, the pace is a little above the rate. Then it is about the rate, and rises so slowly
 that the rest lasts through a quiet time. If the 429 that is then due does not come, the lane is wider than before, and
-the pace grows by time until it is refused more often.
+the pace grows by time until it is refused more often. Where chance refuses calls at any pace, this share is accepted.
 """
 
 import math
