@@ -60,7 +60,7 @@ def verify_file(audio: str, sidecar: str | None, settings: Settings) -> Finished
         ConfigError, ResultsError, RunMustStop: no answer can be had.
     """
     engine = engine_for(settings, read_block)
-    done = check_file(audio, sidecar, engine.partner, engine.limits, engine.sources.files, clock=utc_now)
+    done = check_file(audio, sidecar, engine.partner, engine.limits, engine.files, clock=utc_now)
     if isinstance(done, Deferred):
         engine.stop.check()
         raise ConfigError("The service gave no answer.")

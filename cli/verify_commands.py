@@ -20,6 +20,7 @@ from cli.key_block import read_block
 from cli.options import (
     AllowOutside,
     AsJson,
+    Believe,
     Config,
     MaxAge,
     MaxCalls,
@@ -111,6 +112,7 @@ def resume(
     until: str | None = Until,
     max_duration: str | None = MaxDuration,
     no_dedupe: bool = NoDedupe,
+    believe: bool = Believe,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -123,7 +125,12 @@ def resume(
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     request = RunRequest(
-        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
+        config=config,
+        results_url=results,
+        as_json=as_json,
+        bounds=bounds,
+        dedupe=False if no_dedupe else None,
+        believe=believe,
     )
     run_id = run_id or _newest_unfinished(request)
     with _shown(request.out, "checking whether the last leg is active …"):

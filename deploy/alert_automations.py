@@ -57,6 +57,7 @@ ADVICE = {
 
 TOLD_BY_STATES = {
     AlertKind.ROWS_REMAIN,
+    AlertKind.IN_DOUBT,
     AlertKind.NOT_BEGUN,
     AlertKind.KEY_REFUSED,
     AlertKind.NO_SUCCESS,

@@ -9,7 +9,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, stop_before_leg
 from proofsweep.bootstrap.engines import engine_for
-from proofsweep.bootstrap.legs import held_leg
+from proofsweep.bootstrap.legs import LegOptions, held_leg
 from proofsweep.bootstrap.runs import bounds_for, coverage_for, resume_then_plan, run_of_retry
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.errors import ProofsweepError
@@ -59,6 +59,7 @@ def verify_catalog(
     until: str | None = None,
     max_duration: str | None = None,
     dedupe: bool | None = None,
+    believe: bool = False,
     max_age: str | None = None,
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with the run's id, if no row remains.
@@ -75,6 +76,7 @@ def verify_catalog(
         until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
         max_duration: no file begins after so long: `7h`.
         dedupe: whether the same bytes are verified only once.
+        believe: whether outcomes that are in doubt are written as they come out.
         max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
     """
     set_up_logs()
@@ -82,7 +84,8 @@ def verify_catalog(
     try:
         settings = load_settings(config, results)
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-        verify = partial(_verify, config=config, results=results, dedupe=dedupe)
+        options = LegOptions(dedupe=dedupe, believe=believe)
+        verify = partial(_verify, config=config, results=results, options=options)
         cancel_missed_runs()  # (1)
         given = run_id or run_of_this_retry(partial(run_of_retry, settings))
         go_on = partial(resume_then_plan, settings, catalog or "", read_block, bounds, verify, max_age=max_age)
@@ -93,14 +96,14 @@ def verify_catalog(
         return state_of_error(error)
 
 
-def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, dedupe: bool | None) -> RunStatus:
+def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, options: LegOptions) -> RunStatus:
     """Verify what remains of a run; give its status.
 
     (a) claim a leg, (b) map tasks over what remains, (c) settle the leg, (d) show a summary, (e) tell who must know.
     """
     settings = load_settings(config, results)
     held = held_leg(
-        run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block, bounds=bounds, dedupe=dedupe
+        run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block, bounds=bounds, options=options
     )
     engine = engine_for(settings, read_block)
     started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)

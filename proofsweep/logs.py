@@ -19,6 +19,7 @@ class Event(StrEnum):
     WORKER_LOST = "worker_lost"
     SHARD_PUBLISHED = "shard_published"
     LANE_LEARNED = "lane_learned"
+    CONTROL_MADE = "control_made"
     HEADER_IGNORED = "header_ignored"
     UPDATE_MISSED = "update_missed"
     STOP_REQUESTED = "stop_requested"
@@ -33,6 +34,7 @@ SENTENCES = {
     Event.WORKER_LOST: "A worker process ended or fell silent; others do its work.",
     Event.SHARD_PUBLISHED: "A shard is finished; its rows are published.",
     Event.LANE_LEARNED: "The rate of calls changed.",
+    Event.CONTROL_MADE: "A call whose answer is known was made, to see whose fault a strange outcome is.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
     Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; `proofsweep compact` does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",

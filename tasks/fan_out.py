@@ -14,13 +14,16 @@ from proofsweep.domain.runs import Slice
 from proofsweep.errors import RunMustStop
 from proofsweep.printable import printable
 from proofsweep.usecases.leg.coordinator import coordinated
+from proofsweep.usecases.leg.last_round import work_last
 from proofsweep.usecases.leg.leg_context import LegContext
 from tasks.upload_then_verify import upload_then_verify
 from tasks.worker_cluster import Runner, flow_runner, processes_of
 
 
 def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) -> None:
-    """Run one task for each slice that remains, and wait for all; raise here what a task raised.
+    """Run one task for each slice that remains, and wait for all; then try last what is in doubt.
+
+    What a task raised is raised here.
 
     The tasks run on the given task runner, or on the flow's own. If it has worker processes, they are coordinated.
     """
@@ -35,6 +38,7 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
         wait(list(futures))
     for future in futures:
         _take_result(future, leg)
+    work_last(leg)
 
 
 def _take_result(future: PrefectFuture[Any], leg: LegContext) -> None:

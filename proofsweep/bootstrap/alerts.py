@@ -148,6 +148,8 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
         kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
         rejections=[] if tag is None else supplier_rejections(results, run.plan, leg, tag),
         sunset=run.sunset,
+        in_doubt=run.legs[-1].in_doubt,
+        nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
         head=Legs(results, run.plan.run_id).receipt_digest(leg),
     )
 

@@ -29,7 +29,6 @@ from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.results.key_bindings import check_key
 from proofsweep.storage.results.store import open_store
-from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.leg.workers import Workers
 from proofsweep.usecases.plan.examine_service import (
     ServiceStatus,
@@ -57,7 +56,7 @@ class Engine:
     key: CurrentKey
     stop: StopSwitch
     limits: SizeLimits
-    sources: SourceWatch
+    files: Files
     workers: Workers
     unattributed: list[Exchange] = field(default_factory=list)
     _service: ServiceStatus | None = None
@@ -184,21 +183,17 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
         key=current_key,
         stop=stop,
         limits=limits_for(settings),
-        sources=SourceWatch(Files(), stop, retry.breaker_failures, retry.breaker_seconds),
+        files=Files(),
         workers=workers,
         unattributed=unattributed,
     )
 
 
 def _dispatcher(settings: Settings, stop: StopSwitch, workers: Workers) -> Dispatcher:
-    pace, retry = settings.pace, settings.retry
+    pace = settings.pace
     return Dispatcher(
         CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit() if pace.detect_cap else None),
-        ServiceHealth(
-            breaker_failures=retry.breaker_failures,
-            breaker_seconds=retry.breaker_seconds,
-            longest_pause_seconds=pace.longest_pause_seconds,
-        ),
+        ServiceHealth(longest_pause_seconds=pace.longest_pause_seconds),
         stop,
         report=partial(_log_lane, workers),
         make_room=workers.make_room,

@@ -1,7 +1,6 @@
 """Forecasts, wired: from a catalog's needs, the service's quota and what earlier legs took."""
 
 from contextlib import suppress
-from dataclasses import replace
 
 from proofsweep.bootstrap.engines import Engine, limits_for, utc_now
 from proofsweep.bootstrap.stores import results_for
@@ -40,8 +39,8 @@ def sample_of(engine: Engine, catalog: Catalog, need: Need, *, count: int, reser
     """
     service = engine.usable_service(reserve + CALLS_PER_ITEM * (count - 1))
     items = list(spread(items_of(catalog, limits_for(engine.settings)), need.eligible, count))
-    sources = replace(engine.sources, files=engine.sources.files.within(catalog.root))
-    context = VerifyContext(partner=engine.partner, limits=engine.limits, sources=sources, clock=utc_now)
+    files = engine.files.within(catalog.root)
+    context = VerifyContext(partner=engine.partner, limits=engine.limits, files=files, clock=utc_now)
     measured = measure_sample(items, context, engine.workers, service.headroom)
     engine.stop.check()
     if measured is not None:

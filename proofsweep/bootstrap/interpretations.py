@@ -36,7 +36,7 @@ def refresh_interpretations(
             partner=work.partner,
             log=work.log,
             budget=call_budget(work, settings, max_calls),
-            outage=OutageGuard(work.partner, settings.retry.breaker_failures),
+            outage=OutageGuard(work.partner),
             clock=utc_now,
             states=states,
         )

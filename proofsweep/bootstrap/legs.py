@@ -12,9 +12,12 @@ from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
 from proofsweep.bootstrap.runs import bounds_for, canaries_for
 from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.anomalies import AnomalyGuard
+from proofsweep.contract.verdicts import Verdict
 from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.items import Mode
+from proofsweep.domain.outcomes import Finished
 from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ConfigError
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.locations import path_of
@@ -31,14 +34,23 @@ from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
-from proofsweep.usecases.leg.canaries import HealthProbe
+from proofsweep.usecases.leg.control import Control
+from proofsweep.usecases.leg.control_calls import ControlCalls
 from proofsweep.usecases.leg.counters import Counters
 from proofsweep.usecases.leg.heartbeat import Heartbeat
 from proofsweep.usecases.leg.last_rate import last_rate
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.leg_session import LegRequest, leg_session
-from proofsweep.usecases.leg.quarantine import Quarantine
 from proofsweep.usecases.leg.remaining import RemainingItems
+from proofsweep.usecases.leg.source_control import SourceControl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegOptions:
+    """What a person may ask of a leg; `LegHandle` says what each means. None is as in the settings."""
+
+    dedupe: bool | None = None
+    believe: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +61,7 @@ class LegHandle:
         settings: of the process that holds the leg, whatever the environment of the worker process is.
         bounds: of the leg.
         dedupe: whether the same bytes are verified only once.
+        believes: whether outcomes are written as they come out, without a control.
         processes: how many worker processes share the lane and the items in flight.
         version: of the program that claimed the leg.
     """
@@ -58,6 +71,7 @@ class LegHandle:
     leg: int
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool = True
+    believes: bool = False
     processes: int = field(default=1, compare=False)
     version: str = __version__
 
@@ -75,7 +89,7 @@ def held_leg(
     flow_run_id: str | None,
     read_block: ReadBlock | None,
     bounds: Bounds | None = None,
-    dedupe: bool | None = None,
+    options: LegOptions = LegOptions(),
 ) -> Iterator[tuple[LegHandle, LegContext]]:
     """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
 
@@ -86,8 +100,10 @@ def held_leg(
     settings = load_settings(config, results_url)
     engine, results = engine_for(settings, read_block), results_for(settings)
     bounds = bounds or bounds_for(settings)
-    dedupe = settings.catalog.dedupe if dedupe is None else dedupe
-    unclaimed = LegHandle(settings=_anywhere(settings), run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe)
+    dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
+    unclaimed = LegHandle(
+        settings=_anywhere(settings), run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe, believes=options.believe
+    )
     request = LegRequest(
         results=results,
         plan=_plan_with_wire_name(results, run_id, settings),
@@ -126,7 +142,8 @@ def active_legs() -> list[LegContext]:
 def _hold(handle: LegHandle, engine: Engine) -> LegContext:
     """Make the context of a leg that this process has claimed."""
     ask_seconds = engine.settings.bounds.ask_seconds
-    budget = BudgetGuard(handle.bounds, engine.partner, engine.stop, utc_now, ask_seconds)
+    partner = engine.partner.with_control(lambda: True)  # a key may be refused for the usage alone
+    budget = BudgetGuard(handle.bounds, partner, engine.stop, utc_now, ask_seconds)
     leg = build_context(handle, engine, budget, Heartbeat)
     with _lock:
         _legs[handle] = leg
@@ -162,9 +179,16 @@ def build_context(
     """Make one process's context of a leg, with a journal of its own."""
     results = results_for(engine.settings)
     plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry
-    past, guard = PastAnswers(results, plan), AnomalyGuard(verdicts=retry.storm_verdicts, failures=retry.storm_failures)
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-    trail = AuditTrail(journal, budget, engine.unattributed)
+    trail, counters = AuditTrail(journal, budget, engine.unattributed), Counters()
+    legs, verify = Legs(results, handle.run_id, utc_now), _verify_context(handle, engine, plan)
+
+    def write(done: Finished, row: Row) -> None:
+        counters.note(done)
+        journal.add(row, [])
+
+    calls = _control_calls(engine, results, plan, verify, trail)
+    control = _control(handle, engine, plan, calls, write)
     return LegContext(
         plan=plan,
         leg=handle.leg,
@@ -173,13 +197,13 @@ def build_context(
         stop=stop,
         workers=engine.workers,
         dispatcher=engine.dispatcher,
-        verify=_verify_context(handle, engine, plan, past),
+        verify=replace(verify, partner=verify.partner.with_control(control.is_well)),
         remaining=RemainingItems(results, plan),
         budget=budget,
-        quarantine=Quarantine(guard, past, stop, retry.breaker_seconds),
+        control=control,
         trail=trail,
         heartbeat=heartbeat(
-            legs=Legs(results, handle.run_id, utc_now),
+            legs=legs,
             leg=handle.leg,
             journal=journal,
             trail=trail,
@@ -188,7 +212,8 @@ def build_context(
             patience_seconds=retry.breaker_seconds,
             on_beat=_look_for_ingest(plan, engine),
         ),
-        counters=Counters(),
+        counters=counters,
+        in_doubt_before=legs.in_doubt_before(handle.leg),
         recovered=recovered_sidecars(results) if plan.pairs else frozenset(),
     )
 
@@ -203,13 +228,49 @@ def _look_for_ingest(plan: Plan, engine: Engine) -> Callable[[], None]:
     )
 
 
-def _verify_context(handle: LegHandle, engine: Engine, plan: Plan, past: PastAnswers) -> VerifyContext:
-    root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+def _verify_context(handle: LegHandle, engine: Engine, plan: Plan) -> VerifyContext:
+    root = _root_of(plan)
     return VerifyContext(
-        partner=engine.partner.with_probe(HealthProbe(engine.unattributed.append)),
+        partner=engine.partner,
         limits=engine.limits,
-        sources=replace(engine.sources, files=engine.sources.files.within(root), read_earlier=past.file_read_in),
+        files=engine.files.within(root),
         clock=utc_now,
         duplicates=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if handle.dedupe else None,
         is_as_planned=plan.catalog_kind == INGEST,
+    )
+
+
+def _root_of(plan: Plan) -> str | None:
+    return None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+
+
+def _control_calls(
+    engine: Engine, results: Results, plan: Plan, verify: VerifyContext, trail: AuditTrail
+) -> ControlCalls:
+    past = PastAnswers(results, plan)
+    return ControlCalls(
+        verify=verify,
+        budget=trail.budget,
+        record=trail.of_row(None),
+        past=past,
+        source=SourceControl(files=verify.files, past=past, root=_root_of(plan)),
+        canaries=[each.item for each in canaries_for(engine.settings) if each.expect in {"accepted", Verdict.VALID}],
+    )
+
+
+def _control(
+    handle: LegHandle, engine: Engine, plan: Plan, calls: ControlCalls, write: Callable[[Finished, Row], None]
+) -> Control:
+    """Make the control of one process of a leg."""
+    retry, duplicates = engine.settings.retry, calls.verify.duplicates
+    return Control(
+        calls=calls,
+        dispatcher=engine.dispatcher,
+        write=write,
+        mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
+        outage_seconds=retry.breaker_seconds,
+        first_wait_seconds=retry.control_wait_seconds,
+        storm_failures=retry.storm_failures,
+        believes=handle.believes,
+        forget_refusals=(lambda: None) if duplicates is None else duplicates.forget,
     )

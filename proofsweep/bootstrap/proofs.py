@@ -60,8 +60,8 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
             log=work.log,
             journals=journals,
             budget=call_budget(work, settings, wanted.max_calls),
-            outage=OutageGuard(work.partner, settings.retry.breaker_failures),
-            files=work.engine.sources.files,
+            outage=OutageGuard(work.partner),
+            files=work.engine.files,
             clock=utc_now,
             prefix=place,
             most_bytes=settings.limits.sidecar_bytes,
@@ -76,7 +76,7 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
 @contextmanager
 def _alone(work: OperationWork) -> Iterator[RecoveryJournals]:
     """Claim a recovery for this process, and end those whose process was killed."""
-    killed = killed_recoveries(work.results, work.engine.sources.files)
+    killed = killed_recoveries(work.results, work.engine.files)
     with sole_process(killed.claims(work.log.operation.operation_id), AT_WORK):
         killed.end_all()
         yield killed.journals

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from proofsweep.contract.error_codes import meaning_of
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.errors import RunMustStop, ServiceError
+from proofsweep.errors import ServiceError
 
 _Error = TypeVar("_Error", bound=ServiceError)
 
@@ -19,13 +19,6 @@ def call_error(kind: type[_Error], exchange: Exchange, reason: str) -> _Error:
         code=exchange.error_code,
         request_id=exchange.request_id,
     )
-
-
-def outage_error(exchange: Exchange) -> RunMustStop:
-    """Make the end of a leg whose calls all fail; the exchange is the last of them."""
-    last = exchange.because or exchange.failure or f"status {exchange.status}"
-    message = f"The service fails for every item: the call {exchange.call} failed repeatedly. Its last result: {last}."
-    return RunMustStop(message, ended_by="breaker")
 
 
 def _sentence(exchange: Exchange) -> str:

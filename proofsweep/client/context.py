@@ -3,16 +3,13 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.pacing.dispatcher import Dispatcher
 from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.transport import Transport
 from proofsweep.domain.exchanges import Exchange
-
-if TYPE_CHECKING:
-    from proofsweep.client.session import Session
 
 _Result = TypeVar("_Result")
 
@@ -41,10 +38,9 @@ class ClientContext:
         base_url: ends in `/v1`, without a slash after it.
         record_unattributed: takes the exchanges that belong to no row.
         watch: is told of every exchange.
-        probe: the health probe. It asks about something else in the session that it is given, and raises when it is
-            not answered. None where an item is blamed for each call that fails for good.
+        control: asked when calls fail for many items. It returns when the service works, and says whether the item may
+            go on with its tries. None where there is only one purpose, so that a refused key ends everything.
         headroom_check: asks for the calls that are left, on behalf of all sessions.
-        health_check: makes the health probe, on behalf of all sessions.
     """
 
     base_url: str
@@ -54,6 +50,5 @@ class ClientContext:
     policy: RetryPolicy
     record_unattributed: Callable[[Exchange], None]
     watch: Callable[[Exchange], None] = lambda _exchange: None
-    probe: "Callable[[Session], object] | None" = None
+    control: Callable[[], bool] | None = None
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
-    health_check: SingleFlight[None] = field(default_factory=SingleFlight)

@@ -55,14 +55,15 @@ class Partner:
 
     def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
         """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
-        return replace(self, session=Session(self.session.context, record))
+        return replace(self, session=Session(self.session.context, record, self.session.is_control))
 
-    def with_probe(self, probe: "Callable[[Partner], object]") -> "Partner":
-        """Give the same partner, which blames an item for its failures only if the probe is answered.
+    def with_control(self, control: Callable[[], bool]) -> "Partner":
+        """Return the same partner for a leg's items; `control` is asked when calls fail for many of them."""
+        return replace(self, session=self.session.with_control(control))
 
-        The probe gets a partner of its own, and raises ServiceError when it is not answered.
-        """
-        return replace(self, session=self.session.with_probe(lambda session: probe(replace(self, session=session))))
+    def for_control(self) -> "Partner":
+        """Return the same partner for a control: its calls go before all others, also while those are held."""
+        return replace(self, session=self.session.for_control())
 
     def with_attempts(self, attempts: int) -> "Partner":
         """Give the same partner, which gives a call up after so many attempts."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +72,6 @@ _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
 # (Endpoints 11) and leaves other codes open; 404, 409 and 410 mean it by their names. 413 and 422 refuse the content:
 # the same bytes would be refused again.
 _UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
-# Statuses of the storage target that say nothing about the audio: the upload came too slowly, or too early.
-_UNTIMELY_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
-_SPENT_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 
 Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
 
@@ -100,28 +97,6 @@ def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slot
     if exchange.call is Call.VERIFY and exchange.status in _UPLOAD_GONE_STATUSES and fresh_slots == 0:
         return FreshSlot(0.0)
     return GiveUp(reason_of(exchange))
-
-
-def is_transient(exchange: Exchange) -> bool:
-    """Say whether a wait can help: after a 5xx, no usable answer, no slot, or a storage target that is not ready."""
-    if exchange.is_throttled:
-        return False
-    status = exchange.status or 0
-    is_busy = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
-    is_untimely = exchange.call is Call.SLOT and status in _UNTIMELY_STATUSES
-    # A request for a slot names no item, so no item is to blame for its refusal; a 403 means the key.
-    is_denied = exchange.call is Call.UPLOADS and not exchange.is_success and status != HTTPStatus.FORBIDDEN
-    return is_busy or is_untimely or is_denied or exchange.failure is not None
-
-
-def may_be_outage(exchange: Exchange) -> bool:
-    """Say whether an outage may be the cause. If other items are answered, it is not."""
-    return is_transient(exchange) or is_spent_slot(exchange)
-
-
-def is_spent_slot(exchange: Exchange) -> bool:
-    """Say whether the slot cannot be used any more. The contract does not say how the storage target reports that."""
-    return exchange.call is Call.SLOT and exchange.status in _SPENT_STATUSES
 
 
 def reason_of(exchange: Exchange) -> str:

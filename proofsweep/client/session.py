@@ -3,7 +3,6 @@
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NoReturn, assert_never
 
@@ -13,38 +12,35 @@ from proofsweep.client.call_errors import call_error
 from proofsweep.client.context import ClientContext
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.pacing.call_queue import Ticket
-from proofsweep.client.pacing.service_health import Culprit
-from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, decide
+from proofsweep.client.retry import FreshSlot, GiveUp, PauseAll, RenewKey, Retry, decide, reason_of
 from proofsweep.domain.budget.budget import reset_clause
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.errors import CallFailed, RunMustStop, ServiceError, SlotRefused, SlotSpent, UsageError
+from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
 
 # A longer wait asks for a check of the quota. Chosen: half would spend calls on ordinary waits; twice would check late.
 _LONG_WAIT_SECONDS = 120.0
 # How long an answer on behalf of all holds. Chosen: half would double such calls; twice would notice a change later.
 _ANSWER_HOLDS_SECONDS = 10.0
-# Attempts of a probe's calls. Chosen: half takes one lost connection for an outage; twice delays all that wait for it.
-_PROBE_ATTEMPTS = 2
-_KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
+# Attempts of a control's calls. Chosen: half takes one lost connection for an outage; twice delays all that wait.
+_CONTROL_ATTEMPTS = 2
+KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
 
 @dataclass(slots=True)
 class _History:
-    """What became of one call in this session; `failing_since` is the first of its `failures`, in monotonic seconds."""
+    """What became of one call in this session."""
 
     attempts: int = 0
     failures: int = 0
-    failing_since: float = 0.0
     fresh_slots: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One exchange, the key in use when it was sent, and when it began and ended in monotonic seconds."""
+    """One exchange, the key in use when it was sent, and when it ended in monotonic seconds."""
 
     reply: Reply
     key: SecretStr
-    began_at: float
     ended_at: float
 
     @property
@@ -54,10 +50,15 @@ class _Attempt:
 
 @dataclass(slots=True)
 class Session:
-    """All exchanges for one item, or for one purpose; used by one thread at a time."""
+    """All exchanges for one item, or for one purpose; used by one thread at a time.
+
+    Attributes:
+        is_control: its calls go before all others, and also while those are held.
+    """
 
     context: ClientContext
     record: Callable[[Exchange], None]
+    is_control: bool = False
     _history: defaultdict[Call, _History] = field(default_factory=lambda: defaultdict(_History))
     _holder: object = field(default_factory=object)
     _ticket: Ticket | None = None
@@ -77,9 +78,14 @@ class Session:
         policy = replace(self.context.policy, attempts=1, repeats_usage=False)
         return Session(replace(self.context, policy=policy), self.record)
 
-    def with_probe(self, probe: "Callable[[Session], object] | None") -> "Session":
-        """Give a new session with another health probe; its exchanges go to the same record."""
-        return Session(replace(self.context, probe=probe), self.record)
+    def with_control(self, control: Callable[[], bool]) -> "Session":
+        """Return a new session for a leg's items; `control` is asked when calls fail for many of them."""
+        return Session(replace(self.context, control=control), self.record)
+
+    def for_control(self) -> "Session":
+        """Return a new session for a control of the leg, which spends few tries."""
+        policy = replace(self.context.policy, attempts=_CONTROL_ATTEMPTS)
+        return Session(replace(self.context, policy=policy, control=lambda: True), self.record, is_control=True)
 
     def ask(self, request: Request) -> Reply:
         """Make a call until it is answered with a 2xx that can be read.
@@ -112,16 +118,19 @@ class Session:
         """
         history, dispatcher, self._ticket = self._history[request.call], self.context.dispatcher, None
         if request.call.is_keyed and request.call is not Call.ROTATE:
-            self._ticket = dispatcher.wait_turn(request.call, self._holder, is_retry=history.attempts > 0)
+            is_retry = history.attempts > 0
+            self._ticket = dispatcher.wait_turn(
+                request.call, self._holder, is_retry=is_retry, is_control=self.is_control
+            )
         history.attempts += 1
-        key, began_at = self.context.key.get(), dispatcher.clock()
+        key = self.context.key.get()
         sent_key = key if request.call.is_keyed else None
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
         ended_at = dispatcher.clock()
         self.record(reply.exchange)
         self.context.watch(reply.exchange)
         dispatcher.note(reply.exchange, self._ticket, self._holder)
-        return _Attempt(reply, key, began_at, ended_at)
+        return _Attempt(reply, key, ended_at)
 
     def _obey(self, attempt: _Attempt) -> None:
         """Do what the retry rule says: return to repeat the call, or raise.
@@ -134,9 +143,8 @@ class Session:
         if exchange.is_throttled:
             self._stop_if_used_up(attempt)
         else:
-            if history.failures == 0:
-                history.failing_since = attempt.began_at
             history.failures += 1
+            self._ask_control(exchange)
         decision = decide(
             exchange,
             self.context.policy,
@@ -151,11 +159,11 @@ class Session:
                 self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
                 stop.rest(wait_seconds)
             case RenewKey():
-                self._renew_key(attempt.key)
+                self._renew_key(attempt)
             case FreshSlot(wait_seconds):
                 self._release_slot(exchange, wait_seconds)
-            case GiveUp(reason):
-                self._give_up(attempt, reason)
+            case GiveUp():
+                _give_up(exchange)
             case _:
                 assert_never(decision)
 
@@ -187,14 +195,25 @@ class Session:
         except CallFailed:
             return None
 
-    def _renew_key(self, refused: SecretStr) -> None:
-        """Go on with another key if its source now holds one; else the leg ends (contract, Authentication 3)."""
+    def _ask_control(self, exchange: Exchange) -> None:
+        """Ask whose fault it is when this call fails for many items; give up where a control cannot be made yet."""
+        context = self.context
+        if context.control is not None and context.dispatcher.is_doubtful(exchange.call) and not context.control():
+            _give_up(exchange)
+
+    def _renew_key(self, attempt: _Attempt) -> None:
+        """Go on with another key if its source now holds one; else a control decides (contract, Authentication 3).
+
+        Where there is no control, the leg ends.
+        """
         try:
-            is_renewed = self.context.key.renew(refused)
+            is_renewed = self.context.key.renew(attempt.key)
         except UsageError:
             is_renewed = False
+        if not is_renewed and self.context.control is not None:
+            _give_up(attempt.exchange)
         if not is_renewed:
-            self._stop(RunMustStop(_KEY_REFUSED, ended_by="key_refused"))
+            self._stop(RunMustStop(KEY_REFUSED, ended_by="key_refused"))
 
     def _stop(self, reason: RunMustStop) -> NoReturn:
         self.context.dispatcher.stop.pull(reason)
@@ -205,33 +224,7 @@ class Session:
         self.context.dispatcher.stop.rest(wait_seconds)
         raise call_error(SlotSpent, exchange, "slot_refused")
 
-    def _give_up(self, attempt: _Attempt, reason: str) -> None:
-        """End this call if the item is to blame; else wait, to repeat it until the service answers or the leg ends."""
-        exchange, history, dispatcher = attempt.exchange, self._history[attempt.exchange.call], self.context.dispatcher
-        if self._blame(attempt, history.failing_since) is Culprit.ITEM:
-            raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange, reason)
-        dispatcher.stop_if_lost(exchange, history.failing_since)
-        dispatcher.stop.rest(self.context.policy.backoff(history.failures, 1.0))
-        if exchange.call is Call.SLOT:
-            self._release_slot(exchange, 0.0)
 
-    def _blame(self, attempt: _Attempt, since: float) -> Culprit:
-        """Say who is to blame for a call that has failed since then; where nobody else asks, the health probe does."""
-        dispatcher = self.context.dispatcher
-        if self.context.probe is None:
-            return Culprit.ITEM
-        blame = dispatcher.blame(attempt.exchange, since)
-        if blame is Culprit.UNKNOWN:
-            recent = attempt.ended_at - _ANSWER_HOLDS_SECONDS
-            self.context.health_check.result(recent, dispatcher.clock, self._probe)
-            blame = dispatcher.blame(attempt.exchange, since)
-        return blame
-
-    def _probe(self) -> None:
-        """Make the health probe in a session of its own; `dispatcher.blame` then knows whether it was answered."""
-        self.context.dispatcher.stop.check()
-        policy = replace(self.context.policy, attempts=_PROBE_ATTEMPTS)
-        alone = Session(replace(self.context, policy=policy, probe=None), self.context.record_unattributed)
-        if self.context.probe is not None:
-            with suppress(ServiceError):
-                self.context.probe(alone)
+def _give_up(exchange: Exchange) -> NoReturn:
+    """End this call; what it says of the item is for others to judge."""
+    raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange, reason_of(exchange))

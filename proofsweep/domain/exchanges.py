@@ -7,6 +7,10 @@ from http import HTTPStatus
 
 from proofsweep.contract.headers import AnswerHeaders
 
+# Statuses of the storage target that say nothing about the audio: the upload came too slowly, or too early.
+_UNTIMELY_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+_SPENT_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+
 
 class Call(StrEnum):
     """What an exchange was for. It is never a path, because paths hold proof IDs."""
@@ -85,3 +89,25 @@ class Exchange:
     def is_charged(self) -> bool:
         """Say whether a keyed request was sent, whatever the answer."""
         return self.call.is_keyed and self.bytes_sent is not None
+
+
+def is_transient(exchange: Exchange) -> bool:
+    """Whether a wait can help: after a 5xx, no usable answer, no slot, or a storage target that is not ready."""
+    if exchange.is_throttled:
+        return False
+    status = exchange.status or 0
+    is_busy = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS
+    is_untimely = exchange.call is Call.SLOT and status in _UNTIMELY_STATUSES
+    # A request for a slot names no item, so no item is to blame for its refusal; a 403 means the key.
+    is_denied = exchange.call is Call.UPLOADS and not exchange.is_success and status != HTTPStatus.FORBIDDEN
+    return is_busy or is_untimely or is_denied or exchange.failure is not None
+
+
+def may_be_outage(exchange: Exchange) -> bool:
+    """Whether an outage may be the cause. If other items are answered, it is not."""
+    return is_transient(exchange) or is_spent_slot(exchange)
+
+
+def is_spent_slot(exchange: Exchange) -> bool:
+    """Whether the slot cannot be used any more. The contract does not say how the storage target reports that."""
+    return exchange.call is Call.SLOT and exchange.status in _SPENT_STATUSES

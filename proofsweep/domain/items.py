@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
-from proofsweep.domain.reasons import Ineligible
+from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible
 
 Names = tuple[str, str, str]
 """What names an item: its catalog, and the audio and the sidecar as the catalog names them."""
@@ -85,6 +85,11 @@ class WorkItem:
     tags_json: str | None = None
     relative_path: str | None = None
     ineligible: Ineligible | None = None
+
+    @property
+    def may_be_found(self) -> bool:
+        """Whether a file that the listing did not show, or could not, may be there when the item runs."""
+        return self.ineligible is not None and self.ineligible.reason in SOURCE_REASONS and self.audio != ""
 
     @property
     def known_ids(self) -> tuple[str, ...]:

@@ -36,6 +36,15 @@ class Reason(StrEnum):
     NO_ASSET = "no_asset"
 
 
+SOURCE_REASONS = frozenset(
+    {
+        *(Reason.MISSING_AUDIO, Reason.MISSING_SIDECAR, Reason.UNREADABLE_FILE, Reason.UNREADABLE_FOLDER),
+        *(Reason.SOURCE_FORBIDDEN, Reason.SOURCE_UNAVAILABLE),
+    }
+)
+"""Reasons that may also say that a whole folder or bucket is away."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ineligible:
     """A row that cannot be sent, because of the catalog or the file. It costs no call."""
@@ -67,7 +76,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         Reason.UNREADABLE_FOLDER: "make the folder readable for the user that runs proofsweep, then verify again",
         Reason.OUTSIDE_CATALOG: "if this is meant, give --root or --allow-outside; else ask for the file itself",
         Reason.SOURCE_FORBIDDEN: "ask the bucket's owner for read access to this object, or correct its location",
-        Reason.SOURCE_UNAVAILABLE: "verify again; the bucket did not give this object",
+        Reason.SOURCE_UNAVAILABLE: "verify again; its folder or bucket did not give this file",
         Reason.ARCHIVED: "ask the bucket's owner to restore the object from its archive tier, then verify again",
         Reason.SOURCE_CHANGED: "let the delivery finish, then verify again",
         Reason.SLOT_REFUSED: "verify again; if it stays, report the request IDs to the partner",

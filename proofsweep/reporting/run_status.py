@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 
 from proofsweep.domain.runs import EndedBy, Plan
 
@@ -38,6 +39,8 @@ class LegStatus:
     Attributes:
         quota_reset: when the quota resets, by the leg's last snapshot.
         drift: the first names in its answers that the contract does not name.
+        in_doubt: rows that were tried, and that no control could decide about.
+        control_calls: keyed calls of controls, which belong to no row.
     """
 
     leg: int
@@ -46,6 +49,8 @@ class LegStatus:
     quota_reset: datetime | None = None
     counts: dict[str, object] = field(default_factory=dict)
     drift: tuple[str, ...] = ()
+    in_doubt: int = 0
+    control_calls: int = 0
 
     def count(self, column: str) -> int | None:
         """Give a count of the `runs` table; None if it is not known."""
@@ -98,6 +103,12 @@ class RunStatus:
     def why(self) -> str | None:
         """What stopped the last leg, in one sentence; None if no row remains."""
         return self.legs[-1].why if self.legs and self.remaining else None
+
+    @property
+    def nights_in_doubt(self) -> int:
+        """On how many UTC days in a row, to the last, a leg ended with rows in doubt."""
+        legs = takewhile(lambda leg: leg.in_doubt, reversed(self.legs))
+        return len({str(leg.counts.get("finished_at"))[:10] for leg in legs})
 
     @property
     def sunset(self) -> str | None:

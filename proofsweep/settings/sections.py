@@ -202,19 +202,19 @@ class CatalogSettings(Section):
 
 
 class RetrySettings(Section):
-    """How often a call is retried, and when the service counts as failing for every item.
+    """How often a call is retried, and how a leg finds out whether a file or the world is at fault.
 
     Attributes:
-        storm_verdicts: how many rows in a row, refused alike although accepted before, end the leg; 0 for never.
-        storm_failures: how many rows in a row that fail alike end the leg; 0 for never.
+        breaker_seconds: how long a control may come out wrong before the leg ends.
+        control_wait_seconds: between the first two controls of a kind; it doubles up to six times as much.
+        storm_failures: how many failures alike in a row put their mode aside where there is no control; 0 for never.
     """
 
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
     first_wait_seconds: Seconds = 0.5
     longest_wait_seconds: Seconds = 30.0
-    breaker_failures: Annotated[int, Field(ge=2)] = 10
     breaker_seconds: Annotated[float, Field(ge=0)] = 20.0
-    storm_verdicts: Annotated[int, Field(ge=0)] = 20
+    control_wait_seconds: Seconds = 10.0
     storm_failures: Annotated[int, Field(ge=0)] = 100
 
 

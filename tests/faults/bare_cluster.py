@@ -26,6 +26,7 @@ from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
 from proofsweep.usecases.leg.coordinator import coordinated
+from proofsweep.usecases.leg.last_round import work_last
 
 _ROWS_REMAIN = 3
 
@@ -69,6 +70,7 @@ def share(run_id: str, connections: Sequence[Connection], max_calls: int | None)
                 threading.Thread(target=feed, args=(connection,), daemon=True).start()
             for _ in pieces:
                 done.acquire()
+        work_last(leg)
 
 
 def main() -> int:

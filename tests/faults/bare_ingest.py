@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -19,6 +18,7 @@ from proofsweep.bootstrap.legs import held_leg
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
+from proofsweep.usecases.leg.last_round import work_last
 from proofsweep.usecases.leg.work import verify_slice
 
 ANOTHER_IS_ACTIVE = 9
@@ -42,8 +42,10 @@ def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
 def verify(run_id: str) -> None:
     """Work on one leg of a run."""
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
-    with suppress(RunMustStop), leg as (_, context), ThreadPoolExecutor(1) as pool:
-        list(pool.map(lambda piece: verify_slice(context, piece), context.remaining.slices()))
+    with suppress(RunMustStop), leg as (_, context):
+        for piece in context.remaining.slices():
+            verify_slice(context, piece)
+        work_last(context)
 
 
 def killing(act: Callable[..., object], step: int, when: str, number: Callable[[], int]) -> Callable[..., object]:

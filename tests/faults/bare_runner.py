@@ -29,6 +29,7 @@ from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
 from proofsweep.storage.results import folder_store
 from proofsweep.storage.results.bucket_store import BucketStore
+from proofsweep.usecases.leg.last_round import work_last
 from proofsweep.usecases.leg.work import verify_slice
 
 SHARDS_AT_ONCE = 2
@@ -89,8 +90,10 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
         kind.delete = kill.wrapped(kind.delete)  # type: ignore[method-assign]
     leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None)
     try:
-        with suppress(RunMustStop), leg as (_, context), ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
-            list(pool.map(lambda piece: verify_slice(context, piece), context.remaining.slices()))
+        with suppress(RunMustStop), leg as (_, context):
+            with ThreadPoolExecutor(SHARDS_AT_ONCE) as pool:
+                list(pool.map(lambda piece: verify_slice(context, piece), context.remaining.slices()))
+            work_last(context)
     except RunIsActive:
         return ANOTHER_IS_ACTIVE
     return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0

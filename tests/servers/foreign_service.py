@@ -75,7 +75,8 @@ class ForeignService:
 
     Attributes:
         changes: by call (health, usage, uploads, slot, verify), what replaces its usual answer.
-        verdicts: the verdict by the sha256 of the stored audio; all other audio is `valid`.
+        verdicts: the verdict by the sha256 of the stored audio; all other audio is `valid`, but
+            a tenth of a second of silence is `unreadable`.
         keys: the API keys that it accepts.
         forms: the parts of every form that it received: disposition and content, in order.
         keyed_at_storage: headers with an API key that a slot received; there should be none.
@@ -184,7 +185,7 @@ class ForeignService:
         upload = parse_qs(urlsplit(request.path).query)["where"][0]
         with self._lock:
             self.forms.append(parts)
-            self._stored[upload] = hashlib.sha256(parts[-1][1]).hexdigest()
+            self._stored[upload] = "" if _is_silence(parts[-1][1]) else hashlib.sha256(parts[-1][1]).hexdigest()
         return Answer(200, b"<stored/>")
 
     def _verify(self, request: "_Handler") -> Answer:
@@ -197,9 +198,13 @@ class ForeignService:
         digest = self._stored.get(upload)
         if digest is None:
             return Answer(404, {"error": "gone", "code": "no_such_upload"})
-        verdict = self.verdicts.get(digest, "valid")
+        verdict = self.verdicts.get(digest, "valid") if digest else "unreadable"
         unknown = {"_": {"new": 1}, "song": 5, "issuedAt": "x"}
         return Answer(document={"verdict": verdict, **unknown, "good": verdict == "valid"})
+
+
+def _is_silence(audio: bytes) -> bool:
+    return len(audio) > 8_000 and not any(audio[44:])
 
 
 class _Server(ThreadingHTTPServer):

@@ -36,9 +36,10 @@ _SMALL_LIMIT = 16
 class Priority(IntEnum):
     """What a call is for, the most urgent first."""
 
-    OTHER = 0
-    RETRIED_SLOT = 1
-    NEW_SLOT = 2
+    CONTROL = 0
+    OTHER = 1
+    RETRIED_SLOT = 2
+    NEW_SLOT = 3
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +48,7 @@ class Ticket:
 
     Attributes:
         holder: the item that the call is for; a slot belongs to the item that requested it.
+        is_for_slot: the call requests a slot.
         sent: None while it waits.
         in_flight: calls in flight when it was sent, itself included.
         is_over: its result is known.
@@ -54,6 +56,7 @@ class Ticket:
 
     priority: Priority
     holder: Hashable
+    is_for_slot: bool = False
     sent: Sent | None = None
     in_flight: int = 0
     is_over: bool = False
@@ -65,7 +68,7 @@ class CallQueue:
     Attributes:
         limit: None where no concurrency limit is looked for.
         in_flight: calls in flight.
-        is_half_open: a call goes only when none is in flight.
+        is_held: only the calls of a control go.
         slot_gap_seconds: the least time between two new slots, to leave the lane to others; 0 for none.
     """
 
@@ -73,18 +76,18 @@ class CallQueue:
         self.pacer = pacer
         self.limit = limit
         self.in_flight = 0
-        self.is_half_open = False
+        self.is_held = False
         self.slot_gap_seconds = 0.0
         self._last_slot_at = -math.inf
-        self._queues: tuple[deque[Ticket], ...] = (deque(), deque(), deque())
+        self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
         self._stalls = StallGuard()
         self._uploads = UploadLimit()
 
-    def enter(self, priority: Priority, holder: Hashable) -> Ticket:
-        """Queue a call."""
-        ticket = Ticket(priority, holder)
+    def enter(self, priority: Priority, holder: Hashable, *, is_for_slot: bool = False) -> Ticket:
+        """Queue a call. Where its priority does not say that it requests a slot, `is_for_slot` does."""
+        ticket = Ticket(priority, holder, is_for_slot or priority >= Priority.RETRIED_SLOT)
         self._queues[priority].append(ticket)
         return ticket
 
@@ -110,7 +113,9 @@ class CallQueue:
         if self.in_flight >= self._limit(now) or self._stalls.is_stalled(now, self.in_flight):
             return None
         ticket = self.first()
-        is_new = ticket is not None and ticket.priority is Priority.NEW_SLOT
+        if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
+            return None
+        is_new = ticket.priority is Priority.NEW_SLOT
         return None if is_new and (now < self._slot_due_at or self._slots_are_enough(now)) else ticket
 
     def wake_at(self, now: float) -> float:
@@ -132,7 +137,7 @@ class CallQueue:
             self._stalls.began(now)
         self.in_flight += 1
         ticket.in_flight = self.in_flight
-        if ticket.priority is not Priority.OTHER:
+        if ticket.is_for_slot:
             self._slots[ticket.holder] = now
             self._uploads.began(ticket.holder)
         elif ticket.holder in self._slots:
@@ -153,7 +158,7 @@ class CallQueue:
 
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         """Take note of a 429, and pause all calls for so long."""
-        self.drop(ticket.holder if ticket.priority is not Priority.OTHER else None, ticket, now)
+        self.drop(ticket.holder if ticket.is_for_slot else None, ticket, now)
         was_unlimited = self.most_at_once == math.inf
         if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
@@ -175,8 +180,6 @@ class CallQueue:
             self.pacer = Pacer(rate)
 
     def _limit(self, now: float) -> float:
-        if self.is_half_open:
-            return 1
         return math.inf if self.limit is None else self.limit.allowed(now)
 
     def _close(self, ticket: Ticket, now: float) -> None:

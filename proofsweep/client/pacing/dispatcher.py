@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from proofsweep.client.call_errors import outage_error
 from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.pacing.lane_model import RateChange
-from proofsweep.client.pacing.service_health import Culprit, Health, ServiceHealth
+from proofsweep.client.pacing.service_health import ServiceHealth
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.exchanges import Call, Exchange
@@ -33,7 +32,7 @@ class LaneStatus:
         rate: calls per second that it lets through; None until it has throttled.
         most: the most calls at once; None where no such limit was seen.
         rate_change: what the last 429 changed.
-        is_outage: the service fails for every item, and one call at a time probes it.
+        is_outage: a control came out wrong, and only controls go.
     """
 
     rate: float | None
@@ -74,17 +73,18 @@ class Dispatcher:
         self._lock = threading.Lock()
         self._waiting: dict[Ticket, threading.Condition] = {}
 
-    def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False) -> Ticket:
+    def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_control: bool = False) -> Ticket:
         """Return when the call may go.
 
-        While the leg ends, no slot is requested. Other calls go, to finish work in hand, unless they must wait for the
-        end of a pause or an outage.
+        While the leg ends, no slot is requested and no control is made. Other calls go, to finish work in hand, unless
+        they must wait for the end of a pause or an outage.
 
         Raises:
             RunMustStop: the leg ends, and the call is not made.
         """
         with self._lock:
-            ticket = self._queue.enter(_priority_of(call, is_retry=is_retry), holder)
+            priority = Priority.CONTROL if is_control else _priority_of(call, is_retry=is_retry)
+            ticket = self._queue.enter(priority, holder, is_for_slot=call is Call.UPLOADS)
             changed = self._waiting[ticket] = threading.Condition(self._lock)
             try:
                 self._serve()
@@ -103,12 +103,12 @@ class Dispatcher:
         return ticket
 
     def note(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
-        """Take note of an exchange; end the leg when its call is lost. After a 429 of the lane, `pause_all` follows.
+        """Take note of an exchange. After a 429 of the lane, `pause_all` follows.
 
         GET /partner/usage may have a lane of its own, so its 429 changes nothing here.
         """
         with self._lock:
-            was_outage, now = self._queue.is_half_open, self.clock()
+            now = self.clock()
             if ticket is not None and not exchange.is_throttled:
                 self._queue.was_answered(ticket, now)
             elif exchange.call is Call.USAGE:
@@ -116,17 +116,29 @@ class Dispatcher:
             if exchange.call is Call.SLOT:
                 sent_bytes = (exchange.bytes_sent or 0) if exchange.is_success else 0
                 self._queue.was_uploaded(holder, sent_bytes, exchange.elapsed_ms / 1000, now)
-            health = self._health.note(exchange, holder, now)
-            quiet_seconds = self._health.quiet_seconds(now)
-            if health is not Health.WELL and quiet_seconds > 0.0:
-                self._queue.pacer.pause(now, _with_jitter(quiet_seconds))
-            self._queue.is_half_open = self._health.is_outage
+            self._health.note(exchange)
+            self._serve()
+
+    def is_doubtful(self, call: Call) -> bool:
+        """Whether this call has failed so often in a row that a control must say whose fault it is."""
+        with self._lock:
+            return self._health.is_doubtful(call)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether some call has."""
+        return any(map(self.is_doubtful, Call))
+
+    def hold(self, *, is_held: bool) -> None:
+        """Let only controls go, or all calls again. Failures are counted anew then."""
+        with self._lock:
+            has_changed = self._queue.is_held != is_held
+            self._queue.is_held = is_held
+            self._health.trust()
             status = self._status()
             self._serve()
-        if status.is_outage != was_outage:
+        if has_changed:
             self._report(status)
-        if health is Health.LOST:
-            self.stop.pull(outage_error(exchange))
 
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
         """Hold all calls back for so long; end the leg when the service has made this call wait for too long.
@@ -152,18 +164,7 @@ class Dispatcher:
         """Take note that a call has no result, and that its item will not use its slot, if it has one."""
         with self._lock:
             self._queue.drop(holder, ticket, self.clock())
-            self._health.forget(holder)
             self._serve()
-
-    def blame(self, exchange: Exchange, since: float) -> Culprit:
-        """Say who is to blame for an item's exchange whose call has failed since then (`clock` seconds)."""
-        with self._lock:
-            return self._health.blame(exchange, since)
-
-    def stop_if_lost(self, exchange: Exchange, since: float) -> None:
-        """End the leg if the service has failed this call of an item since then for too long."""
-        if self._health.is_lost(since, self.clock()):
-            self.stop.pull(outage_error(exchange))
 
     def remember(self, rate: float | None) -> None:
         """Begin with a rate that the lane had before, if one is known and no 429 has shown a newer one."""
@@ -185,7 +186,7 @@ class Dispatcher:
     def _status(self) -> LaneStatus:
         pacer, most = self._queue.pacer, self._queue.most_at_once
         at_once = int(most) if most < math.inf else None
-        return LaneStatus(pacer.learned_rate, at_once, pacer.rate_change, self._health.is_outage)
+        return LaneStatus(pacer.learned_rate, at_once, pacer.rate_change, self._queue.is_held)
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""
@@ -210,7 +211,7 @@ class Dispatcher:
     @property
     def _is_abandoned(self) -> bool:
         """Say whether work in hand is abandoned too: the leg ends in an outage, or its time is over."""
-        return self.stop.reason is not None and (self._queue.is_half_open or self.stop.is_aborted)
+        return self.stop.reason is not None and (self._queue.is_held or self.stop.is_aborted)
 
     def _check_stop(self, ticket: Ticket) -> None:
         wait_seconds = self._queue.pacer.next_at - self.clock()

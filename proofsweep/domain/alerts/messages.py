@@ -26,6 +26,7 @@ class AlertKind(StrEnum):
     """What an alert is about; the docs list them."""
 
     ROWS_REMAIN = "rows_remain"
+    IN_DOUBT = "in_doubt"
     NOT_BEGUN = "not_begun"
     KEY_REFUSED = "key_refused"
     KEY_EXPIRES = "key_expires"

@@ -8,6 +8,9 @@ from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of, harmle
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.runs import EndedBy
 
+# Chosen: one night may be an outage, and two a weekend.
+_NIGHTS_IN_DOUBT = 3
+
 
 @dataclass(frozen=True, slots=True)
 class RowKind:
@@ -38,6 +41,8 @@ class RunFacts:
         kinds: its finished rows.
         rejections: of the last leg, by supplier; empty if no tag names the supplier.
         sunset: the last Sunset header of the run.
+        in_doubt: rows that the last leg could not decide about.
+        nights_in_doubt: on how many days in a row that was so.
         head: hex sha256 of the receipt of the leg, which holds all earlier receipts; None if it is not known.
     """
 
@@ -54,11 +59,13 @@ class RunFacts:
     rejections: Sequence[SupplierRejections] = ()
     sunset: str | None = None
     head: str | None = None
+    in_doubt: int = 0
+    nights_in_doubt: int = 0
 
 
 def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
     """Say what must be told of a run after a leg."""
-    found = [rows_remain(run), key_refused(run), first_rejections(run, is_told), sunset_seen(run)]
+    found = [rows_remain(run), still_in_doubt(run), key_refused(run), first_rejections(run, is_told), sunset_seen(run)]
     return [alert for alert in found if alert is not None]
 
 
@@ -83,6 +90,19 @@ def rows_remain(run: RunFacts) -> Alert | None:
         causes=(cause_of(AlertKind.ROWS_REMAIN, run.environment, run.catalog, run.ended_by),),
         subject=f"proofsweep: {run.remaining:,} of {run.items:,} rows remain ({harmless(run.environment)})",
         body=_body(run, f"Run `{run.run_id}`: {harmless(run.ending)}."),
+    )
+
+
+def still_in_doubt(run: RunFacts) -> Alert | None:
+    """Tell of rows that no control could decide about for three nights."""
+    if run.nights_in_doubt < _NIGHTS_IN_DOUBT:
+        return None
+    do = f"To do: see why, and if the files are at fault: `proofsweep resume {run.run_id} --believe`."
+    return Alert(
+        kind=AlertKind.IN_DOUBT,
+        causes=(cause_of(AlertKind.IN_DOUBT, run.environment, run.catalog, run.run_id),),
+        subject=f"proofsweep: {run.in_doubt:,} files in doubt for three nights ({harmless(run.environment)})",
+        body=_body(run, f"Run `{run.run_id}`: nothing shows whether {run.in_doubt:,} files are at fault.", do),
     )
 
 

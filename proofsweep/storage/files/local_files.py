@@ -9,15 +9,24 @@ from functools import lru_cache
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
-from proofsweep.errors import SourceError
+from proofsweep.errors import ResourceShortage, SourceError
 from proofsweep.storage.files.containment import open_inside, path_inside
 from proofsweep.storage.files.local_folders import LocalFolders
 from proofsweep.storage.files.source import Folder, OpenFile
 from proofsweep.storage.locations import is_within
 
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+# The disk or the file server does not give the file now: a bad sector, or a mount that is away.
+_AWAY = frozenset(
+    {
+        *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
+        *(errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED),
+    }
+)
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
 # chosen: folders whose path without links is remembered; at half, rows that jump between folders are resolved more
 # often, and twice only takes more memory.
 _FOLDERS_KEPT = 1_024
@@ -31,7 +40,10 @@ class LocalFile(OpenFile):
 
     def facts(self) -> FileFacts:
         """Give size and version of the open file, even if its name now leads to another."""
-        return _facts_of(os.fstat(self._descriptor))
+        try:
+            return _facts_of(os.fstat(self._descriptor))
+        except OSError as error:
+            raise _unreadable(error) from error
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
         """Give the bytes at an offset; fewer at the end of the file."""
@@ -111,4 +123,7 @@ def _raise_unless_missing(error: OSError | ValueError) -> None:
 
 
 def _unreadable(error: OSError) -> SourceError:
-    return SourceError(f"The file cannot be read: {error.strerror}.", reason=Reason.UNREADABLE_FILE)
+    if error.errno in _SHORTAGES:
+        return ResourceShortage(f"This process cannot read more files now: {error.strerror}.", reason=_UNAVAILABLE)
+    reason = _UNAVAILABLE if error.errno in _AWAY else Reason.UNREADABLE_FILE
+    return SourceError(f"The file cannot be read: {error.strerror}.", reason=reason)

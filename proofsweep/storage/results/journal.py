@@ -5,7 +5,7 @@ A run of a night has tens of thousands of seconds, so the segments of each minut
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -43,9 +43,6 @@ class Journal:
     _segments: int = 0
     _unconfirmed: dict[str, "_Segment"] = field(default_factory=dict)
     _small: dict[str, list["_Segment"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
-    _held: list[Row] = field(default_factory=list)
-    _held_written: list[Row] = field(default_factory=list)
-    _held_names: list[str] = field(default_factory=list)
 
     def add(self, verdict: Row | None, exchanges: Sequence[Row]) -> None:
         """Add a finished row and its exchanges; the next flush makes them durable."""
@@ -53,11 +50,6 @@ class Journal:
             self._waiting["exchanges"] += exchanges
             if verdict is not None:
                 self._waiting["verdicts"].append(verdict)
-
-    def hold(self, held: Callable[[], list[Row]]) -> None:
-        """Note which rows are in quarantine now; the next flush writes them as held, so that no kill costs them."""
-        with self._lock:
-            self._held = held()
 
     def flush(self) -> None:
         """Write what waits, exchanges first: the audit trail of each row in the journal is there too.
@@ -68,25 +60,9 @@ class Journal:
         with self._flushing:
             with self._lock:
                 counts = {table: len(rows) for table, rows in self._waiting.items()}
-                held = self._held  # a row that leaves quarantine is added before it is held no more
             self._segments += 1
             for table in ("exchanges", "verdicts"):
                 self._write(table, counts[table])
-            self._write_held(held)
-
-    def _write_held(self, held: list[Row]) -> None:
-        """Replace what is written as held; the last segment counts, and none if no row is held."""
-        if held == self._held_written:
-            return
-        outdated = list(self._held_names)
-        if held:
-            name = self._name("held", f"{self._segments:06}")
-            self._held_names.append(name)
-            self.results.store.create(name, arrow_of(pa.Table.from_pylist(held, schema=SCHEMAS["verdicts"])))
-        for name in outdated:
-            self.results.store.delete(name)
-            self._held_names.remove(name)
-        self._held_written = held
 
     def _write(self, table: str, count: int) -> None:
         """Write `count` of the rows that wait; first, unchanged, the segment whose last write got no answer."""
@@ -150,10 +126,6 @@ class Segments:
     def names(self, table: str) -> list[str]:
         """Name the segments of one table, of all processes, each one's oldest first."""
         return list(_unmerged([name for name in self._names if f"/{table}-" in name]))
-
-    def held(self) -> list[str]:
-        """Name the last segment of rows in quarantine of each process."""
-        return list({name.rpartition("-")[0]: name for name in self.names("held")}.values())
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table | None:
         """Read a segment; None if it is gone, since its process is alive and has merged it."""

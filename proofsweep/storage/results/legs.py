@@ -77,6 +77,13 @@ class Legs:
         heartbeat = {"at": now.at.isoformat(), "uptime_seconds": now.uptime_seconds}
         self.results.store.replace(self._name(leg, "heartbeat.json"), json_bytes(heartbeat))
 
+    def in_doubt_before(self, leg: int) -> frozenset[int]:
+        """Return the rows that were in doubt when the last leg before this one ended that has a receipt."""
+        receipts = (self.receipt(number) for number in range(leg - 1, 0, -1))
+        newest = next((receipt for receipt in receipts if receipt is not None), {})
+        rows = newest.get("in_doubt")
+        return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()
+
     def holder(self, leg: int) -> Claim | None:
         """Read who claimed a leg; None if the claim cannot be read."""
         content = self.results.store.read(layout.claim_name(self.run_id, leg))

@@ -1,63 +1,122 @@
-"""What earlier legs and runs left behind: the files that could be read, and the items that were accepted."""
+"""What earlier legs and runs left behind: which bytes were accepted, and items that can be sent again as a control."""
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from threading import Lock
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from proofsweep.domain.items import PROOF_PREFIX, Mode
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
-from proofsweep.storage.locations import is_bucket, root_and_key
-from proofsweep.storage.results.newest_answers import HashedItems, answered_items
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.newest_answers import HashedItems
+from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.snapshot import Snapshot, missing_legs
 
+# Of each mode so many of the smallest and of the largest are kept. Chosen: half draws the same items again and again;
+# twice only takes more memory.
+_KEPT = 32
+_FIELDS = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
+_COLUMNS = [*_FIELDS, "mode", "proof_id"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AcceptedItem:
+    """An item that the service accepted, ordered by its size in bytes; the digests are of the bytes that were sent."""
+
+    audio_bytes: int
+    audio: str
+    sidecar: str | None
+    audio_sha256: str
+    sidecar_sha256: str | None
+
+    @property
+    def mode(self) -> Mode:
+        """The mode in which it was accepted."""
+        return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
+
 
 class PastAnswers:
-    """Says which items were accepted the last time; the first call reads the store. One thread at a time may ask.
+    """Reads the store once, with the first question; safe to use from several threads.
 
-    The last time is the item's newest answer in this environment that another run had. A store whose snapshot is not
-    whole yet is asked for the newest earlier run of the same catalog that accepted anything.
+    The newest answer of each item in this environment counts, in runs before this one and in earlier legs of this one.
+    A store whose snapshot is not whole yet is asked for the newest earlier run of the same catalog that accepted
+    anything.
     """
 
     def __init__(self, results: Results, plan: Plan) -> None:
         self._results = results
         self._plan = plan
-        self._accepted: HashedItems | None = None
+        self._digests: HashedItems | None = None
+        self._reading = Lock()
+        self._kept = pa.table({})
 
-    def was_accepted(self, item_id: str) -> bool:
-        """Say whether the item's last answer was an acceptance; ResultsError if the store cannot be read."""
-        if self._accepted is None:
-            self._accepted = self._read()
-        return item_id in self._accepted
+    def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
+        """Whether these bytes were accepted in this mode; ResultsError if the store cannot be read."""
+        self._read_once()
+        return self._digests is not None and _digest(mode, audio_sha256, sidecar_sha256) in self._digests
 
-    def file_read_in(self, root: str) -> str | None:
-        """Name an audio file of a bucket that an earlier leg of this run read to its end; None if there is none."""
-        for name in self._results.parts_of("verdicts", self._plan):
+    def accepted(self) -> list[AcceptedItem]:
+        """Return the smallest and the largest accepted files of each mode, without those whose proofs were erased."""
+        self._read_once()
+        return [AcceptedItem(**row) for row in self._kept.select(_FIELDS).to_pylist()]
+
+    def files_read(self, most: int) -> list[str]:
+        """Name audio files that earlier legs of this run read to their end, the last ones first."""
+        found: list[str] = []
+        for name in reversed(self._results.parts_of("verdicts", self._plan)):
             part = self._results.table("verdicts", [name], ["audio", "audio_sha256"])
-            for location in part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist():
-                if isinstance(location, str) and is_bucket(location) and root_and_key(location)[0] == root:
-                    return location
-        return None
+            found += map(str, part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist()[-most:])
+            if len(found) >= most:
+                break
+        return found[:most]
 
-    def _read(self) -> HashedItems:
-        """Read the snapshot; runs of the catalog instead if it is not whole, or if it cannot be read."""
+    def _read_once(self) -> None:
+        with self._reading:
+            if self._digests is not None:
+                return
+            self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _COLUMNS)))
+            self._digests = HashedItems(self._noted())
+
+    def _noted(self) -> Iterator[str]:
+        """Give the digest of each accepted item, and keep the smallest and the largest of each mode."""
+        erased = pa.array(self._erased(), pa.string())
+        for rows in self._tables():
+            table = rows.filter(pc.is_valid(rows["audio_sha256"]))
+            columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
+            joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
+            yield from joined.to_pylist()
+            is_lost = pc.or_(pc.is_in(table["proof_id"], erased), pc.starts_with(table["audio"], PROOF_PREFIX))
+            self._kept = _ends(pa.concat_tables([self._kept, table.filter(pc.invert(is_lost))]))
+
+    def _tables(self) -> Iterator[pa.Table]:
+        """Read the accepted rows: of the snapshot and of this run, or of an earlier run of the same catalog."""
+        yield from self._accepted_in(self._plan)
         with suppress(ResultsError):
             if self._is_whole():
-                other = pc.field("accepted") & (pc.field("run_id") != self._plan.run_id)
-                return HashedItems(answered_items(self._results, self._plan.environment, other))
+                wanted = (pc.field("environment") == self._plan.environment) & pc.field("accepted")
+                yield from (rows.filter(wanted).select(_COLUMNS) for rows in Snapshot(self._results.store).rows())
+                return
         for run_id in reversed(self._results.store.folders("_runs")):
             if run_id < self._plan.run_id and self._is_alike(run_id):
-                accepted = HashedItems(self._accepted_in(self._results.plan(run_id)))
-                if len(accepted):
-                    return accepted
-        return HashedItems([])
+                tables = [rows for rows in self._accepted_in(self._results.plan(run_id)) if rows.num_rows]
+                yield from tables
+                if tables:
+                    return
+
+    def _erased(self) -> list[str]:
+        """Return the proofs that were erased on our demand: their items are refused since then."""
+        parts = self._results.tables(self._results.all_parts("erasures"), ["proof_id"])
+        return [str(proof_id) for part in parts for proof_id in part["proof_id"].to_pylist()]
 
     def _is_whole(self) -> bool:
         index = RunIndex(self._results).read()
         entries = Snapshot(self._results.store).entries()
-        return bool(index.complete_to) and not any(missing_legs(entries, index.newest_first()))
+        return bool(index.complete_to) and not any(islice(missing_legs(entries, index.newest_first()), 1))
 
     def _is_alike(self, run_id: str) -> bool:
         try:
@@ -66,7 +125,20 @@ class PastAnswers:
             return False
         return (plan.catalog, plan.environment) == (self._plan.catalog, self._plan.environment)
 
-    def _accepted_in(self, plan: Plan) -> Iterator[str]:
+    def _accepted_in(self, plan: Plan) -> Iterator[pa.Table]:
         for name in self._results.parts_of("verdicts", plan):
-            part = self._results.table("verdicts", [name], ["item_id", "accepted"])
-            yield from map(str, part["item_id"].filter(part["accepted"]).to_pylist())
+            part = self._results.table("verdicts", [name], [*_COLUMNS, "accepted"])
+            yield part.filter(part["accepted"]).select(_COLUMNS)
+
+
+def _digest(mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> str:
+    return f"{mode} {audio_sha256} {sidecar_sha256 or ''}"
+
+
+def _ends(accepted: pa.Table) -> pa.Table:
+    """Return the smallest and the largest of each mode, each once."""
+    kept = []
+    for mode in Mode:
+        rows = accepted.filter(pc.field("mode") == str(mode)).sort_by("audio_bytes")
+        kept += [rows] if len(rows) <= 2 * _KEPT else [rows.slice(0, _KEPT), rows.slice(len(rows) - _KEPT)]
+    return pa.concat_tables(kept)

@@ -4,7 +4,6 @@ import posixpath
 from pathlib import Path
 
 from proofsweep.client.partner import Partner
-from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.domain.outcomes import Deferred, Finished
 from proofsweep.domain.preflight import SizeLimits, work_item_of
@@ -13,7 +12,6 @@ from proofsweep.errors import SourceError
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.locations import path_of
 from proofsweep.usecases.item.item_work import Clock, VerifyContext
-from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.item.verify_item import verify_item
 
 
@@ -25,8 +23,7 @@ def check_file(
     Raises:
         CatalogError: a location is a URL of a kind that is not read, or holds credentials.
     """
-    alone = SourceWatch(files, StopSwitch(), threshold=2, patience_seconds=0.0)  # there is nothing to compare it with
-    context = VerifyContext(partner=partner, limits=limits, sources=alone, clock=clock)
+    context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
     return verify_item(_item(audio, sidecar, limits, files), context)
 
 

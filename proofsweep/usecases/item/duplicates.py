@@ -87,6 +87,12 @@ class DuplicateCache:
                 self._forget_oldest()
             first.set_result(answered)
 
+    def forget(self) -> None:
+        """Forget all answers: a control has shown that they may be wrong."""
+        with self._lock:
+            for key in [key for key, first in self._originals.items() if first.done()]:
+                del self._originals[key]
+
     def _forget_oldest(self) -> None:
         oldest = next((key for key, first in self._originals.items() if first.done()), None)
         if oldest is not None:

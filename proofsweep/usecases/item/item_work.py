@@ -1,7 +1,7 @@
 """One item on its way to an outcome: what was read and asked for it so far, whatever failed meanwhile."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -14,11 +14,11 @@ from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import FileFacts, WorkItem
 from proofsweep.domain.outcomes import AudioRead, Deferred, Failed, Finished, Outcome, Rejected
 from proofsweep.domain.preflight import SizeLimits, judge_content, judge_size
-from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
 from proofsweep.storage.files.audio import AudioFile, open_audio, read_sidecar
+from proofsweep.storage.files.files import Files
 from proofsweep.usecases.item.duplicates import DuplicateCache, DuplicateKey
-from proofsweep.usecases.item.source_watch import SourceWatch
 
 Clock = Callable[[], datetime]
 Record = Callable[[Exchange], None]
@@ -30,7 +30,7 @@ class VerifyContext:
 
     Attributes:
         limits: largest sizes that are sent.
-        sources: where audio and sidecars are read.
+        files: where audio and sidecars are read.
         clock: gives the time in UTC.
         duplicates: knows the answers for bytes that were sent before; None sends every item.
         is_as_planned: whether only the planned version of a file is sent: another one may still be written.
@@ -38,7 +38,7 @@ class VerifyContext:
 
     partner: Partner
     limits: SizeLimits
-    sources: SourceWatch
+    files: Files
     clock: Clock
     duplicates: DuplicateCache | None = None
     is_as_planned: bool = False
@@ -54,14 +54,13 @@ class ItemWork:
     """
 
     def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
-        self.outcome: Outcome | None = item.ineligible
+        self.outcome: Outcome | None = None if item.may_be_found else item.ineligible
         self.sidecar: bytes | None = None
         self._item = item
         self._context = context
         self._record = record
         self._exchanges: list[Exchange] = []
         self._started_at = context.clock()
-        self._location = item.audio
         self._audio: AudioFile | None = None
         self._asset: AssetBody | None = None
         self._duplicate_key: DuplicateKey | None = None
@@ -81,10 +80,8 @@ class ItemWork:
 
     def open_audio(self) -> AudioFile:
         """Open the item's audio; SourceError when it cannot be read."""
-        self._location = self._item.audio
         with ExitStack() as unless_kept:
-            audio = unless_kept.enter_context(open_audio(self._location, self._context.sources.files, is_sent=True))
-            self._context.sources.was_read(self._location)
+            audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
             self._require_planned(self._item.audio_version, audio.facts)
             unless_kept.pop_all()
         self._audio = audio
@@ -108,29 +105,11 @@ class ItemWork:
         if unfit is not None:
             return unfit
         if self._item.sidecar is not None:
-            self._location = self._item.sidecar
-            self.sidecar = read_sidecar(self._location, limits.sidecar, self._context.sources.files)
+            self.sidecar = read_sidecar(self._item.sidecar, limits.sidecar, self._context.files)
             if self._context.is_as_planned:
-                self._require_planned(self._item.sidecar_version, self._context.sources.files.facts(self._location))
-            self._location = self._item.audio
+                self._require_planned(self._item.sidecar_version, self._context.files.facts(self._item.sidecar))
         self._find_original(audio)
         return None if self._original is None else self._original.outcome
-
-    @contextmanager
-    def source_errors_judged(self) -> Iterator[None]:
-        """Turn a file that cannot be read into an outcome, unless it is worth another try.
-
-        A file that changes, or that its bucket does not give, failed for now; any other is for the catalog.
-        """
-        try:
-            yield
-        except SourceError as error:
-            if self._context.sources.is_worth_another_try(self._location, error):
-                return
-            if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
-                self.outcome = Failed(reason=error.reason, detail=error.message)
-            else:
-                self.outcome = Ineligible(Reason(error.reason), error.message)
 
     def unless_source_changed(self, outcome: Outcome) -> Outcome:
         """Turn a rejection of files that are no longer what was sent into a failure: a delivery may still be going on.
@@ -182,7 +161,7 @@ class ItemWork:
 
     def _has_source_changed(self) -> bool:
         """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
-        files, sidecar = self._context.sources.files, self._item.sidecar
+        files, sidecar = self._context.files, self._item.sidecar
         try:
             if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
                 return True

@@ -3,8 +3,9 @@
 from contextlib import suppress
 
 from proofsweep.domain.items import WorkItem, proof_id_of
-from proofsweep.domain.outcomes import Deferred, Failed, Finished, outcome_of
-from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
+from proofsweep.domain.outcomes import Deferred, Failed, Finished, Outcome, outcome_of
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
 from proofsweep.usecases.item.item_work import ItemWork, Record, VerifyContext
 from proofsweep.usecases.item.verify_proof import verify_proof
 
@@ -26,16 +27,25 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
         return verify_proof(item, proof_id, context, record)
     with ItemWork(item, context, record) as work:
         try:
-            while work.outcome is None:  # again where a fresh slot, or another try at the file, may help
-                with work.source_errors_judged(), suppress(SlotSpent), work.open_audio() as audio:
+            while work.outcome is None:  # again where a fresh slot may help
+                with suppress(SlotSpent), work.open_audio() as audio:
                     work.outcome = work.outcome_without_call(audio)
                     if work.outcome is None:
                         slot = work.partner.request_slot()  # (1)
                         work.partner.fill_slot(slot, audio)  # (2)
                         answer = work.partner.verify(slot, work.sidecar)  # (3)
                         work.outcome = outcome_of(answer)
-        except RunMustStop:
+        except (RunMustStop, ResourceShortage):
             return work.deferred()
+        except SourceError as error:
+            work.outcome = _unreadable(error)
         except (CallFailed, SlotRefused) as error:
             work.outcome = Failed(reason=error.reason, detail=error.message, error_code=error.code)
         return work.finished(work.unless_source_changed(work.outcome))  # (4)
+
+
+def _unreadable(error: SourceError) -> Outcome:
+    """A file that changes, or that its source does not give, failed for now; any other is for the catalog."""
+    if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
+        return Failed(reason=error.reason, detail=error.message)
+    return Ineligible(Reason(error.reason), error.message)

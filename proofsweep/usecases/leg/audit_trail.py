@@ -14,7 +14,7 @@ class AuditTrail:
     def __init__(self, journal: Journal, budget: BudgetGuard, unattributed: list[Exchange]) -> None:
         """Take the list of exchanges that belong to no row; other threads may be adding to it."""
         self._journal = journal
-        self._budget = budget
+        self.budget = budget
         self._unattributed = unattributed
 
     def of_row(self, manifest_row: int | None) -> Callable[[Exchange], None]:
@@ -23,7 +23,7 @@ class AuditTrail:
         def record(exchange: Exchange) -> None:
             run_id, leg = self._journal.run_id, self._journal.leg
             self._journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
-            self._budget.note(exchange, manifest_row)
+            self.budget.note(exchange, manifest_row)
 
         return record
 

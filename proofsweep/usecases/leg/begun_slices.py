@@ -45,12 +45,12 @@ def begin_slice(leg: LegContext, piece: Slice) -> BegunSlice:
 
 
 def _finished_rows(leg: LegContext, piece: Slice) -> list[Row]:
-    """Read the rows of a slice in the journal, of all processes, each row once; rows in quarantine come last."""
+    """Read the rows of a slice in the journal, of all processes, each row once."""
     segments = Segments(leg.results, leg.plan.run_id, leg.leg)
     first = piece.shard * leg.plan.shard_items
     is_mine = (pc.field("manifest_row") >= first + piece.first) & (pc.field("manifest_row") < first + piece.last)
     rows: dict[int, Row] = {}
-    for name in [*segments.names("verdicts"), *segments.held()]:
+    for name in segments.names("verdicts"):
         table = segments.table(name)
         for row in [] if table is None else table.filter(is_mine).to_pylist():
             rows.setdefault(row["manifest_row"], row)

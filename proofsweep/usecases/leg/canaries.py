@@ -1,29 +1,23 @@
-"""Send files whose answers are known ahead of a leg, and one of our own to ask whether the service answers at all."""
+"""Send files whose answers are known ahead of a leg."""
 
-import io
-import wave
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import islice
 
-from proofsweep.client.partner import Partner
-from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
+from proofsweep.domain.items import ManifestRow, Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Outcome, Rejected, word_for
 from proofsweep.domain.preflight import SizeLimits, work_item_of
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.storage.catalog.open_catalog import Catalog
-from proofsweep.storage.files.files import Files
-from proofsweep.storage.files.source import OpenFile
-from proofsweep.usecases.item.item_work import Record, VerifyContext
-from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.item.verify_item import verify_item
 from proofsweep.usecases.leg.leg_context import LegContext
 
 # Each canary costs two calls in every leg. Chosen: 200 calls at the most, which is little beside a night's quota.
 MOST_CANARIES = 100
+
+# Chosen: two calls of the negative control are at most a hundredth of the calls of such a leg.
+_MANY_FILES = 100
 
 _NO_ROW = -1
 _EXPECTATIONS = frozenset({"accepted", "rejected", *Verdict})
@@ -63,8 +57,7 @@ def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
     Their exchanges belong to no row. A failure ends the leg as well: before a night of calls is spent, it must be known
     that answers can be had.
     """
-    sources = leg.verify.sources
-    anywhere = replace(leg.verify, sources=replace(sources, files=sources.files.within(None)))
+    anywhere = replace(leg.verify, files=leg.verify.files.within(None))
     for canary in canaries:
         if not leg.budget.admits(_NO_ROW):
             return
@@ -76,54 +69,15 @@ def send_canaries(leg: LegContext, canaries: Sequence[Canary]) -> None:
             leg.stop.pull(RunMustStop(_suspicion(canary, wrong), ended_by="breaker"))
 
 
-class HealthProbe:
-    """Sends a canary of our own, a tenth of a second of silence; any verdict shows that the service answers."""
-
-    def __init__(self, record: Record) -> None:
-        """Take what records the exchanges, which belong to no row."""
-        self._record = record
-        self._item = WorkItem(manifest_row=_NO_ROW, item_id="health probe", audio="health probe")
-        self._sources = SourceWatch(_ProbeFiles(), StopSwitch(), threshold=2, patience_seconds=0.0)
-
-    def __call__(self, partner: Partner) -> None:
-        """Take the probe through the core flow; the dispatcher sees each exchange and knows what it means."""
-        context = VerifyContext(
-            partner=partner, limits=SizeLimits(), sources=self._sources, clock=lambda: datetime.now(UTC)
-        )
-        verify_item(self._item, context, self._record)
-
-
-class _ProbeFile(OpenFile):
-    """The probe's audio."""
-
-    def __init__(self) -> None:
-        written = io.BytesIO()
-        with wave.open(written, "wb") as file:
-            file.setparams((1, 2, 44_100, 0, "NONE", ""))
-            file.writeframes(bytes(8_820))
-        self._content = written.getvalue()
-
-    def facts(self) -> FileFacts:
-        return FileFacts(len(self._content), "")
-
-    def read_at(self, offset: int, most_bytes: int) -> bytes:
-        return self._content[offset : offset + most_bytes]
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class _ProbeFiles(Files):
-    """A source that holds the probe's audio alone."""
-
-    def facts(self, location: str) -> FileFacts:
-        """Give the facts that it always has."""
-        with self.open(location) as file:
-            return file.facts()
-
-    def open(self, location: str, *, is_whole: bool = False) -> _ProbeFile:  # noqa: ARG002 - there is one file
-        """Open it."""
-        return _ProbeFile()
+def send_negative_control(leg: LegContext) -> None:
+    """Send the probe audio ahead of a leg of many files; one that is accepted ends it before anything is believed."""
+    if leg.remaining.count < _MANY_FILES or leg.stop.reason is not None:
+        return
+    modes = {Mode.LEGACY_PAIR: leg.plan.pairs, Mode.ONE_FILE: leg.plan.eligible - leg.plan.pairs}
+    for mode in (mode for mode, items in modes.items() if items):
+        why = leg.control.calls.false_acceptance(mode)
+        if why is not None:
+            leg.stop.pull(RunMustStop(why, ended_by="breaker"))
 
 
 def _canary_of(row: ManifestRow, catalog: Catalog, limits: SizeLimits) -> Canary:

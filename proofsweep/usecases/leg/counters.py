@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from proofsweep.client.pacing.dispatcher import LaneStatus
-from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected, word_for
+from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
 
 
 @dataclass(slots=True)
@@ -25,10 +25,13 @@ class Counters:
     lane: LaneStatus | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, done: Finished | Deferred) -> None:
-        """Count one item's end."""
-        if isinstance(done, Deferred):
-            return
+    @property
+    def finished(self) -> int:
+        """How many rows are finished."""
+        return self.rows.total()
+
+    def note(self, done: Finished) -> None:
+        """Count one finished row."""
         with self._lock:
             self.rows[word_for(done.outcome)] += 1
             if isinstance(done.outcome, Accepted | Rejected):

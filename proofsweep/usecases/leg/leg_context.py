@@ -13,9 +13,9 @@ from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
+from proofsweep.usecases.leg.control import Control
 from proofsweep.usecases.leg.counters import Counters
 from proofsweep.usecases.leg.heartbeat import Heartbeat
-from proofsweep.usecases.leg.quarantine import Quarantine
 from proofsweep.usecases.leg.remaining import RemainingItems
 
 
@@ -29,10 +29,11 @@ class LegContext:
         verify: what each item is verified with.
         remaining: what no leg has finished yet.
         budget: lets items begin while calls and time are left for them.
-        quarantine: keeps back rows that may say more about the service than about the audio.
+        control: writes rows down, but those whose outcome is in doubt.
         trail: writes down each exchange.
         heartbeat: keeps the leg alive, and knows whether the results store can be written.
         counters: what was done so far, for a progress display.
+        in_doubt_before: rows that were in doubt when the last leg ended; they come last.
         recovered: location and hex sha256 of each sidecar that a recovery has written.
     """
 
@@ -46,10 +47,11 @@ class LegContext:
     verify: VerifyContext
     remaining: RemainingItems
     budget: BudgetGuard
-    quarantine: Quarantine
+    control: Control
     trail: AuditTrail
     heartbeat: Heartbeat
     counters: Counters
+    in_doubt_before: AbstractSet[int] = frozenset()
     recovered: AbstractSet[tuple[str, str]] = frozenset()
 
     @property

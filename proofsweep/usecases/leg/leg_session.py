@@ -15,11 +15,10 @@ from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.background import beside
-from proofsweep.usecases.leg.canaries import Canary, send_canaries
+from proofsweep.usecases.leg.canaries import Canary, send_canaries, send_negative_control
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.open import open_leg, settle_legs_before
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
-from proofsweep.usecases.leg.work import write_rest
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 from proofsweep.usecases.upkeep.note_leg import note_leg
 
@@ -54,7 +53,7 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     """Hold the next leg of a run for the work inside.
 
     (1) examine the service and bind the key to it, (2) claim the leg, (3) keep it alive, (4) settle the legs that died
-    before it, and send the canaries, (5) settle it, however the work ended.
+    before it, and send canaries and the negative control, (5) settle it, however the work ended.
 
     Raises:
         ConfigError, ResultsError: it cannot be begun; nothing was claimed.
@@ -77,6 +76,7 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
         ):
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
             send_canaries(leg, request.canaries)
+            send_negative_control(leg)
             yield leg
     except BaseException:
         leg.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
@@ -116,8 +116,9 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         why=leg.stop.reason.message if leg.stop.reason else None,
         quota_reset=leg.budget.quota_reset,
         facts=facts,
+        in_doubt=sorted(leg.control.put_aside),
     )
-    write_rest(leg)
+    leg.trail.write_unattributed()
     leg.journal.flush()
     with beside("heartbeat", leg.heartbeat.keep_beating):  # the parts of a long run take minutes
         row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))

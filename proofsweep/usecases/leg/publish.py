@@ -64,7 +64,7 @@ class PublishedRows:
 
 
 def publish_rows(results: Results, plan: Plan, leg: int, segments: Segments, *, keeps_out: bool) -> PublishedRows:
-    """Publish the rows of a leg's journal, shard by shard; rows that it held back come last.
+    """Publish the rows of a leg's journal, shard by shard.
 
     Args:
         results: where the run is.
@@ -110,7 +110,7 @@ def publish_exchanges(results: Results, plan: Plan, leg: int, segments: Segments
 def _segments_that_wait(plan: Plan, segments: Segments, published: PublishedRows) -> dict[int, list[str]]:
     """Name the segments with rows that are in no part, by shard."""
     waiting: dict[int, list[str]] = {}
-    for name in [*segments.names("verdicts"), *segments.held()]:
+    for name in segments.names("verdicts"):
         rows = segments.table(name, ["manifest_row"])
         numbers = [] if rows is None else _numbers(rows)
         for shard in {shard_of(plan, number) for number in numbers if not published.has(number)}:

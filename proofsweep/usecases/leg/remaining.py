@@ -24,6 +24,11 @@ class RemainingItems:
         """The parts of the legs before this one; they have all ended, so nothing is added."""
         return self._results.verdicts_by_shard(self._plan)
 
+    @property
+    def count(self) -> int:
+        """How many rows remained when the leg began."""
+        return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
+
     def slices(self) -> list[Slice]:
         """Cut what remains into Prefect tasks."""
         unfinished = {shard for shard in range(self._plan.shards) if not self._is_finished(shard)}

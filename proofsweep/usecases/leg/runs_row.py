@@ -32,11 +32,13 @@ class LegCounts:
         row: for `runs`, without how the leg ended and what remains; what only its process knows is null.
         duplicates: rows that another row's answer served; no call was made for them.
         drift: for `drift`.
+        control_calls: keyed calls of controls and canaries, which belong to no row.
     """
 
     row: Row
     duplicates: int
     drift: list[Row]
+    control_calls: int
 
 
 def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]) -> LegCounts:
@@ -59,7 +61,7 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
     drift = DriftCounts()
     row |= outcomes | exchange_counts(drift.watch(results.tables(names, _COUNTED)))
     row["calls_again"] = _calls_again(results, plan, leg, names)
-    return LegCounts(row, duplicates, drift.rows(plan, leg))
+    return LegCounts(row, duplicates, drift.rows(plan, leg), _control_calls(results, names))
 
 
 def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int]:
@@ -89,10 +91,17 @@ def exchange_counts(tables: Iterable[pa.Table]) -> Row:
     return {**counts, **times, "sunset": sunset}
 
 
+def _control_calls(results: Results, names: Iterable[str]) -> int:
+    """Count the keyed calls that take an item through the core flow, and belong to no row."""
+    is_control = pc.field("call").isin([Call.UPLOADS, Call.VERIFY]) & pc.field("manifest_row").is_null()
+    tables = results.tables(names, ["call", "manifest_row", "bytes_sent"])
+    return sum(table.filter(is_control & pc.field("bytes_sent").is_valid()).num_rows for table in tables)
+
+
 def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> int:
     """Count the calls of a leg that repeat a call which an earlier leg was answered for the same row.
 
-    Such a row had no outcome: its leg was killed or stopped between its calls, or an anomaly kept the row back. One
+    Such a row had no outcome: its leg was killed or stopped between its calls, or a control kept the row back. One
     byte for each row and kind of call is kept in memory; of keyed calls, two kinds belong to rows.
     """
     earlier = [name for name in results.parts_of("exchanges", plan) if layout.leg_of(name) < leg]

@@ -29,6 +29,7 @@ class LegEnd:
         facts: cells of the `runs` row: service, key fingerprint, quota, flow run, begin and end.
         cpu_seconds: that its process used during the leg.
         quota_reset: when the quota resets, as the service last said.
+        in_doubt: rows that were tried and remain, sorted; the next leg tries them last.
     """
 
     leg: int
@@ -37,6 +38,7 @@ class LegEnd:
     facts: Row = field(default_factory=dict)
     cpu_seconds: float | None = None
     quota_reset: datetime | None = None
+    in_doubt: Sequence[int] = ()
 
 
 def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
@@ -60,9 +62,15 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         "drift": words_for(counts.drift),
         "cpu_seconds": end.cpu_seconds,
         "quota_reset": end.quota_reset,
+        "in_doubt": list(end.in_doubt),
     }
     parts = _described([*published.of_leg(end.leg), *exchanges])
-    receipt = _receipt(results, plan, row, legs) | parts | {"duplicates": counts.duplicates} | notes
+    receipt = (
+        _receipt(results, plan, row, legs)
+        | parts
+        | {"duplicates": counts.duplicates, "control_calls": counts.control_calls}
+        | notes
+    )
     try:
         legs.write_receipt(end.leg, receipt)  # (3)
     except NameTaken as taken:

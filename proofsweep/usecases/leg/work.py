@@ -38,8 +38,9 @@ _SALT_BYTES = 16
 def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) -> int:
     """Work through what remains of a slice; give the number of rows it finished.
 
-    (1) read what remains, (2) verify on the worker threads, (3) publish if the shard is done. A shard that ends early
-    and one that is cut into single items publish nothing: their rows are in the journal until the leg's end.
+    (1) read what remains, less what was in doubt before, (2) verify on the worker threads, (3) publish if the shard is
+    done. A shard that ends early and one that is cut into single items publish nothing: their rows are in the journal
+    until the leg's end.
 
     Args:
         leg: the leg, as this process sees it.
@@ -49,10 +50,11 @@ def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) ->
     Raises:
         NameTaken: another leg has taken this one over, or another process of this leg has published the shard.
     """
-    known = {row["manifest_row"] for row in finished}
-    items = (item for item in leg.remaining.items(piece) if item.manifest_row not in known)  # (1)
+    later = leg.in_doubt_before | {row["manifest_row"] for row in finished}
+    items = (item for item in leg.remaining.items(piece) if item.manifest_row not in later)  # (1)
     rows = [_table_of(finished)]
-    is_whole = True
+    first = piece.shard * leg.plan.shard_items
+    is_whole = leg.in_doubt_before.isdisjoint(range(first + piece.first, first + piece.last))
     for worked in _verified(leg, items):  # (2)
         rows.append(_table_of([row for row in worked if row is not None]))
         is_whole = is_whole and None not in worked
@@ -89,30 +91,21 @@ def _table_of(rows: Sequence[Row]) -> pa.Table:
 
 
 def work_item(leg: LegContext, item: WorkItem) -> Row | None:
-    """Verify one item and write its row down; None when the row waits, for another leg or in quarantine."""
+    """Verify one item and write its row down; None when the row remains, or waits for a control."""
     _wait_for_store(leg)
     row_number, calls = item.manifest_row, calls_of(item.audio)
-    if leg.stop.reason is not None or not (item.ineligible or leg.budget.admits(row_number, calls)):
+    if leg.stop.reason is not None or not leg.control.may_try(item):
         return None
+    is_free = item.ineligible is not None and not item.may_be_found
+    if not (is_free or leg.budget.admits(row_number, calls)):
+        return None
+    began_at = leg.control.clock()
     done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
     leg.budget.release(item.manifest_row)
-    leg.counters.note(done)
     if isinstance(done, Deferred):
         return None
     row = row_of(done, leg.row_context) | {"row_salt": secrets.token_hex(_SALT_BYTES)}
-    admitted = leg.quarantine.admit(done, row)
-    for each in admitted:
-        leg.journal.add(each, [])
-    leg.journal.hold(leg.quarantine.held)
-    return row if row in admitted else None
-
-
-def write_rest(leg: LegContext) -> None:
-    """Add what is only in memory to the journal at the end of a leg: rows in quarantine, exchanges of no row."""
-    leg.trail.write_unattributed()
-    for row in leg.quarantine.release():
-        leg.journal.add(row, [])
-    leg.journal.hold(leg.quarantine.held)
+    return row if leg.control.admit(done, row, began_at) else None
 
 
 def _wait_for_store(leg: LegContext) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from proofsweep.domain.runs import Claim, EndedBy, Slice
+from proofsweep.domain.runs import Claim, Slice
 from proofsweep.domain.worker_processes import Orders, WorkerReport
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
 from proofsweep.storage.results.journal import Segments
@@ -17,7 +17,7 @@ from proofsweep.usecases.leg.begun_slices import begin_slice
 from proofsweep.usecases.leg.granted_budget import GrantedBudget
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.publish import publish_exchanges
-from proofsweep.usecases.leg.work import verify_slice, write_rest
+from proofsweep.usecases.leg.work import verify_slice
 
 # Silence after which the process that holds the leg counts as dead, unless the leg's patience with the store is longer.
 # No item begins long before that. Chosen: half ends work when a machine sleeps for a moment; twice keeps it longer.
@@ -87,7 +87,7 @@ class WorkerProcess:
             with beside("heartbeat", self.leg.heartbeat.keep, self._break_off):
                 self._over.wait()
                 self._drain()
-                self._write_rest()
+                self.leg.trail.write_unattributed()
             self._publish_late()
         finally:
             self._is_closed = True
@@ -199,13 +199,6 @@ class WorkerProcess:
         timer.start()
         self.leg.workers.shutdown(wait=True)
         timer.cancel()
-
-    def _write_rest(self) -> None:
-        """Write down what is only in memory; not rows in quarantine if the service is suspect."""
-        reason = self.leg.stop.reason
-        if reason is not None and reason.ended_by == EndedBy.BREAKER:
-            self.leg.quarantine.release()
-        write_rest(self.leg)
 
     def _publish_late(self) -> None:
         """Publish the exchanges of a leg that was ended while this process was taken for lost."""

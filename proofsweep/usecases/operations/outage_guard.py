@@ -6,11 +6,14 @@ from proofsweep.client.partner import Partner
 from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
 
+# Chosen: half ends an operation when a few proofs cannot be had; twice spends twice the calls in an outage.
+_MOST_FAILURES = 10
+
 
 class OutageGuard:
-    """Stops an operation after so many failed calls in a row. Thread-safe."""
+    """Stops an operation after too many failed calls in a row. Thread-safe."""
 
-    def __init__(self, partner: Partner, most_failures: int) -> None:
+    def __init__(self, partner: Partner, most_failures: int = _MOST_FAILURES) -> None:
         self._stop = partner.session.context.dispatcher.stop
         self._most_failures = most_failures
         self._in_a_row = 0

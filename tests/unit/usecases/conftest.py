@@ -17,13 +17,14 @@ from proofsweep.client.partner import Partner
 from proofsweep.client.retry import RetryPolicy
 from proofsweep.client.session import Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.anomalies import AnomalyGuard
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Exchange
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.outcomes import Finished
 from proofsweep.domain.preflight import SizeLimits
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import planned_items, schemas
+from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.journal import Journal
@@ -31,14 +32,15 @@ from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.past_answers import PastAnswers
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.item.item_work import VerifyContext
-from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
+from proofsweep.usecases.leg.control import Control
+from proofsweep.usecases.leg.control_calls import ControlCalls
 from proofsweep.usecases.leg.counters import Counters
 from proofsweep.usecases.leg.heartbeat import Heartbeat
 from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.quarantine import Quarantine
 from proofsweep.usecases.leg.remaining import RemainingItems
+from proofsweep.usecases.leg.source_control import SourceControl
 from proofsweep.usecases.leg.workers import Workers
 
 from .scripted_service import NOW, ScriptedService
@@ -61,8 +63,8 @@ def stop() -> StopSwitch:
 
 @pytest.fixture
 def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
-    """A partner that is fast, retries within milliseconds, and takes two failures in a row for an outage."""
-    health = ServiceHealth(breaker_failures=2, breaker_seconds=0.0, longest_pause_seconds=1.0)
+    """A partner that is fast, and retries within milliseconds."""
+    health = ServiceHealth(longest_pause_seconds=1.0)
     context = ClientContext(
         base_url="https://partner.example/v1",
         transport=service,
@@ -75,10 +77,9 @@ def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
 
 
 @pytest.fixture
-def verify_context(partner: Partner, stop: StopSwitch) -> VerifyContext:
+def verify_context(partner: Partner) -> VerifyContext:
     """What items are verified with: files of this machine, and no duplicates."""
-    sources = SourceWatch(Files(), stop, threshold=2, patience_seconds=0.0)
-    return VerifyContext(partner=partner, limits=SizeLimits(), sources=sources, clock=lambda: NOW)
+    return VerifyContext(partner=partner, limits=SizeLimits(), files=Files(), clock=lambda: NOW)
 
 
 @pytest.fixture
@@ -95,6 +96,7 @@ class LegBuilder:
 
     Attributes:
         unattributed: exchanges that belong to no row.
+        outage_seconds: how long a control may come out wrong.
     """
 
     results: Results
@@ -104,6 +106,7 @@ class LegBuilder:
     stop: StopSwitch
     workers: Workers
     unattributed: list[Exchange] = field(default_factory=list)
+    outage_seconds: float = 0.1
 
     def plan(self, items: int, *, shard_items: int = 1_000) -> Plan:
         """Write as many files, their shards and their plan."""
@@ -143,7 +146,28 @@ class LegBuilder:
         partner = self.partner.in_new_session(self.unattributed.append)
         budget = BudgetGuard(bounds or Bounds(), partner, self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
-        past = PastAnswers(self.results, plan)
+        past, counters = PastAnswers(self.results, plan), Counters()
+        verify = replace(self.verify, partner=partner)
+
+        def write(done: Finished, row: Row) -> None:
+            counters.note(done)
+            journal.add(row, [])
+
+        control = Control(
+            calls=ControlCalls(
+                verify=verify,
+                budget=budget,
+                record=trail.of_row(None),
+                past=past,
+                source=SourceControl(files=verify.files, past=past, root=str(self.folder)),
+            ),
+            dispatcher=self.partner.session.context.dispatcher,
+            write=write,
+            mode=Mode.ONE_FILE,
+            outage_seconds=self.outage_seconds,
+            first_wait_seconds=0.01,
+            storm_failures=3,
+        )
         return LegContext(
             plan=plan,
             leg=number,
@@ -152,10 +176,10 @@ class LegBuilder:
             stop=self.stop,
             workers=self.workers,
             dispatcher=self.partner.session.context.dispatcher,
-            verify=replace(self.verify, partner=partner),
+            verify=replace(verify, partner=partner.with_control(control.is_well)),
             remaining=RemainingItems(self.results, plan),
             budget=budget,
-            quarantine=Quarantine(AnomalyGuard(verdicts=20, failures=3), past, self.stop, 1.0),
+            control=control,
             trail=trail,
             heartbeat=Heartbeat(
                 legs=self.legs(plan),
@@ -166,7 +190,7 @@ class LegBuilder:
                 stop=self.stop,
                 patience_seconds=1.0,
             ),
-            counters=Counters(),
+            counters=counters,
         )
 
 

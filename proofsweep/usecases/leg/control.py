@@ -1,0 +1,287 @@
+"""Write down what is believed, and put aside what is in doubt until a control has shown whose fault it is."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from proofsweep.client.pacing.dispatcher import Dispatcher
+from proofsweep.domain.control import TRIES_IN_A_ROW, Doubt, Finding, Schedule, Streaks, Subject, doubt_about
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.outcomes import Failed, Finished, Rejected
+from proofsweep.domain.tables.columns import Row
+from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.logs import Event, log
+from proofsweep.usecases.leg.control_calls import ControlCalls, Result, size_of
+
+# Chosen: how soon a results store that failed is read again; half asks it more often, twice waits longer at its end.
+_READ_AGAIN_SECONDS = 1.0
+# So many times as often as others go controls that make no call. Chosen: half lets a run of a few files wait for more
+# than a second; twice reads twice as many files.
+_FREE_CONTROLS = 20
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Suspect:
+    """A strange outcome with its row, and when its tries began and ended."""
+
+    done: Finished
+    row: Row
+    subject: Subject
+    began_at: float
+    ended_at: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Control:
+    """Decides for one process of a leg; safe to use from several threads. `domain.control` has the rule.
+
+    Attributes:
+        write: writes a row down.
+        mode: of the probe audio that is sent when calls fail for many items.
+        outage_seconds: how long a control may come out wrong before the leg ends.
+        first_wait_seconds: between the first and the second control of a subject.
+        storm_failures: how many failures alike in a row put their mode aside where there is no control; 0 for never.
+        believes: outcomes are written as they come out.
+        put_aside: rows that were tried, and are in doubt.
+    """
+
+    calls: ControlCalls
+    dispatcher: Dispatcher
+    write: Callable[[Finished, Row], None]
+    mode: Mode
+    outage_seconds: float
+    first_wait_seconds: float
+    storm_failures: int
+    believes: bool = False
+    forget_refusals: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
+    put_aside: set[int] = field(default_factory=set)
+    _streaks: Streaks = field(default_factory=Streaks)
+    _suspects: list[_Suspect] = field(default_factory=list)
+    _schedules: dict[Subject, Schedule] = field(default_factory=dict)
+    _tries_in_a_row: int = 0
+    _wrong_at: float = float("-inf")
+    _lost_roots: dict[str, str] = field(default_factory=dict)
+    _stormy: set[Mode] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _asking: threading.Lock = field(default_factory=threading.Lock)
+
+    def admit(self, done: Finished, row: Row, began_at: float) -> bool:
+        """Write a row down if nothing is strange about its outcome, and say so; else it waits for a control."""
+        try:
+            doubt = None if self.believes else self._doubt_about(done)
+            if doubt is None:
+                self._believe(done, row)
+            else:
+                root = self.calls.source.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
+                subject = Subject(doubt, done.item.mode, root)
+                self._suspect(_Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=self.clock()))
+            self._make_due_controls()
+        except RunMustStop:
+            return False
+        return doubt is None
+
+    def may_try(self, item: WorkItem) -> bool:
+        """Whether an item may be tried now; one whose root is away, or whose mode only fails, comes last."""
+        is_lost = bool(self._lost_roots) and self.calls.source.root_of(item.audio) in self._lost_roots
+        return not is_lost and item.mode not in self._stormy
+
+    def is_well(self) -> bool:
+        """Return when the service works, for a session whose calls fail as those of many others do.
+
+        It is False if a control cannot be made yet: the item must give up, and is in doubt.
+
+        Raises:
+            RunMustStop: the leg ends.
+        """
+        with self._asking:
+            self.dispatcher.stop.check()
+            subject = Subject(Doubt.SERVICE, self.mode)
+            if not self.dispatcher.is_in_doubt:  # another thread made the control meanwhile
+                return True
+            if self.clock() < self._schedule(subject).due_at:
+                return False
+            self._control(subject)
+            return True
+
+    def finish(self) -> None:
+        """Make the controls that are left, and look again at roots that were lost.
+
+        Where there is no control, a few failures are written as they are.
+
+        Raises:
+            RunMustStop: the leg ends.
+        """
+        with self._asking:
+            while waiting := {each.subject for each in self._suspects}:
+                subject = min(waiting, key=lambda each: self._schedule(each).due_at)
+                self.dispatcher.stop.rest(self._schedule(subject).due_at - self.clock())
+                self._control(subject, is_last=True)
+            for root in list(self._lost_roots):
+                subject = Subject(Doubt.SOURCE, self.mode, root)
+                if self._read(partial(self.calls.make, subject, [])).finding is Finding.RIGHT:
+                    del self._lost_roots[root]
+
+    def lift_storms(self) -> frozenset[Mode]:
+        """Let items of all modes be tried again; return the modes that were put aside."""
+        stormy, self._stormy = frozenset(self._stormy), set()
+        return stormy
+
+    def put_aside_again(self, mode: Mode) -> None:
+        """Let no more items of a mode be tried if the ones that were tried since failed like all before."""
+        if self._streaks.failures(mode) >= self.storm_failures:
+            self._stormy.add(mode)
+
+    def sentence(self, in_doubt: int) -> str:
+        """Say why rows remain when all else is done."""
+        said = list(self._lost_roots.values())
+        if self._stormy:
+            said.append("Files fail alike, and none is answered: is a setting wrong, such as the sidecar's wire name?")
+        if not said:
+            said.append("Nothing shows whether the service or these files are at fault.")
+        return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last; --believe takes them."
+
+    def _doubt_about(self, done: Finished) -> Doubt | None:
+        with self._lock:
+            refusals = self._streaks.note(done)
+        return doubt_about(done, was_accepted=self._was_accepted(done), refusals_alike=refusals)
+
+    def _suspect(self, suspect: _Suspect) -> None:
+        with self._lock:
+            self._suspects.append(suspect)
+            self.put_aside.add(suspect.done.item.manifest_row)
+            self._tries_in_a_row += isinstance(suspect.done.outcome, Failed)
+
+    def _believe(self, done: Finished, row: Row) -> None:
+        self.write(done, row)
+        with self._lock:
+            self._tries_in_a_row = 0
+            self.put_aside.discard(done.item.manifest_row)
+            self.calls.note(done)
+
+    def _make_due_controls(self) -> None:
+        """Make the controls that are due. After too many tries in a row, wait for the next one."""
+        if not self._suspects:
+            return
+        is_enough = self._tries_in_a_row >= TRIES_IN_A_ROW
+        if not self._asking.acquire(blocking=is_enough):
+            return
+        try:
+            self.dispatcher.stop.check()
+            for subject in {each.subject for each in self._suspects}:
+                wait_seconds = self._schedule(subject).due_at - self.clock()
+                if wait_seconds > 0.0 and self._tries_in_a_row < TRIES_IN_A_ROW:
+                    continue
+                self.dispatcher.stop.rest(wait_seconds)
+                self._control(subject)
+        finally:
+            self._asking.release()
+
+    def _schedule(self, subject: Subject) -> Schedule:
+        is_free = subject.doubt is Doubt.SOURCE  # it makes no call
+        first_wait_seconds = self.first_wait_seconds / (_FREE_CONTROLS if is_free else 1)
+        return self._schedules.setdefault(subject, Schedule(first_wait_seconds))
+
+    def _control(self, subject: Subject, *, is_last: bool = False) -> None:
+        """Make the control of a subject, and decide about the suspects whose tries ended before it."""
+        began_at = self.clock()
+        suspects = self._taken(lambda each: each.subject == subject and each.ended_at <= began_at)
+        result = self._made(subject, [each.done for each in suspects])
+        match result.finding:
+            case Finding.RIGHT:
+                self._trust()
+                self._believe_all(suspects, result)
+            case Finding.WRONG:
+                self._wait_until_right(subject, [each.done for each in suspects], result)
+            case Finding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
+                self._decide_alone(subject.mode, suspects, is_last=is_last)
+            case Finding.NO_CONTROL | Finding.NOT_NOW:
+                self.dispatcher.stop.check()
+
+    def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
+        result = self._read(lambda: self.calls.make(subject, suspects))
+        if result.finding is not Finding.NO_CONTROL:
+            self._schedule(subject).began(self.clock())
+            log(Event.CONTROL_MADE, doubt=subject.doubt, mode=subject.mode, finding=result.finding)
+        return result
+
+    def _taken(self, is_wanted: Callable[[_Suspect], bool]) -> list[_Suspect]:
+        with self._lock:
+            taken = [each for each in self._suspects if is_wanted(each)]
+            self._suspects = [each for each in self._suspects if not is_wanted(each)]
+        return taken
+
+    def _trust(self) -> None:
+        self.dispatcher.hold(is_held=False)
+        with self._lock:
+            self._tries_in_a_row = 0
+
+    def _believe_all(self, suspects: Sequence[_Suspect], result: Result) -> None:
+        """Believe what ended before the control, unless one came out wrong since its first try."""
+        for each in suspects:
+            is_covered = result.most_bytes is None or size_of(each.done) <= result.most_bytes
+            if is_covered and each.began_at > self._wrong_at:
+                self._believe(each.done, each.row)
+
+    def _decide_alone(self, mode: Mode, suspects: Sequence[_Suspect], *, is_last: bool) -> None:
+        """Decide without a control: a refusal is believed, and so are a few failures at the end."""
+        refused = [each for each in suspects if isinstance(each.done.outcome, Rejected)]
+        failed = [each for each in suspects if not isinstance(each.done.outcome, Rejected)]
+        self._believe_all(refused, Result(finding=Finding.NO_CONTROL))
+        if self.storm_failures and self._streaks.failures(mode) >= self.storm_failures:
+            self._stormy.add(mode)
+        elif is_last:
+            self._believe_all(failed, Result(finding=Finding.NO_CONTROL))
+        else:
+            with self._lock:
+                self._suspects += failed
+
+    def _wait_until_right(self, subject: Subject, suspects: Sequence[Finished], result: Result) -> None:
+        """Let only controls go until one comes out right; end the leg when it takes too long.
+
+        Items of a root that is away come last then, and others go on.
+
+        Raises:
+            RunMustStop: the leg ends.
+        """
+        lost_at = self.clock() + self.outage_seconds
+        self.dispatcher.hold(is_held=True)
+        while result.finding is not Finding.RIGHT:
+            self._wrong_at = self.clock()
+            self._taken(lambda _each: True)
+            self.forget_refusals()
+            if self._wrong_at >= lost_at:
+                break
+            self.dispatcher.stop.rest(min(self._schedule(subject).due_at, lost_at) - self._wrong_at)
+            result = self._made(subject, suspects)
+        self._wrong_at = self.clock()
+        if result.finding is not Finding.RIGHT and subject.doubt is not Doubt.SOURCE:
+            self.dispatcher.stop.pull(RunMustStop(result.why, ended_by=result.ended_by))
+            self.dispatcher.stop.check()
+        if result.finding is not Finding.RIGHT:
+            self._lost_roots[subject.root] = result.why
+        self._trust()
+
+    def _was_accepted(self, done: Finished) -> bool:
+        """Whether the service accepted these same bytes before; RunMustStop if the leg ends meanwhile."""
+        read = done.read
+        if not isinstance(done.outcome, Rejected) or read is None or read.sha256 is None:
+            return False
+        audio, sidecar = read.sha256, read.sidecar_sha256
+        return self._read(lambda: self.calls.past.was_accepted(done.item.mode, audio, sidecar))
+
+    def _read(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Ask something of the results store, and wait for one that fails; RunMustStop if the leg ends meanwhile."""
+        stop, lost_at = self.dispatcher.stop, self.clock() + self.outage_seconds
+        while True:
+            try:
+                return ask()
+            except ResultsError as error:
+                if self.clock() >= lost_at:
+                    why = f"The answers of earlier runs cannot be read: {error.message}"
+                    stop.pull(RunMustStop(why, ended_by="breaker"))
+                stop.rest(_READ_AGAIN_SECONDS)

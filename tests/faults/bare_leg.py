@@ -1,0 +1,25 @@
+"""Work on a leg without an orchestrator."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from proofsweep.bootstrap.legs import LegOptions, held_leg
+from proofsweep.errors import RunMustStop
+from proofsweep.usecases.leg.last_round import work_last
+from proofsweep.usecases.leg.leg_context import LegContext
+from proofsweep.usecases.leg.work import verify_slice
+
+
+def work_on(context: LegContext, shards_at_once: int = 1) -> None:
+    """Do what a flow does between the claim of a leg and its end."""
+    with ThreadPoolExecutor(shards_at_once) as pool:
+        list(pool.map(lambda piece: verify_slice(context, piece), context.remaining.slices()))
+    work_last(context)
+
+
+def work_on_leg(run_id: str, *, believe: bool = False) -> None:
+    """Work on the next leg of a run."""
+    options = LegOptions(believe=believe)
+    leg = held_leg(run_id, None, None, flow_run_id=None, read_block=None, options=options)
+    with suppress(RunMustStop), leg as (_, context):
+        work_on(context)

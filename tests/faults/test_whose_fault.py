@@ -1,0 +1,90 @@
+"""Files that fail beside each other end with rows of their own, and all others are finished in the same leg.
+
+`PROOFSWEEP_SOAK_ALIKE="1 12 40 450"` prints a table for so many of them, of twice as many files and at least 60.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.settings import load_settings
+
+from ..servers.foreign_service import Answer, Change
+from ..worlds.foreign_world import ForeignWorld
+from .bare_leg import work_on_leg
+
+NUMBERS = [int(number) for number in os.environ.get("PROOFSWEEP_SOAK_ALIKE", "12").split()]
+# A control sends three items at most, each with two calls. A leg makes two kinds of them at most: for the files, and for
+# the service when many calls fail in a row. Their waits double from 0.5 to 3 s.
+CALLS_OF_A_CONTROL, KINDS, FIRST_CONTROLS, LONGEST_WAIT_SECONDS = 6, 2, 4, 3.0
+
+
+@pytest.fixture
+def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
+    """Everything that runs need, with controls after half a second and time-outs after three tenths."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "3")
+    monkeypatch.setenv("PROOFSWEEP_RETRY__CONTROL_WAIT_SECONDS", "0.5")
+    monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "0.5")
+    return bare_world
+
+
+def for_poison(change: Callable[[Answer], Answer]) -> Change:
+    """Change the answer for the verdict `poison` only."""
+    return lambda _number, usual: change(usual) if usual.document.get("verdict") == "poison" else usual
+
+
+def late(usual: Answer) -> Answer:
+    """Answer too late."""
+    time.sleep(1.0)
+    return usual
+
+
+HOW: dict[str, Callable[[Answer], Answer]] = {
+    "503": lambda usual: replace(usual, status=503),
+    "422": lambda usual: replace(usual, status=422, document={"error": "no", "code": "unprocessable"}),
+    "403": lambda _usual: Answer(403, b"<html>blocked</html>"),
+    "time-out": late,
+    "hang-up": lambda usual: replace(usual, breaks="unanswered"),
+}
+
+
+def files(world: ForeignWorld, number: int) -> str:
+    """Write a catalog in which so many files beside each other will fail."""
+    good = max(number, 60 - number) // 2
+    return world.catalog(*["valid"] * good, *["poison"] * number, *["valid"] * good)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("how", [*HOW, "source"])
+def test_files_that_fail_alike_hold_nobody_up(world: ForeignWorld, how: str, number: int) -> None:
+    """One leg: each of these files has its own row, and so has each other one; a few controls are all it costs."""
+    catalog = files(world, number)
+    if how in HOW:
+        world.service.changes["verify"] = for_poison(HOW[how])
+    run_id = plan_catalog(load_settings(), catalog).run_id
+    if how == "source":
+        good = max(number, 60 - number) // 2
+        for row in range(good, good + number):
+            Path(world.folder / f"{row}.wav").unlink()
+
+    began_at = time.monotonic()
+    work_on_leg(run_id)
+
+    most_controls = KINDS * (FIRST_CONTROLS + (time.monotonic() - began_at) / LONGEST_WAIT_SECONDS)
+    rows = world.rows()
+    others = [row for row in rows if row["outcome"] == "accepted"]
+    exchanges = [each for each in world.table("exchanges") if each["call"] in {"uploads", "verify"}]
+    controls = [each for each in exchanges if each["manifest_row"] is None]
+    print(  # noqa: T201 - the table that a soak prints
+        f"| {number} | {how} | 1 | {len(rows)} of {len(others) + number} | {len(exchanges)} | {len(controls)} |"
+    )
+    assert [leg["ended_by"] for leg in world.legs()] == ["complete"]
+    assert len(others) == 2 * (max(number, 60 - number) // 2)
+    assert len(rows) == len(others) + number
+    assert {row["accepted"] for row in rows if row not in others} == {False}
+    assert len(controls) <= most_controls * CALLS_OF_A_CONTROL
