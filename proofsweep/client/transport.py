@@ -14,7 +14,7 @@ import httpx
 from pydantic import SecretStr
 
 from proofsweep.client.connection_failures import BROKEN_EXCHANGE, cause_of
-from proofsweep.client.deadlines import DeadlineBackend, refuse_unsolicited
+from proofsweep.client.deadlines import DeadlineBackend, DeadlineStream, stream_of
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.proxies import proxy_for
 from proofsweep.contract.headers import AnswerHeaders
@@ -118,8 +118,7 @@ class Transport:
                 request.method, address.url, headers=headers, content=request.content, extensions=self._extensions
             )
         )
-        refuse_unsolicited(response)
-        return _Answer(response)
+        return _Answer(response, stream_of(response))
 
     def _connection(self, call: Call, address: "_Address") -> httpcore.ConnectionInterface:
         """Give this thread's own connection: the one that it has, if that is idle and leads there, or a new one.
@@ -148,7 +147,12 @@ class Transport:
         ).create_connection(address.url.origin)
 
     def _read(self, request: Request, answer: "_Answer") -> "_Body":
-        """Read the body to its end; a success is written to the request's destination, if it has one."""
+        """Read the body to its end; a success is written to the request's destination, if it has one.
+
+        A success before the whole request was sent is none: what is stored, or judged, is only a part of the file.
+        """
+        if answer.is_success and answer.bytes_sent != request.content_bytes:
+            raise httpcore.RemoteProtocolError("the answer came before the whole request was sent")
         if request.into is not None and answer.is_success:
             pieces = self._pieces(answer, request.into.most_bytes)
             return _Body(b"", request.into.take(pieces, _size_of(answer)))
@@ -171,11 +175,13 @@ class _Answer:
     """An answer whose head has come.
 
     Attributes:
+        bytes_sent: of the request's body, before the answer was read.
         headers: with lowercase names; several of one name are joined with commas.
         pieces: gives the body as it is on the wire.
     """
 
-    def __init__(self, response: httpcore.Response) -> None:
+    def __init__(self, response: httpcore.Response, stream: DeadlineStream) -> None:
+        self.bytes_sent = stream.body_bytes_sent
         self.status: int = response.status
         self.is_success = response.status in _SUCCESSES
         self.headers = dict(httpx.Headers(response.headers).items())
@@ -252,6 +258,7 @@ class _ReplyBuilder:
     ) -> Exchange:
         received = answer.headers if answer is not None else {}
         headers = AnswerHeaders.read(received, now=self._started_at)
+        bytes_sent = answer.bytes_sent if answer is not None else self._request.content_bytes
         is_storage = self._request.call in {Call.SLOT, Call.DOWNLOAD}
         return Exchange(
             call=self._request.call,
@@ -264,7 +271,7 @@ class _ReplyBuilder:
             failure=failure,
             request_id=headers.request_id,
             storage_id=_first(received, _STORAGE_ID_HEADERS) if is_storage else None,
-            bytes_sent=self._request.content_bytes if was_sent else None,
+            bytes_sent=max(0, bytes_sent) if was_sent else None,
         )
 
 

@@ -132,6 +132,21 @@ def test_a_refusal_during_the_upload_is_read(
         client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
 
     assert refused.value.status == 413
+    assert client.exchanges[0].bytes_sent is not None
+    assert client.exchanges[0].bytes_sent < 64 * 1024 * 1024
+
+
+def test_a_success_during_the_upload_is_none(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Storage answers before it has read the form, and closes: it holds a part of the audio, so a fresh slot is due."""
+    storage.reads_bodies = False
+    storage.script = [answer(204, b"")]
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
+
+    assert client.facts() == [("slot", 204, "bad_answer")]
 
 
 class Zeros:
