@@ -1,6 +1,7 @@
 """One request, one answer, one exchange record: the only place that touches sockets."""
 
 import hashlib
+import math
 import ssl
 import threading
 import time
@@ -39,7 +40,10 @@ _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Limits of the parts of a call; `total_seconds` runs from the last byte sent to the end of the answer."""
+    """Limits of the parts of a call; `total_seconds` runs from the last byte sent to the end of the answer.
+
+    A second more is given for each 64 KiB of the answer's body.
+    """
 
     connect_seconds: float = 10.0
     read_seconds: float = 60.0
@@ -123,7 +127,7 @@ class Transport:
     def _connection(self, call: Call, address: "_Address") -> httpcore.ConnectionInterface:
         """Give this thread's own connection: the one that it has, if that is idle and leads there, or a new one.
 
-        A download has another than a form POST: an asset is sent while it arrives.
+        A download has another than a form POST: they mostly lead to different hosts, one after the other.
         """
         kind = "keyed" if call.is_keyed else "download" if call is Call.DOWNLOAD else "keyless"
         connection = self._own.connections.get(kind)
@@ -154,13 +158,13 @@ class Transport:
         if answer.is_success and answer.bytes_sent != request.content_bytes:
             raise httpcore.RemoteProtocolError("the answer came before the whole request was sent")
         if request.into is not None and answer.is_success:
-            pieces = self._pieces(answer, request.into.most_bytes)
-            return _Body(b"", request.into.take(pieces, _size_of(answer)))
+            request.into(self._pieces(answer, math.inf), _size_of(answer))
+            return _Body(b"", "")
         content = b"".join(self._pieces(answer, _MOST_BODY_BYTES))
         return _Body(content, hashlib.sha256(content).hexdigest())
 
-    def _pieces(self, answer: "_Answer", most_bytes: int) -> Iterator[bytes]:
-        """Read a body as it is on the wire, up to a number of bytes."""
+    def _pieces(self, answer: "_Answer", most_bytes: float) -> Iterator[bytes]:
+        """Read a body as it is on the wire, up to a number of bytes; each piece gives the next ones more time."""
         if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
             raise httpcore.RemoteProtocolError("the answer is encoded, but identity was requested")
         size_bytes = 0
@@ -168,6 +172,7 @@ class Transport:
             size_bytes += len(piece)
             if size_bytes > most_bytes:
                 raise httpcore.RemoteProtocolError("the answer is too large")
+            answer.stream.prolong(len(piece))
             yield piece
 
 
@@ -181,7 +186,7 @@ class _Answer:
     """
 
     def __init__(self, response: httpcore.Response, stream: DeadlineStream) -> None:
-        self.bytes_sent = stream.body_bytes_sent
+        self.stream, self.bytes_sent = stream, stream.body_bytes_sent
         self.status: int = response.status
         self.is_success = response.status in _SUCCESSES
         self.headers = dict(httpx.Headers(response.headers).items())
@@ -239,9 +244,9 @@ class _ReplyBuilder:
         call = self._request.call
         expects_json = call.is_keyed or call is Call.HEALTH
         document = json_of(body.content) if expects_json else None
-        is_bad = expects_json and answer.is_success and not self._request.is_usable(document)
+        flaw = self._request.flaw(document) if expects_json and answer.is_success else None
         code = None if answer.is_success else text_of(object_of(document).get("code"))
-        exchange = self._exchange(answer, Failure.BAD_ANSWER if is_bad else None, code)
+        exchange = replace(self._exchange(answer, Failure.BAD_ANSWER if flaw else None, code), because=flaw)
         unnamed = drift_in(call, document, is_success=answer.is_success)
         return Reply(replace(exchange, unnamed=unnamed) if unnamed else exchange, document, body.sha256)
 

@@ -48,7 +48,7 @@ class Exchange:
         request_id: the partner's X-Request-Id.
         storage_id: the storage target's own id, for the slot's form POST.
         bytes_sent: of the request's body, when the answer came; None without a connection: nothing can be charged.
-        because: why there was no connection, in a clause; in no table.
+        because: why there was no connection, or no usable answer, in a clause; in no table.
         unnamed: what the answer holds that the contract does not name, as `domain.drift` writes it.
     """
 

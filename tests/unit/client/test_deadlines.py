@@ -106,6 +106,29 @@ def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, imp
     assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
 
 
+def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -> None:
+    """As much as it takes at half a Mbit per second: an asset of 65 MiB may come over a slow network."""
+    body = bytes(64 * 1024)
+    pieces = [body[at : at + 8192] for at in range(0, len(body), 8192)]
+
+    def slowly() -> Iterator[bytes]:
+        yield OPENING + b"content-length: %d\r\n\r\n" % len(body)
+        for piece in pieces:
+            time.sleep(ANSWER_SECONDS / 6)
+            yield piece
+
+    taken: list[bytes] = []
+    request = Request(
+        call=Call.DOWNLOAD, method="GET", url=f"{api.url}/a", into=lambda given, _size_bytes: taken.extend(given)
+    )
+    api.script = [slowly()]
+
+    reply = impatient.send(request, attempt=1, key=None)
+
+    assert (reply.exchange.failure, b"".join(taken)) == (None, body)
+    assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
+
+
 def test_the_next_answer_has_its_own_time(api: ScriptedServer, impatient: Transport) -> None:
     """A connection serves many requests."""
     api.script, api.keeps_open = [WHOLE, WHOLE], True

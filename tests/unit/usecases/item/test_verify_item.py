@@ -241,7 +241,7 @@ def test_the_same_bytes_are_sent_once(
 def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch, tmp_path: Path
 ) -> None:
-    """A slot expires, and the sidecar is corrected before the next one: the acceptance is of the corrected one alone."""
+    """A slot expires, and the sidecar is corrected before the next one: only the corrected one is accepted."""
     sidecars = [tmp_path / "a.sidecar", tmp_path / "copy.sidecar"]
     for sidecar in sidecars:
         sidecar.write_bytes(b"damaged")
