@@ -191,7 +191,7 @@ class Partner:
 
     def _may_lead_to(self, url: str) -> bool:
         """Whether a URL that the service gave may be used: plain http only if the base URL is plain http too."""
-        schemes = ("https://", "http://") if self.base_url.startswith("http://") else ("https://",)
+        schemes = ("https://", "http://") if self.base_url.lower().startswith("http:") else ("https://",)
         return url.lower().startswith(schemes)
 
     def _sidecar_name(self) -> str:

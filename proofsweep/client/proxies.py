@@ -1,6 +1,8 @@
 """The proxy on the way to a host: of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, or the system's own settings."""
 
+from contextlib import suppress
 from importlib.util import find_spec
+from ipaddress import ip_address, ip_network
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore
@@ -21,7 +23,7 @@ def proxy_for(scheme: str, host: str) -> httpcore.Proxy | None:
     proxies = getproxies()
     kind = scheme if proxies.get(scheme) else "all"
     address = proxies.get(kind)
-    if not address or proxy_bypass(host):
+    if not address or _is_direct(host, proxies.get("no", "")):
         return None
     try:
         given = httpx.Proxy(address if "://" in address else f"http://{address}")
@@ -33,6 +35,22 @@ def proxy_for(scheme: str, host: str) -> httpcore.Proxy | None:
     if given.url.scheme.startswith("socks") and find_spec("socksio") is None:
         raise _unusable(kind, _NO_SOCKS)
     return proxy
+
+
+def _is_direct(host: str, no_proxy: str) -> bool:
+    """Whether no proxy is on the way: never to this machine itself, nor to a host or network of NO_PROXY."""
+    if host == "localhost" or proxy_bypass(host):
+        return True
+    with suppress(ValueError):  # a name is no address
+        address = ip_address(host)
+        return address.is_loopback or any(_covers(name, host) for name in no_proxy.split(","))
+    return False
+
+
+def _covers(network: str, address: str) -> bool:
+    with suppress(ValueError):  # most entries are names
+        return ip_address(address) in ip_network(network.strip(" []"), strict=False)
+    return False
 
 
 def _unusable(kind: str, why: str) -> ConfigError:
