@@ -10,7 +10,6 @@ ProofsweepError
 ├── RunIsActive               another leg of this run is active
 ├── NameTaken                 the store already has an object of that name
 ├── SourceError               one audio file or sidecar cannot be read; has the row's reason
-├── NoRoom                    a temporary file cannot be made or written
 ├── RotationUnfinished        a new key is not in its place yet; the same command goes on with it
 ├── ServiceError              the partner's side gave no usable answer
 │   ├── CallFailed            one call failed, and no retry is left
@@ -96,10 +95,6 @@ class SourceError(ProofsweepError):
     def __init__(self, message: str, *, reason: str) -> None:
         super().__init__(message, reason=reason)
         self.reason = reason
-
-
-class NoRoom(ProofsweepError):
-    """A temporary file cannot be made or written; that says nothing about what was to be in it."""
 
 
 class RotationUnfinished(ProofsweepError):

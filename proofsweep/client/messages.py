@@ -36,7 +36,7 @@ class Reply:
 
     Attributes:
         document: the JSON of the body; None where no JSON was expected, or none came.
-        body_sha256: hex digest of the exact body; empty if it could not be read to its end, or went elsewhere.
+        body_sha256: hex digest of the exact body in memory; empty if it could not be read to its end.
     """
 
     exchange: Exchange

@@ -10,6 +10,7 @@ import httpx
 
 from proofsweep.errors import ConfigError
 
+_LOOPBACK = ("127.0.0.0/8", "::1")
 _NO_URL = "it must be a host and a port, or a URL that begins with http://, https://, socks5:// or socks5h://"
 _NO_SOCKS = "SOCKS needs the Python package socksio; install it, or set an HTTP proxy"
 
@@ -39,18 +40,11 @@ def proxy_for(scheme: str, host: str) -> httpcore.Proxy | None:
 
 def _is_direct(host: str, no_proxy: str) -> bool:
     """Whether no proxy is on the way: never to this machine itself, nor to a host or network of NO_PROXY."""
-    if host == "localhost" or proxy_bypass(host):
-        return True
-    with suppress(ValueError):  # a name is no address
-        address = ip_address(host)
-        return address.is_loopback or any(_covers(name, host) for name in no_proxy.split(","))
-    return False
-
-
-def _covers(network: str, address: str) -> bool:
-    with suppress(ValueError):  # most entries are names
-        return ip_address(address) in ip_network(network.strip(" []"), strict=False)
-    return False
+    for network in (*_LOOPBACK, *no_proxy.split(",")):
+        with suppress(ValueError):  # one of them is a name
+            if ip_address(host) in ip_network(network.strip(" []"), strict=False):
+                return True
+    return host == "localhost" or bool(proxy_bypass(host))
 
 
 def _unusable(kind: str, why: str) -> ConfigError:

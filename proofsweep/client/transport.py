@@ -40,10 +40,7 @@ _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Limits of the parts of a call; `total_seconds` runs from the last byte sent to the end of the answer.
-
-    A second more is given for each 64 KiB of the answer's body.
-    """
+    """Limits of the parts of a call; `total_seconds` runs from the last byte sent, and longer for a large body."""
 
     connect_seconds: float = 10.0
     read_seconds: float = 60.0
@@ -150,18 +147,14 @@ class Transport:
             network_backend=self._backend,
         ).create_connection(address.url.origin)
 
-    def _read(self, request: Request, answer: "_Answer") -> "_Body":
-        """Read the body to its end; a success is written to the request's destination, if it has one.
-
-        A success before the whole request was sent is none: what is stored, or judged, is only a part of the file.
-        """
-        if answer.is_success and answer.bytes_sent != request.content_bytes:
+    def _read(self, request: Request, answer: "_Answer") -> bytes:
+        """Read the body to its end; a success is written to the request's destination, if it has one."""
+        if answer.is_success and answer.bytes_sent != request.content_bytes:  # a part was stored, or judged
             raise httpcore.RemoteProtocolError("the answer came before the whole request was sent")
         if request.into is not None and answer.is_success:
             request.into(self._pieces(answer, math.inf), _size_of(answer))
-            return _Body(b"", "")
-        content = b"".join(self._pieces(answer, _MOST_BODY_BYTES))
-        return _Body(content, hashlib.sha256(content).hexdigest())
+            return b""
+        return b"".join(self._pieces(answer, _MOST_BODY_BYTES))
 
     def _pieces(self, answer: "_Answer", most_bytes: float) -> Iterator[bytes]:
         """Read a body as it is on the wire, up to a number of bytes; each piece gives the next ones more time."""
@@ -224,14 +217,6 @@ def _size_of(answer: _Answer) -> int | None:
     return int(digits) if digits.isascii() and digits.isdecimal() else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """The part of a body that is kept in memory, and the digest of all of it."""
-
-    content: bytes
-    sha256: str
-
-
 class _ReplyBuilder:
     """One attempt at a request; makes its reply when it has ended."""
 
@@ -239,16 +224,17 @@ class _ReplyBuilder:
         self._request, self._attempt = request, attempt
         self._started_at, self._began = datetime.now(UTC), time.perf_counter()
 
-    def whole(self, answer: _Answer, body: _Body) -> Reply:
+    def whole(self, answer: _Answer, content: bytes) -> Reply:
         """Read an answer that came to its end."""
         call = self._request.call
         expects_json = call.is_keyed or call is Call.HEALTH
-        document = json_of(body.content) if expects_json else None
+        document = json_of(content) if expects_json else None
         flaw = self._request.flaw(document) if expects_json and answer.is_success else None
         code = None if answer.is_success else text_of(object_of(document).get("code"))
         exchange = replace(self._exchange(answer, Failure.BAD_ANSWER if flaw else None, code), because=flaw)
         unnamed = drift_in(call, document, is_success=answer.is_success)
-        return Reply(replace(exchange, unnamed=unnamed) if unnamed else exchange, document, body.sha256)
+        exchange = replace(exchange, unnamed=unnamed) if unnamed else exchange
+        return Reply(exchange, document, hashlib.sha256(content).hexdigest())
 
     def broken(self, answer: _Answer | None, error: Exception) -> Reply:
         """Say why there is no whole answer."""

@@ -97,11 +97,7 @@ class RowContext:
 
 
 def row_of(finished: Finished, context: RowContext) -> Row:
-    """Return the verdicts row of a finished item; pure.
-
-    Raises:
-        ValueError: it is accepted, but nothing says which bytes were: a mistake of this program, never written.
-    """
+    """Return the verdicts row of a finished item; pure. ValueError for an acceptance of bytes that nobody knows."""
     row: Row = empty_row(COLUMNS)
     row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment}
     row |= _item_cells(finished.item)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
-from proofsweep.errors import NoRoom, ProofsweepError, SourceError
+from proofsweep.errors import ProofsweepError, RunMustStop, SourceError
 from proofsweep.storage.files.local_files import LocalFile
 
 
@@ -70,7 +70,7 @@ class AssetFiles:
         """Return an empty file for so many bytes; None where there is room only when one that is open is closed.
 
         Raises:
-            NoRoom: there is too little room without any other, or the file cannot be made.
+            RunMustStop: there is too little room without any other, or the file cannot be made.
         """
         with self._lock:
             try:
@@ -91,5 +91,6 @@ class AssetFiles:
             self._open -= 1
 
 
-def _no_room(why: str) -> NoRoom:
-    return NoRoom(f"An asset cannot be written to the folder for temporary files ({why}): make room, or set TMPDIR.")
+def _no_room(why: str) -> RunMustStop:
+    message = f"An asset cannot be written to the folder for temporary files ({why}): make room, or set TMPDIR."
+    return RunMustStop(message, ended_by="breaker")

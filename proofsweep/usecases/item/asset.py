@@ -6,7 +6,7 @@ from http import HTTPStatus
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.reasons import Reason
-from proofsweep.errors import CallFailed, NoRoom, RunMustStop, SourceError
+from proofsweep.errors import CallFailed, RunMustStop, SourceError
 from proofsweep.storage.files.asset_files import AssetFile, AssetFiles
 from proofsweep.storage.files.audio import AudioFile
 
@@ -38,10 +38,9 @@ def download_asset(partner: Partner, proof_id: str, files: AssetFiles, most_byte
             audio = AudioFile(file)
             unless_kept.pop_all()
             return audio
-    except NoRoom as error:
-        reason = RunMustStop(error.message, ended_by="breaker")
+    except RunMustStop as reason:
         stop.pull(reason)
-        raise reason from error
+        raise
 
 
 def _fill(file: AssetFile, partner: Partner, proof_id: str) -> None:

@@ -9,7 +9,7 @@ import httpcore
 import pytest
 
 from proofsweep.domain.items import FileFacts
-from proofsweep.errors import NoRoom, SourceError
+from proofsweep.errors import RunMustStop, SourceError
 from proofsweep.storage.files.asset_files import AssetFile, AssetFiles
 
 MOST = 10
@@ -85,7 +85,7 @@ def test_a_full_disk_is_kept_as_an_error() -> None:
     with AssetFile(os.open("/dev/full", os.O_RDWR), MOST, lambda: None) as file:
         file.take([b"abc"])
 
-    assert isinstance(file.error, NoRoom)
+    assert isinstance(file.error, RunMustStop)
     assert "set TMPDIR" in file.error.message
 
 
@@ -102,9 +102,9 @@ def test_room_is_kept_for_those_that_are_open() -> None:
 
 def test_without_room_nothing_is_begun(folder: Path) -> None:
     """Neither on a disk that is too small, nor in a folder that is gone."""
-    with pytest.raises(NoRoom, match="bytes are free"):
+    with pytest.raises(RunMustStop, match="bytes are free"):
         AssetFiles().new(1 << 62)
     folder.rmdir()
 
-    with pytest.raises(NoRoom, match="No such file"):
+    with pytest.raises(RunMustStop, match="No such file"):
         AssetFiles().new(MOST)
