@@ -155,7 +155,7 @@ def verify(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Verify proofs again by their IDs, without local files: each asset goes from its URL into a slot.
+    """Verify proofs again by their IDs, without local files: each asset is downloaded, then sent.
 
     This is a run: `resume`, `status` and the tables know it. With a column sha256, the assets are compared with these
     digests of the masters; the exit code is 3 if one differs. Three keyed calls for each proof.

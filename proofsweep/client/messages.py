@@ -2,19 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from proofsweep.domain.exchanges import Call, Exchange
 
-
-class Sink(Protocol):
-    """Where the body of a success goes; a body larger than `most_bytes` is a bad answer."""
-
-    most_bytes: int
-
-    def take(self, pieces: Iterable[bytes], size_bytes: int | None = None) -> str:
-        """Take a body, whose size the answer may have announced; give its hex sha256."""
-        ...
+TakeBody = Callable[[Iterable[bytes], int | None], None]
+"""Takes a body, whose size the answer may have announced; it need not read it to its end, and bounds it itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +15,8 @@ class Request:
 
     Attributes:
         content_bytes: the exact length of the content, for Content-Length.
-        into: where the body of a success goes; None keeps it in memory.
-        is_usable: says whether the JSON of a success can be used; if not, the call is repeated.
+        into: takes the body of a success; None keeps it in memory.
+        flaw: says in a clause why the JSON of a success cannot be used, and the call is repeated; None if it can.
     """
 
     call: Call
@@ -34,8 +26,8 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     content: bytes | Iterable[bytes] = field(default=b"", repr=False)
     content_bytes: int = 0
-    into: Sink | None = None
-    is_usable: Callable[[object], bool] = lambda document: document is not None
+    into: TakeBody | None = None
+    flaw: Callable[[object], str | None] = lambda document: "the answer is no JSON" if document is None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Reply:
 
     Attributes:
         document: the JSON of the body; None where no JSON was expected, or none came.
-        body_sha256: hex digest of the exact body; empty if it could not be read to its end.
+        body_sha256: hex digest of the exact body in memory; empty if it could not be read to its end.
     """
 
     exchange: Exchange

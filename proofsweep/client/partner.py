@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
 
-from proofsweep.client.assets import AssetBody, AssetRelay
-from proofsweep.client.messages import Reply, Request
+from proofsweep.client.messages import Reply, Request, TakeBody
 from proofsweep.client.session import Session
 from proofsweep.client.slots import AudioBody, slot_request
 from proofsweep.contract.headers import AnswerHeaders
@@ -131,26 +130,16 @@ class Partner:
         """
         members = self.asset(proof_id).members
         named = members if self.asset_field is None else {self.asset_field: members.get(self.asset_field)}
-        schemes = ("https://", "http://") if self.base_url.startswith("http://") else ("https://",)
-        urls = [text for text in named.values() if isinstance(text, str) and text.lower().startswith(schemes)]
+        urls = [text for text in named.values() if isinstance(text, str) and self._may_lead_to(text)]
         if len(urls) == 1:
             return SecretStr(urls[0])
         which = "no single URL" if self.asset_field is None else "no URL under the name of service.asset_field"
         what = f"The answer of the call asset has {which}: ask the partner for the name, and set service.asset_field."
         raise CallFailed(what, stage=str(Call.ASSET), reason="bad_answer")
 
-    def pass_on_asset(self, url: SecretStr, most_bytes: int, use: Callable[[AssetBody], None]) -> None:
-        """GET an asset's URL, without the key, and use the asset while it arrives.
-
-        Raises:
-            CallFailed: the asset cannot be had.
-            SourceError: the download broke off.
-            ProofsweepError: what `use` raised.
-        """
-        relay = AssetRelay(most_bytes, use)
-        self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url.get_secret_value(), into=relay))
-        if relay.error is not None:
-            raise relay.error
+    def download(self, url: SecretStr, into: TakeBody) -> None:
+        """GET an asset's URL, without the key; each attempt gives `into` the body from its start."""
+        self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url.get_secret_value(), into=into))
 
     def interpretation(self, proof_id: str) -> Interpretation:
         """GET /proofs/{proofId}/interpretation, once: the caller polls."""
@@ -159,10 +148,11 @@ class Partner:
     def request_slot(self) -> UploadResponse:
         """POST /uploads?purpose=verify: a fresh slot at every call; short-lived, so fill it at once.
 
-        A slot that lacks a part is no answer: it says nothing about the item, and the call is repeated.
+        A slot that lacks a part is no answer, nor is one whose URL is not to be used: it says nothing about the item,
+        and the call is repeated.
         """
         request = self._request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
-        return _read(UploadResponse, self.session.ask(replace(request, is_usable=_is_slot)))
+        return _read(UploadResponse, self.session.ask(replace(request, flaw=self._flaw_of_slot)))
 
     def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
         """POST the form to the slot's URL, without the key.
@@ -193,6 +183,18 @@ class Partner:
         reply = self.session.ask(request)
         return Answer(_read(VerifyResponse, reply), reply.body_sha256)
 
+    def _flaw_of_slot(self, document: object) -> str | None:
+        try:
+            slot = UploadResponse.model_validate(document)
+        except ValidationError:
+            return "the answer is no slot"
+        return None if self._may_lead_to(slot.url.get_secret_value()) else "the slot's URL does not begin with https://"
+
+    def _may_lead_to(self, url: str) -> bool:
+        """Whether a URL that the service gave may be used: plain http only if the base URL is plain http too."""
+        schemes = ("https://", "http://") if self.base_url.lower().startswith("http:") else ("https://",)
+        return url.lower().startswith(schemes)
+
     def _sidecar_name(self) -> str:
         if self.sidecar_field is None:
             raise UsageError("The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified.")
@@ -204,14 +206,6 @@ class Partner:
     def _request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
         url = self.base_url + path  # not urljoin: that would drop the path of the base URL
         return Request(call=call, method=method, url=url, params=params)
-
-
-def _is_slot(document: object) -> bool:
-    try:
-        UploadResponse.model_validate(document)
-    except ValidationError:
-        return False
-    return True
 
 
 def _proof_path(proof_id: str) -> str:

@@ -1,6 +1,7 @@
 """One request, one answer, one exchange record: the only place that touches sockets."""
 
 import hashlib
+import math
 import ssl
 import threading
 import time
@@ -14,7 +15,7 @@ import httpx
 from pydantic import SecretStr
 
 from proofsweep.client.connection_failures import BROKEN_EXCHANGE, cause_of
-from proofsweep.client.deadlines import DeadlineBackend, refuse_unsolicited
+from proofsweep.client.deadlines import DeadlineBackend, DeadlineStream, stream_of
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.proxies import proxy_for
 from proofsweep.contract.headers import AnswerHeaders
@@ -39,7 +40,7 @@ _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Limits of the parts of a call; `total_seconds` runs from the last byte sent to the end of the answer."""
+    """Limits of the parts of a call; `total_seconds` runs from the last byte sent, and longer for a large body."""
 
     connect_seconds: float = 10.0
     read_seconds: float = 60.0
@@ -118,13 +119,12 @@ class Transport:
                 request.method, address.url, headers=headers, content=request.content, extensions=self._extensions
             )
         )
-        refuse_unsolicited(response)
-        return _Answer(response)
+        return _Answer(response, stream_of(response))
 
     def _connection(self, call: Call, address: "_Address") -> httpcore.ConnectionInterface:
         """Give this thread's own connection: the one that it has, if that is idle and leads there, or a new one.
 
-        A download has another than a form POST: an asset is sent while it arrives.
+        A download has another than a form POST: they mostly lead to different hosts, one after the other.
         """
         kind = "keyed" if call.is_keyed else "download" if call is Call.DOWNLOAD else "keyless"
         connection = self._own.connections.get(kind)
@@ -147,16 +147,17 @@ class Transport:
             network_backend=self._backend,
         ).create_connection(address.url.origin)
 
-    def _read(self, request: Request, answer: "_Answer") -> "_Body":
+    def _read(self, request: Request, answer: "_Answer") -> bytes:
         """Read the body to its end; a success is written to the request's destination, if it has one."""
+        if answer.is_success and answer.bytes_sent != request.content_bytes:  # a part was stored, or judged
+            raise httpcore.RemoteProtocolError("the answer came before the whole request was sent")
         if request.into is not None and answer.is_success:
-            pieces = self._pieces(answer, request.into.most_bytes)
-            return _Body(b"", request.into.take(pieces, _size_of(answer)))
-        content = b"".join(self._pieces(answer, _MOST_BODY_BYTES))
-        return _Body(content, hashlib.sha256(content).hexdigest())
+            request.into(self._pieces(answer, math.inf), _size_of(answer))
+            return b""
+        return b"".join(self._pieces(answer, _MOST_BODY_BYTES))
 
-    def _pieces(self, answer: "_Answer", most_bytes: int) -> Iterator[bytes]:
-        """Read a body as it is on the wire, up to a number of bytes."""
+    def _pieces(self, answer: "_Answer", most_bytes: float) -> Iterator[bytes]:
+        """Read a body as it is on the wire, up to a number of bytes; each piece gives the next ones more time."""
         if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
             raise httpcore.RemoteProtocolError("the answer is encoded, but identity was requested")
         size_bytes = 0
@@ -164,6 +165,7 @@ class Transport:
             size_bytes += len(piece)
             if size_bytes > most_bytes:
                 raise httpcore.RemoteProtocolError("the answer is too large")
+            answer.stream.prolong(len(piece))
             yield piece
 
 
@@ -171,11 +173,13 @@ class _Answer:
     """An answer whose head has come.
 
     Attributes:
+        bytes_sent: of the request's body, before the answer was read.
         headers: with lowercase names; several of one name are joined with commas.
         pieces: gives the body as it is on the wire.
     """
 
-    def __init__(self, response: httpcore.Response) -> None:
+    def __init__(self, response: httpcore.Response, stream: DeadlineStream) -> None:
+        self.stream, self.bytes_sent = stream, stream.body_bytes_sent
         self.status: int = response.status
         self.is_success = response.status in _SUCCESSES
         self.headers = dict(httpx.Headers(response.headers).items())
@@ -213,14 +217,6 @@ def _size_of(answer: _Answer) -> int | None:
     return int(digits) if digits.isascii() and digits.isdecimal() else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """The part of a body that is kept in memory, and the digest of all of it."""
-
-    content: bytes
-    sha256: str
-
-
 class _ReplyBuilder:
     """One attempt at a request; makes its reply when it has ended."""
 
@@ -228,16 +224,17 @@ class _ReplyBuilder:
         self._request, self._attempt = request, attempt
         self._started_at, self._began = datetime.now(UTC), time.perf_counter()
 
-    def whole(self, answer: _Answer, body: _Body) -> Reply:
+    def whole(self, answer: _Answer, content: bytes) -> Reply:
         """Read an answer that came to its end."""
         call = self._request.call
         expects_json = call.is_keyed or call is Call.HEALTH
-        document = json_of(body.content) if expects_json else None
-        is_bad = expects_json and answer.is_success and not self._request.is_usable(document)
+        document = json_of(content) if expects_json else None
+        flaw = self._request.flaw(document) if expects_json and answer.is_success else None
         code = None if answer.is_success else text_of(object_of(document).get("code"))
-        exchange = self._exchange(answer, Failure.BAD_ANSWER if is_bad else None, code)
+        exchange = replace(self._exchange(answer, Failure.BAD_ANSWER if flaw else None, code), because=flaw)
         unnamed = drift_in(call, document, is_success=answer.is_success)
-        return Reply(replace(exchange, unnamed=unnamed) if unnamed else exchange, document, body.sha256)
+        exchange = replace(exchange, unnamed=unnamed) if unnamed else exchange
+        return Reply(exchange, document, hashlib.sha256(content).hexdigest())
 
     def broken(self, answer: _Answer | None, error: Exception) -> Reply:
         """Say why there is no whole answer."""
@@ -252,6 +249,7 @@ class _ReplyBuilder:
     ) -> Exchange:
         received = answer.headers if answer is not None else {}
         headers = AnswerHeaders.read(received, now=self._started_at)
+        bytes_sent = answer.bytes_sent if answer is not None else self._request.content_bytes
         is_storage = self._request.call in {Call.SLOT, Call.DOWNLOAD}
         return Exchange(
             call=self._request.call,
@@ -264,7 +262,7 @@ class _ReplyBuilder:
             failure=failure,
             request_id=headers.request_id,
             storage_id=_first(received, _STORAGE_ID_HEADERS) if is_storage else None,
-            bytes_sent=self._request.content_bytes if was_sent else None,
+            bytes_sent=max(0, bytes_sent) if was_sent else None,
         )
 
 

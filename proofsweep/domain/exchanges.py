@@ -51,8 +51,8 @@ class Exchange:
         attempt: from 1, of this call for this row.
         request_id: the partner's X-Request-Id.
         storage_id: the storage target's own id, for the slot's form POST.
-        bytes_sent: of the request's body; None without a connection, when nothing can be charged.
-        because: why there was no connection, in a clause; in no table.
+        bytes_sent: of the request's body, when the answer came; None without a connection: nothing can be charged.
+        because: why there was no connection, or no usable answer, in a clause; in no table.
         unnamed: what the answer holds that the contract does not name, as `domain.drift` writes it.
     """
 

@@ -8,6 +8,14 @@ NAME = "{name}"
 STEM = "{stem}"
 
 
+def own_pattern(pattern: str) -> str:
+    """Return a pattern by which sidecars differ from other files; raise ValueError for any other."""
+    rest = pattern.replace(NAME, "\0").replace(STEM, "\0")
+    if rest.count("\0") != 1 or rest == "\0" or any(sign in rest for sign in "{}/"):
+        raise ValueError("must be {name} or {stem}, once, with more text and no other placeholder, like {name}.sidecar")
+    return pattern
+
+
 class SidecarNames:
     """The patterns that name a sidecar after its audio: those of the full name first, then in the order given.
 

@@ -19,6 +19,7 @@ from pydantic import (
 
 from proofsweep.contract.limits import SLOT_BYTES
 from proofsweep.domain.budget.bounds import duration_of, instant_of
+from proofsweep.domain.pairing import own_pattern
 from proofsweep.domain.preflight import SIDECAR_BYTES
 from proofsweep.errors import CatalogError, UsageError
 from proofsweep.storage.locations import refuse_credentials
@@ -194,7 +195,7 @@ class CatalogSettings(Section):
         name: stands for the catalog in item IDs; by default the last part of the root.
     """
 
-    sidecar_names: tuple[str, ...] = ("{name}.sidecar", "{stem}.sidecar")
+    sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
     dedupe: bool = True
     root: Annotated[str, Field(min_length=1)] | None = None
     outside: Literal["deny", "allow"] = "deny"

@@ -199,7 +199,7 @@ def _content_of(partner: Partner) -> dict[str, Any]:
     usage, headers = partner.usage(days=3)
     links = [value for value in partner.asset(ids[-1]).members.values() if str(value).startswith("http")]
     asset: list[bytes] = []
-    partner.pass_on_asset(SecretStr(str(links[0])), 1_000_000, lambda body: asset.extend(body.chunks()))
+    partner.download(SecretStr(str(links[0])), lambda pieces, _size_bytes: asset.extend(pieces))
     return {
         "proofs": ids,
         "songs": {partner.proof(each).song for each in ids},

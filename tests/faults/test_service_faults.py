@@ -1,5 +1,6 @@
 """Whatever a service does during a run: no row is lost or doubled, or failed by what fails for every item."""
 
+import hashlib
 import threading
 import time
 from collections import Counter
@@ -48,6 +49,25 @@ def test_connections_that_break_anywhere_cost_retries_and_no_row(world: ForeignW
     assert code == 0
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
     assert world.service.ids() <= {row["request_id"] for row in world.table("exchanges")}
+
+
+def test_a_file_that_storage_takes_in_part_is_sent_again(world: ForeignWorld) -> None:
+    """Its 204 after 128 KiB of 8 MB counts for nothing, even if the service then calls the part valid."""
+    catalog = world.catalog("valid")
+    with (world.folder / "0.wav").open("ab") as audio:
+        audio.write(bytes(8_000_000))
+    world.service.taken_in_part = 1
+    valid = {"good": True, "verdict": "valid"}
+    world.service.changes["verify"] = lambda _number, usual: replace(usual, status=200, document=valid)
+
+    code = world.run("verify", catalog)
+
+    (row,) = world.rows()
+    slots = [each for each in world.table("exchanges") if each["call"] == "slot"]
+    assert (code, row["outcome"], row["calls"]) == (0, "accepted", 3)
+    assert row["audio_sha256"] == hashlib.sha256((world.folder / "0.wav").read_bytes()).hexdigest()
+    assert [(each["status"], each["failure"]) for each in slots] == [(204, "bad_answer"), (200, None)]
+    assert slots[0]["bytes_sent"] < 8_000_000 < slots[1]["bytes_sent"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import subprocess
+import tempfile
+import wave
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,19 +146,21 @@ def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issue
 def test_proofs_are_verified_without_local_files(
     world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the command and by the flow: an asset goes through memory, and is compared with its master's digest."""
+    """By the command and by the flow: an asset is compared with its master's digest."""
     from flows.verify_proofs import verify_proofs  # noqa: PLC0415 - Prefect reads its settings on import
 
     ids = [proof.proof_id for proof in issued]
     masters = [hashlib.sha256(proof.audio.read_bytes()).hexdigest() for proof in issued]
     for proof in issued:
         proof.audio.unlink()
-    listed = world.folder / "proofs.csv"
-    listed.write_text("proof_id,id,sha256\n" + f"{ids[0]},a,{masters[0]}\n{ids[1]},b,{masters[0]}\n{ids[2]},c,\n")
+    masters_listed = world.folder / "proofs.csv"
+    masters_listed.write_text(
+        "proof_id,id,sha256\n" + f"{ids[0]},a,{masters[0]}\n{ids[1]},b,{masters[0]}\n{ids[2]},c,\n"
+    )
 
-    code = world.run("proofs", "verify", str(listed))
+    code = world.run("proofs", "verify", str(masters_listed))
     shown = capsys.readouterr()
-    state = verify_proofs(str(listed), results=str(world.results), return_state=True)
+    state = verify_proofs(str(masters_listed), results=str(world.results), return_state=True)
 
     rows = [row for row in world.table("verdicts") if row["audio"].startswith("proof:")]
     assert (code, state.is_completed(), len(rows)) == (3, True, 6)
@@ -169,3 +174,63 @@ def test_proofs_are_verified_without_local_files(
     assert [row["proof_id"] for row in rows if row["item_id"] == "a"] == [ids[0]] * 2
     assert not [secret for secret in world.operator.secrets() if secret in shown.out + shown.err]
     assert world.run("audit") == 0
+
+
+def listed(world: SandboxWorld, *proofs: sandbox.Issued) -> str:
+    """Write a list of proofs; give its path."""
+    path = world.folder / "proofs.csv"
+    path.write_text("proof_id\n" + "".join(f"{proof.proof_id}\n" for proof in proofs))
+    return str(path)
+
+
+def test_an_asset_is_not_downloaded_again_while_it_waits_for_a_slot(
+    world: SandboxWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait is no part of the download's time, and a slot that is spent costs no other download."""
+    source, sealed = world.folder / "long.wav", world.folder / "sealed.wav"
+    with wave.open(str(source), "wb") as file:
+        file.setparams((1, 2, 44_100, 0, "NONE", ""))
+        file.writeframes(bytes(2_000_000))
+    proof = world.operator.issue(source, sealed, tenant=world.tenant)
+    monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__TOTAL_SECONDS", "2")
+    world.operator.add_fault("uploads", "status", status=429, code="rate_limited", retry_after=4, count=1)
+    world.operator.add_fault("slot", "status", status=403, code="AccessDenied", count=1)
+
+    code = world.run("proofs", "verify", listed(world, proof))
+
+    (row,) = world.rows()
+    asked = [each["call"] for each in sorted(world.table("exchanges"), key=lambda each: each["started_at"])]
+    assert (code, row["outcome"], row["calls"]) == (0, "accepted", 5)
+    assert row["audio_sha256"] == hashlib.sha256(sealed.read_bytes()).hexdigest()
+    assert [call for call in asked if call not in {"health", "usage"}] == [
+        *("asset", "download", "uploads", "uploads", "slot", "uploads", "slot", "verify")
+    ]
+
+
+def test_a_full_disk_for_assets_leaves_their_rows(
+    world: SandboxWorld,
+    issued: list[sandbox.Issued],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit 8 with a line that says what to do; `resume` verifies them where there is room."""
+    small = tmp_path / "small"
+    small.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(small)]
+    if subprocess.run(mounting, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    with monkeypatch.context() as narrow:
+        narrow.setattr(tempfile, "tempdir", str(small))
+        stopped = world.run("proofs", "verify", listed(world, *issued[:2]))
+    subprocess.run(["umount", "--lazy", small], check=True)
+    shown = capsys.readouterr()
+
+    code = world.run("resume")
+
+    rows = [row for row in world.table("verdicts") if row["audio"].startswith("proof:")]
+    assert (stopped, code, [row["outcome"] for row in rows]) == (8, 0, ["accepted"] * 2)
+    said = " ".join((shown.out + shown.err).split())
+    assert "An asset cannot be written to the folder for temporary files" in said
+    assert "make room, or set TMPDIR" in said
+    assert "Traceback" not in said

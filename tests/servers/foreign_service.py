@@ -23,6 +23,7 @@ KEYED = frozenset({"usage", "uploads", "verify"})
 KEY = "zz-made-up-for-another-partner"
 _PARTS = 6
 """The number of parts of a correct form: five fields and the file."""
+_PART_BYTES = 128 * 1024
 _RESET = b"\x01\0\0\0\0\0\0\0"
 
 
@@ -81,6 +82,7 @@ class ForeignService:
         forms: the parts of every form that it received: disposition and content, in order.
         keyed_at_storage: headers with an API key that a slot received; there should be none.
         storage_rate: bytes per second that each slot reads; None is without limit.
+        taken_in_part: so many next forms are answered 204 after their first 128 KiB, and the connection is closed.
         sent: every answer of the API, oldest first.
         received: the number of requests by call.
         charged: the number of requests that the quota counts, whatever the answer.
@@ -93,6 +95,7 @@ class ForeignService:
     forms: list[list[tuple[str, bytes]]] = field(default_factory=list)
     keyed_at_storage: list[str] = field(default_factory=list)
     storage_rate: float | None = None
+    taken_in_part: int = 0
     sent: list[SentAnswer] = field(default_factory=list)
     received: Counter[str] = field(default_factory=Counter)
     charged: int = 0
@@ -255,10 +258,17 @@ class _Handler(BaseHTTPRequestHandler):
         service = self.server.service
         call = {"v1": "", "bucket": "slot"}.get(self.path.split("/")[1], "") or urlsplit(self.path).path.split("/")[-1]
         size = int(self.headers["Content-Length"] or 0)
-        self.body = self._slowly(size) if call == "slot" else self.rfile.read(size)
-        if len(self.body) == size:
+        if call == "slot" and service.taken_in_part:
+            service.taken_in_part -= 1
+            self.rfile.read(_PART_BYTES)
+            self._send(call, Answer(204))
+        elif len(self._read_body(call, size)) == size:
             self._send(call, service.answer(call, self))
         self.close_connection = True
+
+    def _read_body(self, call: str, size: int) -> bytes:
+        self.body = self._slowly(size) if call == "slot" else self.rfile.read(size)
+        return self.body
 
     def _slowly(self, size: int) -> bytes:
         """Read at the rate of the storage, a tenth of a second's bytes at once."""

@@ -20,7 +20,7 @@ COLUMNS = (
     Column("rate_limit", INT, "X-RateLimit-Limit: the monthly quota"),
     Column("rate_remaining", INT, "X-RateLimit-Remaining: calls left"),
     Column("rate_reset", TIME, "X-RateLimit-Reset: when the quota resets"),
-    Column("bytes_sent", INT, "bytes of the request's body; null without a connection, when nothing was sent"),
+    Column("bytes_sent", INT, "bytes of the request's body, up to the answer; null without a connection"),
     Column("partner_date", TIME, "the answer's Date header"),
     Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
     Column(

@@ -97,7 +97,7 @@ class RowContext:
 
 
 def row_of(finished: Finished, context: RowContext) -> Row:
-    """Make the verdicts row of a finished item; total and pure."""
+    """Return the verdicts row of a finished item; pure. ValueError for an acceptance of bytes that nobody knows."""
     row: Row = empty_row(COLUMNS)
     row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment}
     row |= _item_cells(finished.item)
@@ -110,6 +110,8 @@ def row_of(finished: Finished, context: RowContext) -> Row:
         row |= _original_cells(finished.original)
     row |= _outcome_cells(finished.outcome)
     row |= {"started_at": finished.started_at, "finished_at": finished.finished_at}
+    if row["accepted"] and row["audio_sha256"] is None:
+        raise ValueError("an accepted row without the digest of what was sent")
     return row
 
 

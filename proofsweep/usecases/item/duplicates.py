@@ -21,7 +21,7 @@ _STOP_CHECK_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class DuplicateKey:
-    """What files that may be the same have in common; their sha256 then decides.
+    """What files that may be the same have in common; the sha256 of what was answered then decides.
 
     Attributes:
         head_digest: a checksum of the first bytes.
@@ -70,9 +70,11 @@ class DuplicateCache:
         while not first.done():
             self._stop.rest(_STOP_CHECK_SECONDS)
         original = first.result()
-        if original is None or original.read is None:
+        answered = None if original is None else original.read
+        # A sidecar may be corrected while its item waits for a fresh slot, so the key is not what was answered.
+        if answered is None or answered.sidecar_sha256 != key.sidecar_sha256:
             return None
-        return original if audio.read_through() == original.read.sha256 else None
+        return original if audio.read_through() == answered.sha256 else None
 
     def settle(self, key: DuplicateKey, done: Finished | Deferred | None) -> None:
         """Say what became of an item; only an answer serves others. A second call for a key does nothing."""

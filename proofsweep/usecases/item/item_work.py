@@ -1,23 +1,24 @@
 """One item on its way to an outcome: what was read and asked for it so far, whatever failed meanwhile."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from types import TracebackType
 from typing import Self
 
-from proofsweep.client.assets import AssetBody
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Exchange
-from proofsweep.domain.items import FileFacts, WorkItem
+from proofsweep.domain.items import FileFacts, WorkItem, proof_id_of
 from proofsweep.domain.outcomes import AudioRead, Deferred, Failed, Finished, Outcome, Rejected
 from proofsweep.domain.preflight import SizeLimits, judge_content, judge_size
 from proofsweep.domain.reasons import Reason
 from proofsweep.errors import SourceError
+from proofsweep.storage.files.asset_files import AssetFiles
 from proofsweep.storage.files.audio import AudioFile, open_audio, read_sidecar
 from proofsweep.storage.files.files import Files
+from proofsweep.usecases.item.asset import download_asset
 from proofsweep.usecases.item.duplicates import DuplicateCache, DuplicateKey
 
 Clock = Callable[[], datetime]
@@ -34,6 +35,7 @@ class VerifyContext:
         clock: gives the time in UTC.
         duplicates: knows the answers for bytes that were sent before; None sends every item.
         is_as_planned: whether only the planned version of a file is sent: another one may still be written.
+        assets: where the assets of proofs are while they are verified.
     """
 
     partner: Partner
@@ -42,6 +44,7 @@ class VerifyContext:
     clock: Clock
     duplicates: DuplicateCache | None = None
     is_as_planned: bool = False
+    assets: AssetFiles = field(default_factory=AssetFiles)
 
 
 class ItemWork:
@@ -62,7 +65,8 @@ class ItemWork:
         self._exchanges: list[Exchange] = []
         self._started_at = context.clock()
         self._audio: AudioFile | None = None
-        self._asset: AssetBody | None = None
+        self._asset: AudioFile | None = None
+        self._kept = ExitStack()
         self._duplicate_key: DuplicateKey | None = None
         self._original: Finished | None = None
         self._done: Finished | Deferred | None = None
@@ -74,12 +78,16 @@ class ItemWork:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Tell the duplicates what became of this item."""
+        """Free the item's asset, and tell the duplicates what became of the item."""
+        self._kept.close()
         if self._context.duplicates is not None and self._duplicate_key is not None:
             self._context.duplicates.settle(self._duplicate_key, self._done)
 
-    def open_audio(self) -> AudioFile:
-        """Open the item's audio; SourceError when it cannot be read."""
+    def open_audio(self) -> AbstractContextManager[AudioFile]:
+        """Open the item's audio, or download the asset of its proof, once; SourceError when it cannot be read."""
+        proof_id = proof_id_of(self._item.audio)
+        if proof_id is not None:
+            return nullcontext(self._asset or self._downloaded(proof_id))
         with ExitStack() as unless_kept:
             audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
             self._require_planned(self._item.audio_version, audio.facts)
@@ -87,14 +95,10 @@ class ItemWork:
         self._audio = audio
         return audio
 
-    def reads(self, asset: AssetBody) -> None:
-        """Take note of the asset that is sent in place of a file."""
-        self._asset = asset
-
-    @property
-    def limits(self) -> SizeLimits:
-        """The largest sizes that are sent."""
-        return self._context.limits
+    def _downloaded(self, proof_id: str) -> AudioFile:
+        asset = download_asset(self.partner, proof_id, self._context.assets, self._context.limits.one_file)
+        self._audio = self._asset = self._kept.enter_context(asset)
+        return asset
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
@@ -116,7 +120,7 @@ class ItemWork:
 
         Only a rejection is checked, since it blames the supplier: one stat for a local file, one HEAD for an object.
         """
-        if not isinstance(outcome, Rejected) or not self._has_source_changed():
+        if not isinstance(outcome, Rejected) or self._asset is not None or not self._has_source_changed():
             return outcome
         self._original = None
         detail = "The file changed while it was verified: the service rejected bytes that are no longer there."
@@ -171,20 +175,12 @@ class ItemWork:
             return False
 
     def _read(self) -> AudioRead | None:
-        if self._asset is not None:
-            asset = self._asset
-            return AudioRead(
-                audio_format=str(asset.audio_format),
-                size_bytes=asset.facts.size_bytes,
-                version=None,
-                sha256=asset.sha256,
-            )
         if self._audio is None:
             return None
         return AudioRead(
             audio_format=str(self._audio.audio_format),
             size_bytes=self._audio.facts.size_bytes,
-            version=self._audio.facts.version,
+            version=self._audio.facts.version or None,
             sha256=self._audio.sha256,
             sidecar_sha256=None if self._audio.sha256 is None else _sha256_of(self.sidecar),
         )

@@ -2,12 +2,11 @@
 
 from contextlib import suppress
 
-from proofsweep.domain.items import WorkItem, proof_id_of
+from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Deferred, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
 from proofsweep.usecases.item.item_work import ItemWork, Record, VerifyContext
-from proofsweep.usecases.item.verify_proof import verify_proof
 
 
 def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda _exchange: None) -> Finished | Deferred:
@@ -22,9 +21,6 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
         context: what it is verified with.
         record: takes each exchange at once, since an item may take minutes and its request IDs must outlive a crash.
     """
-    proof_id = proof_id_of(item.audio)
-    if proof_id is not None:
-        return verify_proof(item, proof_id, context, record)
     with ItemWork(item, context, record) as work:
         try:
             while work.outcome is None:  # again where a fresh slot may help

@@ -7,10 +7,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from proofsweep.client.context import ClientContext
 from proofsweep.client.keys import CurrentKey, key_file
@@ -99,11 +104,11 @@ def _read_request(file: BinaryIO, *, reads_body: bool) -> Received:
 
 
 @pytest.fixture
-def new_server() -> Iterator[Callable[[], ScriptedServer]]:
-    """Start servers, each an origin of its own, and stop them at the end."""
+def new_server() -> Iterator[Callable[..., ScriptedServer]]:
+    """Start servers, each an origin of its own, with TLS where a context is given, and stop them at the end."""
     running: list[socketserver.ThreadingTCPServer] = []
 
-    def start() -> ScriptedServer:
+    def start(tls: ssl.SSLContext | None = None) -> ScriptedServer:
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 script.serve(self.connection, self.rfile)
@@ -113,7 +118,9 @@ def new_server() -> Iterator[Callable[[], ScriptedServer]]:
 
         server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
-        script = ScriptedServer(f"http://127.0.0.1:{server.server_address[1]}")
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        script = ScriptedServer(f"http{'' if tls is None else 's'}://127.0.0.1:{server.server_address[1]}")
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         running.append(server)
         return script
@@ -162,6 +169,23 @@ class Client:
     def facts(self) -> list[tuple[str, int | None, str | None]]:
         """Give call, status and failure of each recorded exchange."""
         return [(str(x.call), x.status, None if x.failure is None else str(x.failure)) for x in self.exchanges]
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that nobody but this test trusts, and its key, in one file."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "h")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .sign(key, hashes.SHA256())
+    )
+    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    path = tmp_path_factory.mktemp("tls") / "certificate.pem"
+    path.write_bytes(made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(*form))
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -8,17 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpcore
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from proofsweep.client.deadlines import DeadlineBackend, DeadlineStream
 from proofsweep.client.messages import Reply, Request
@@ -106,6 +101,29 @@ def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, imp
     assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
 
 
+def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -> None:
+    """As much as it takes at half a Mbit per second: an asset of 65 MiB may come over a slow network."""
+    body = bytes(64 * 1024)
+    pieces = [body[at : at + 8192] for at in range(0, len(body), 8192)]
+
+    def slowly() -> Iterator[bytes]:
+        yield OPENING + b"content-length: %d\r\n\r\n" % len(body)
+        for piece in pieces:
+            time.sleep(ANSWER_SECONDS / 6)
+            yield piece
+
+    taken: list[bytes] = []
+    request = Request(
+        call=Call.DOWNLOAD, method="GET", url=f"{api.url}/a", into=lambda given, _size_bytes: taken.extend(given)
+    )
+    api.script = [slowly()]
+
+    reply = impatient.send(request, attempt=1, key=None)
+
+    assert (reply.exchange.failure, b"".join(taken)) == (None, body)
+    assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
+
+
 def test_the_next_answer_has_its_own_time(api: ScriptedServer, impatient: Transport) -> None:
     """A connection serves many requests."""
     api.script, api.keeps_open = [WHOLE, WHOLE], True
@@ -174,23 +192,6 @@ def test_a_small_request_that_is_refused_may_have_an_answer() -> None:
 
     assert stream.read(100) == b"413"
     assert stream.has_read
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that nobody but this test trusts, and its key, in one file."""
-    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "h")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .sign(key, hashes.SHA256())
-    )
-    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    path = tmp_path_factory.mktemp("tls") / "certificate.pem"
-    path.write_bytes(made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(*form))
-    return path
 
 
 class MuteServer:

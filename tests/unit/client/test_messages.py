@@ -37,4 +37,4 @@ def test_any_json_is_usable_unless_the_request_says_more(document: object, is_us
     """An answer without any JSON is repeated; an answer without its parts is for the reader of the resource."""
     request = Request(call=Call.KEYS, method="GET", url="http://h/")
 
-    assert request.is_usable(document) is is_usable
+    assert (request.flaw(document) is None) is is_usable

@@ -13,10 +13,9 @@ from pydantic import SecretStr
 
 from proofsweep.client.partner import Partner
 from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, RunMustStop, SourceError, UsageError
+from proofsweep.errors import CallFailed, RunMustStop, UsageError
 
 if TYPE_CHECKING:
-    from proofsweep.client.assets import AssetBody
     from proofsweep.domain.exchanges import Exchange
 
     from .conftest import Client, NewClient, ScriptedServer, Write
@@ -41,7 +40,7 @@ KEYED_CALLS: list[tuple[Callable[[Partner], object], str]] = [
     (lambda partner: partner.interpretation("p1"), "GET /v1/proofs/p1/interpretation"),
     (lambda partner: partner.request_slot(), "POST /v1/uploads?purpose=verify"),
 ]
-FITS_ALL = b"""{"outcome": "erased", "status": "pending", "uploadId": "u", "url": "h", "fields": {},
+FITS_ALL = b"""{"outcome": "erased", "status": "pending", "uploadId": "u", "url": "http://h", "fields": {},
                "apiKey": "s", "keyId": "k"}"""
 
 
@@ -197,37 +196,32 @@ def test_an_answer_that_is_no_object_is_final(api: ScriptedServer, client: Clien
         client.partner.keys()
 
 
-def passed_on(client: Client, url: str, most_bytes: int) -> list[tuple[bytes, str | None]]:
-    """Download an asset; give the bytes and the digest of each time that it was passed on."""
-    taken: list[tuple[bytes, str | None]] = []
-
-    def take(asset: AssetBody) -> None:
-        content = b"".join(asset.chunks())
-        taken.append((content, asset.sha256))
-
-    client.partner.pass_on_asset(SecretStr(url), most_bytes, take)
+def downloaded(client: Client, url: str) -> list[tuple[bytes, int | None]]:
+    """Download an asset; give the bytes and the announced size of each body."""
+    taken: list[tuple[bytes, int | None]] = []
+    client.partner.download(SecretStr(url), lambda pieces, size_bytes: taken.append((b"".join(pieces), size_bytes)))
     return taken
 
 
-def test_an_asset_is_passed_on_without_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """Large assets are streamed; the digest is of what was passed on."""
+def test_an_asset_is_downloaded_without_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """Large assets are streamed, and only the body of a success."""
     asset = bytes(range(256)) * 12_000
     storage.script = [answer(503, b"busy"), answer(body=asset)]
 
-    taken = passed_on(client, f"{storage.url}/a?sig=x%2Fy", most_bytes=len(asset))
+    taken = downloaded(client, f"{storage.url}/a?sig=x%2Fy")
 
     assert storage.targets() == ["GET /a?sig=x%2Fy"] * 2
     assert "x-api-key" not in storage.received[0].headers
-    assert taken == [(asset, sha256(asset).hexdigest())]
+    assert taken == [(asset, len(asset))]
     assert client.facts() == [("download", 503, None), ("download", 200, None)]
 
 
 def test_an_asset_that_breaks_off_is_no_asset(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """What was sent of it is no file."""
-    storage.script = [answer(body=b"half of", content_length="100")]
+    """What was sent of it is no file; the call is repeated."""
+    storage.script = [answer(body=b"half of", content_length="100"), answer(body=b"all of it")]
 
-    with pytest.raises(SourceError, match="broke off"):
-        passed_on(client, f"{storage.url}/a", most_bytes=100)
+    assert downloaded(client, f"{storage.url}/a") == [(b"all of it", 9)]
+    assert client.facts() == [("download", 200, "bad_answer"), ("download", 200, None)]
 
 
 def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
@@ -235,7 +229,7 @@ def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer,
     storage.script = [answer(403, b"<Error/>")]
 
     with pytest.raises(CallFailed) as failed:
-        passed_on(client, f"{storage.url}/SECRET", most_bytes=100)
+        downloaded(client, f"{storage.url}/SECRET")
 
     assert (failed.value.reason, failed.value.status) == ("http_403", 403)
     assert client.stop.reason is None

@@ -75,3 +75,38 @@ def test_a_socks_proxy_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> Non
 
     with pytest.raises(ConfigError, match="package socksio"):
         proxy_for("https", "partner.example")
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "::1"])
+def test_no_proxy_is_on_the_way_to_this_machine(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """It could not lead back here: a sandbox on this machine is reached with any setting."""
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
+
+    assert proxy_for("http", host) is None
+    assert proxy_for("http", "partner.example") is not None
+
+
+@pytest.mark.parametrize(
+    ("host", "is_direct"),
+    [
+        ("10.1.2.3", True),
+        ("11.1.2.3", False),
+        ("fd00::1:2", True),
+        ("fe00::1", False),
+        ("192.0.2.7", True),
+        ("192.0.2.8", False),
+        ("2001:db8:0:0::7", True),
+        ("in.corp.example", True),
+        ("10.example", False),
+        ("*", False),
+    ],
+)
+def test_no_proxy_names_hosts_addresses_and_networks(
+    monkeypatch: pytest.MonkeyPatch, host: str, *, is_direct: bool
+) -> None:
+    """As other programs read it, and in every spelling of an address; what is neither covers nothing."""
+    monkeypatch.setenv("no_proxy", "10.0.0.0/8, fd00::/8,192.0.2.7, [2001:db8::7],corp.example, 1/2/3,")
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+
+    assert (proxy_for("https", host) is None) is is_direct

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
+import ssl
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -13,17 +16,21 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from python_multipart import parse_form
 
+from proofsweep.client.session import Session
 from proofsweep.client.slots import slot_request
+from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.contract.models import UploadResponse
 from proofsweep.domain.items import FileFacts
-from proofsweep.errors import SlotRefused, SlotSpent, SourceError
+from proofsweep.errors import CallFailed, SlotRefused, SlotSpent, SourceError
 
 from .conftest import Bytes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from python_multipart.multipart import Field, File
 
-    from .conftest import Client, Received, ScriptedServer, Write
+    from .conftest import Client, NewClient, Received, ScriptedServer, Write
 
 Fill = Callable[[], None]
 NASTY = st.lists(st.sampled_from(['"', "\r", "\n", "\0", ";", "=", "name", "file", "--", " ", "Ж", "%22"])).map("".join)
@@ -132,6 +139,21 @@ def test_a_refusal_during_the_upload_is_read(
         client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
 
     assert refused.value.status == 413
+    assert client.exchanges[0].bytes_sent is not None
+    assert client.exchanges[0].bytes_sent < 64 * 1024 * 1024
+
+
+def test_a_success_during_the_upload_is_none(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Storage answers before it has read the form, and closes: it holds a part of the audio, so a fresh slot is due."""
+    storage.reads_bodies = False
+    storage.script = [answer(204, b"")]
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
+
+    assert client.facts() == [("slot", 204, "bad_answer")]
 
 
 class Zeros:
@@ -160,6 +182,44 @@ def test_audio_that_changes_meanwhile_is_never_complete(
         client.partner.fill_slot(slot, Changing(131_072))
 
     assert all(len(request.body) < 131_072 for request in storage.received)
+
+
+@pytest.fixture
+def safe_api(new_server: Callable[..., ScriptedServer], certificate: Path) -> ScriptedServer:
+    """The partner's API under TLS."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    return new_server(tls)
+
+
+@pytest.fixture
+def safe_client(safe_api: ScriptedServer, new_client: NewClient) -> Iterator[Client]:
+    """A client of it, which tries twice and trusts its certificate."""
+    unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+    client = new_client(base_url=f"{safe_api.url}/v1", attempts=2)
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(), tls=unchecked)
+    context = replace(client.partner.session.context, transport=transport)
+    yield replace(client, partner=replace(client.partner, session=Session(context, client.exchanges.append)))
+    transport.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "HTTP", "ftp"])
+def test_a_slot_without_tls_is_refused_under_a_base_url_with_tls(
+    safe_api: ScriptedServer, safe_client: Client, storage: ScriptedServer, answer: Write, scheme: str
+) -> None:
+    """The audio and the slot's secrets would go unencrypted. Such a slot is no answer, and says nothing of the item."""
+    address = storage.url.removeprefix("http")
+    slots = [{"uploadId": "u", "url": f"{each}{address}/SECRET", "fields": {}} for each in (scheme, scheme, "HTTPS")]
+    safe_api.script = [answer(body=json.dumps(slot).encode()) for slot in slots]
+
+    with pytest.raises(CallFailed, match=r"bad_answer: the slot's URL does not begin with https://") as failed:
+        safe_client.partner.request_slot()
+
+    assert (failed.value.stage, failed.value.reason, "SECRET" in str(failed.value)) == ("uploads", "bad_answer", False)
+    assert safe_client.partner.request_slot().url.get_secret_value() == f"HTTPS{address}/SECRET"
+    assert [failure for _, _, failure in safe_client.facts()] == ["bad_answer", "bad_answer", None]
+    assert storage.received == []
 
 
 @pytest.mark.parametrize("url", ["http://a..b/", "http://[", "ftp://host/x", "relative", "http://127.0.0.1:99999/"])

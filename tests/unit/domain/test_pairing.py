@@ -5,7 +5,7 @@ from unicodedata import normalize
 
 import pytest
 
-from proofsweep.domain.pairing import SidecarNames, Sidecars
+from proofsweep.domain.pairing import SidecarNames, Sidecars, own_pattern
 
 DEFAULT = ("{name}.sidecar", "{stem}.sidecar")
 
@@ -137,3 +137,18 @@ def test_only_files_that_claim_the_same_sidecar_are_looked_into() -> None:
     )
 
     assert sorted(asked) == ["c.mp3", "c.wav"]
+
+
+@pytest.mark.parametrize("pattern", ["{name}.sidecar", "{stem}.sidecar", "proof of {stem}", ".{name}", "{stem}_p.json"])
+def test_a_pattern_has_one_placeholder_and_more_text(pattern: str) -> None:
+    """Before it, after it, or both."""
+    assert own_pattern(pattern) == pattern
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "{name}", "{stem}{name}", "{stem}.{stem}", "proofs/{name}.p", "{name.p", "a}{name}"]
+)
+def test_a_pattern_that_names_every_file_or_none_is_refused(pattern: str) -> None:
+    """A sidecar lies beside its audio, under a name of its own."""
+    with pytest.raises(ValueError, match=r"must be \{name\} or \{stem\}, once"):
+        own_pattern(pattern)

@@ -5,13 +5,14 @@ import json
 import ssl
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import islice
 
 from pydantic import SecretStr
 
+from proofsweep.client.connection_failures import BROKEN_EXCHANGE
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.transport import Timeouts, Transport
 from proofsweep.contract.headers import AnswerHeaders
@@ -90,10 +91,14 @@ class ScriptedService(Transport):
             self.bodies.append(json.loads(content))
         waiting = self.script[request.call]
         answer = waiting.pop(0) if waiting else self.usual[request.call]
+        exchange = self._exchange(request, attempt, answer)
         if request.into is not None and answer.status == HTTPStatus.OK:
-            request.into.take(self.download())
+            try:
+                request.into(self.download(), None)
+            except BROKEN_EXCHANGE:
+                return Reply(replace(exchange, failure=Failure.BAD_ANSWER))
         body_sha256 = hashlib.sha256(json.dumps(answer.document).encode()).hexdigest()
-        return Reply(self._exchange(request, attempt, answer), answer.document, body_sha256)
+        return Reply(exchange, answer.document, body_sha256)
 
     def _exchange(self, request: Request, attempt: int, answer: Scripted) -> Exchange:
         headers = AnswerHeaders(

@@ -48,7 +48,7 @@ def answered(**members: object) -> Outcome:
     return outcome_of(Answer(VerifyResponse.model_validate({"good": True, "verdict": "valid"} | members), "bb"))
 
 
-def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read: AudioRead | None = None) -> Row:
+def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read: AudioRead | None = READ) -> Row:
     """Make a row, write it to Parquet and read it."""
     finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read, exchanges=exchanges)
     row = row_of(finished, RowContext("r1", 2, "sandbox"))
@@ -171,7 +171,7 @@ def test_the_sidecar_chooses_the_mode() -> None:
 
 def test_the_file_as_read_replaces_the_file_as_listed() -> None:
     """The listing may be a day old when the item runs."""
-    listed, read = written(MISSING), written(MISSING, read=READ)
+    listed, read = written(MISSING, read=None), written(MISSING)
 
     assert (listed["audio_bytes"], listed["audio_version"], listed["audio_format"]) == (9, "v0", None)
     assert (read["audio_bytes"], read["audio_version"], read["audio_format"]) == (10, "v1", "wav")
@@ -208,6 +208,15 @@ def test_the_last_attempt_has_nothing_of_an_earlier_one() -> None:
 
     assert (row["uploads_request_id"], row["storage_request_id"], row["verify_request_id"]) == ("u2", "s-f2", None)
     assert (row["verify_ms"], row["http_status"], row["verify_attempts"]) == (None, 400, 1)
+
+
+@pytest.mark.parametrize("read", [None, replace(READ, sha256=None)])
+def test_an_acceptance_of_unknown_bytes_is_never_written(read: AudioRead | None) -> None:
+    """Any other row may lack the digest: nothing of it was sent to the end."""
+    with pytest.raises(ValueError, match="without the digest"):
+        written(answered(), read=read)
+
+    assert written(TIMED_OUT, read=read)["audio_sha256"] is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from proofsweep.contract.lenient import json_of
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.outcomes import Answer, Finished, outcome_of
+from proofsweep.domain.outcomes import Answer, AudioRead, Finished, outcome_of
 from proofsweep.domain.tables import schemas
 from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.verdicts import RowContext, row_of
@@ -49,7 +49,11 @@ def deep_in_the_stack(levels: int, answer: VerifyResponse) -> Row:
     if levels:
         return deep_in_the_stack(levels - 1, answer)
     item = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
-    finished = Finished(item=item, outcome=outcome_of(Answer(answer, "aa")), started_at=NOON, finished_at=NOON)
+    outcome, read = (
+        outcome_of(Answer(answer, "aa")),
+        AudioRead(audio_format="wav", size_bytes=1, version=None, sha256="b"),
+    )
+    finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read)
     return row_of(finished, RowContext("r", 1, "sandbox"))
 
 

@@ -49,9 +49,12 @@ ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "0" * 64)
 ITEM = WorkItem(manifest_row=0, item_id="a", audio="/a.wav")
 
 
-def finished(outcome: Outcome, sha256: str | None) -> Finished:
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def finished(outcome: Outcome, sha256: str | None, sidecar_sha256: str | None = None) -> Finished:
     """An item that ended with this outcome and these bytes."""
-    read = AudioRead(audio_format="wav", size_bytes=3, version="v", sha256=sha256)
+    read = AudioRead(audio_format="wav", size_bytes=3, version="v", sha256=sha256, sidecar_sha256=sidecar_sha256)
     return Finished(item=ITEM, outcome=outcome, started_at=NOW, finished_at=NOW, read=read)
 
 
@@ -65,8 +68,9 @@ def path(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("done", "is_served"),
     [
-        (finished(ACCEPTED, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), True),
+        (finished(ACCEPTED, ABC), True),
         (finished(ACCEPTED, "0" * 64), False),
+        (finished(ACCEPTED, ABC, "1" * 64), False),
         (finished(Failed(reason="timeout", detail="d"), "0" * 64), False),
         (Deferred(ITEM), False),
         (None, False),
@@ -90,13 +94,12 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
 def test_the_oldest_answers_are_forgotten(path: str) -> None:
     """So the cache does not grow with the catalog."""
     duplicates = DuplicateCache(StopSwitch(), most_answers=2)
-    sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
     with open_audio(path) as audio:
         for head in range(4):
             key = DuplicateKey(Mode.ONE_FILE, 3, head, None)
             assert duplicates.original_of(key, audio) is None
-            duplicates.settle(key, finished(ACCEPTED, sha256))
+            duplicates.settle(key, finished(ACCEPTED, ABC))
         served = [duplicates.original_of(DuplicateKey(Mode.ONE_FILE, 3, head, None), audio) for head in (3, 0)]
 
     assert [each is not None for each in served] == [True, False]

@@ -238,6 +238,26 @@ def test_the_same_bytes_are_sent_once(
     assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 
 
+def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch, tmp_path: Path
+) -> None:
+    """A slot expires, and the sidecar is corrected before the next one: only the corrected one is accepted."""
+    sidecars = [tmp_path / "a.sidecar", tmp_path / "copy.sidecar"]
+    for sidecar in sidecars:
+        sidecar.write_bytes(b"damaged")
+    service.script[Call.SLOT] = [Scripted(status=403)]
+    service.on_answer = lambda call: call is Call.SLOT and sidecars[0].write_bytes(b"proof")
+    context = replace(verify_context, duplicates=DuplicateCache(stop))
+
+    first = finished(verify_item(replace(item, sidecar=str(sidecars[0])), context))
+    service.usual[Call.VERIFY] = REJECTED
+    second = finished(verify_item(replace(item, manifest_row=8, sidecar=str(sidecars[1])), context))
+
+    assert (word_for(first.outcome), word_for(second.outcome)) == ("accepted", "rejected")
+    assert second.original is None
+    assert service.bodies == [{"uploadId": "u", "sidecar": base64} for base64 in ("cHJvb2Y=", "ZGFtYWdlZA==")]
+
+
 def test_a_mistake_of_ours_lets_no_other_item_wait(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
 ) -> None:

@@ -1,5 +1,6 @@
-"""A proof is verified by its asset, which passes through memory; whatever happens is an outcome."""
+"""A proof is verified by its asset, which is an audio file for a while; whatever happens is an outcome."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -7,10 +8,13 @@ from hashlib import sha256
 import httpcore
 import pytest
 
+from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible
+from proofsweep.storage.files.asset_files import AssetFile, AssetFiles
+from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.item.verify_item import verify_item
 
@@ -37,7 +41,7 @@ def finished(context: VerifyContext) -> Finished:
 
 
 def test_the_asset_goes_into_a_fresh_slot(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """Its bytes are hashed on their way; nothing is kept of its URL."""
+    """Its bytes are hashed when they are sent; nothing is kept of its URL, and the file is gone."""
     done = finished(verify_context)
 
     assert isinstance(done.outcome, Accepted)
@@ -46,8 +50,9 @@ def test_the_asset_goes_into_a_fresh_slot(verify_context: VerifyContext, service
     assert done.read is not None
     assert (done.read.sha256, done.read.size_bytes) == (sha256(WAV).hexdigest(), len(WAV))
     assert (done.read.audio_format, done.read.version) == ("wav", None)
-    assert sorted(exchange.call for exchange in done.exchanges) == sorted(FLOW)
+    assert [exchange.call for exchange in done.exchanges] == FLOW
     assert "SECRET" not in repr(done)
+    assert verify_context.assets._open == 0
 
 
 def test_a_rejection_is_one(verify_context: VerifyContext, service: ScriptedService) -> None:
@@ -104,7 +109,7 @@ def test_an_expired_url_is_asked_for_again(verify_context: VerifyContext, servic
 
 
 def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """With a fresh slot; after three times the row has failed."""
+    """From the same URL, as often as any call is repeated; then the row has failed."""
 
     def broken() -> Iterator[bytes]:
         yield WAV
@@ -114,10 +119,11 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
     service.download = lambda: pieces.pop(0) if pieces else broken()
     assert isinstance(finished(verify_context).outcome, Accepted)
 
+    assert service.calls == [Call.ASSET, Call.DOWNLOAD, *FLOW[1:]]
     outcome = finished(verify_context).outcome
 
     assert isinstance(outcome, Failed)
-    assert outcome.reason == "source_unavailable"
+    assert (outcome.reason, service.uploads[1:]) == ("bad_answer", [])
 
 
 def test_an_asset_beyond_the_slot_is_read_once(verify_context: VerifyContext, service: ScriptedService) -> None:
@@ -131,12 +137,71 @@ def test_an_asset_beyond_the_slot_is_read_once(verify_context: VerifyContext, se
     assert (outcome.reason, service.calls) == ("too_large", FLOW[:2])
 
 
-def test_a_spent_slot_gets_another_download(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """The bytes are not kept, so they come again."""
+def test_a_spent_slot_needs_no_other_download(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """The bytes are kept until the item ends."""
     service.script[Call.SLOT] = [Scripted(status=403)]
 
     assert isinstance(finished(verify_context).outcome, Accepted)
-    assert service.calls == [*FLOW[:4], *FLOW]
+    assert service.calls == [*FLOW[:4], *FLOW[2:]]
+    assert all(WAV in upload for upload in service.uploads)
+
+
+def test_an_asset_has_the_answer_to_the_same_bytes(
+    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """As any other audio; only its download is spent."""
+    context = replace(verify_context, duplicates=DuplicateCache(stop))
+
+    first, second = finished(context), finished(context)
+
+    assert (second.original, second.outcome) == (first, first.outcome)
+    assert service.calls == [*FLOW, *FLOW[:2]]
+
+
+def test_a_full_disk_says_nothing_about_a_proof(
+    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """The row remains, no call is spent, and the leg ends with a line that says what to do."""
+    context = replace(verify_context, limits=replace(verify_context.limits, one_file=1 << 62))
+
+    assert isinstance(verify_item(ITEM, context), Deferred)
+    assert service.calls == []
+    assert stop.reason is not None
+    assert (stop.reason.ended_by, "make room, or set TMPDIR" in stop.reason.message) == ("breaker", True)
+
+
+def test_a_disk_that_fills_up_says_nothing_about_a_proof(
+    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """Another program may take the room during the download."""
+
+    class FullDisk(AssetFiles):
+        """Gives a device that takes no byte."""
+
+        def new(self, most_bytes: int) -> AssetFile:
+            """Open the device that is always full."""
+            return AssetFile(os.open("/dev/full", os.O_RDWR), most_bytes, lambda: None)
+
+    assert isinstance(verify_item(ITEM, replace(verify_context, assets=FullDisk())), Deferred)
+    assert service.calls == FLOW[:2]
+    assert stop.reason is not None
+
+
+def test_an_asset_waits_for_the_room_of_others(verify_context: VerifyContext, service: ScriptedService) -> None:
+    """It is downloaded as soon as one of them is verified."""
+
+    class Crowded(AssetFiles):
+        """Has no room at first."""
+
+        refusals = 2
+
+        def new(self, most_bytes: int) -> AssetFile | None:
+            """Refuse twice."""
+            self.refusals -= 1
+            return super().new(most_bytes) if self.refusals < 0 else None
+
+    assert isinstance(finished(replace(verify_context, assets=Crowded())).outcome, Accepted)
+    assert service.calls == FLOW
 
 
 def test_an_asset_that_is_no_wav_is_not_sent(verify_context: VerifyContext, service: ScriptedService) -> None:
