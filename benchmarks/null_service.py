@@ -34,7 +34,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 # One read takes at most this much. Chosen: 1 MiB; a smaller buffer costs the service more reads.
 _DROPPED = memoryview(bytearray(1024 * 1024))
 _USAGE_HEADERS = "X-RateLimit-Limit: 100000000\r\nX-RateLimit-Remaining: 99999999\r\nX-RateLimit-Reset: 1893456000\r\n"
-# Objects that a copy puts here, as into any S3 store; clients want an ETag, and check it only if it looks like a digest.
+# Objects that a copy puts here, as into any S3 store; clients want an ETag, and compare one that is a digest.
 _COPIES = "/copies/"
 _FIELDS = {
     "key": "uploads/0000000000000000.wav",
