@@ -26,6 +26,8 @@ class AlertKind(StrEnum):
     """What an alert is about; the docs list them."""
 
     ROWS_REMAIN = "rows_remain"
+    SOME_FAILED = "some_failed"
+    ALL_FAILED = "all_failed"
     NOT_BEGUN = "not_begun"
     KEY_REFUSED = "key_refused"
     KEY_EXPIRES = "key_expires"
