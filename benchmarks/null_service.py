@@ -34,7 +34,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 # One read takes at most this much. Chosen: 1 MiB; a smaller buffer costs the service more reads.
 _DROPPED = memoryview(bytearray(1024 * 1024))
 _USAGE_HEADERS = "X-RateLimit-Limit: 100000000\r\nX-RateLimit-Remaining: 99999999\r\nX-RateLimit-Reset: 1893456000\r\n"
-# Objects that a copy puts here, as into any S3 store.
+# Objects that a copy puts here, as into any S3 store; clients want an ETag, and compare one that is a digest.
 _COPIES = "/copies/"
 _FIELDS = {
     "key": "uploads/0000000000000000.wav",
@@ -127,6 +127,7 @@ class _Service:
             "/v1/uploads": _answer(slot),
             "/v1/verify": _answer(_VERDICT),
             "/slot": _answer(None),
+            _COPIES: _answer(None, 'ETag: "null"\r\n'),
         }
         self._not_found = _answer({"error": "There is no such path.", "code": "not_found"}, status="404 Not Found")
 
@@ -142,8 +143,7 @@ class _Service:
             self._cpu_then = cpu_seconds_of(self._pid) if self._pid else 0.0
 
     def answer(self, path: str) -> bytes:
-        is_copy = path.startswith(_COPIES)
-        head, rest = self._answers["/slot"] if is_copy else self._answers.get(path, self._not_found)
+        head, rest = self._answers.get(_COPIES if path.startswith(_COPIES) else path, self._not_found)
         return b"%s%032x%s" % (head, self._counts[path], rest)
 
     def report(self) -> str:

@@ -49,6 +49,7 @@ ADVICE = {
     (
         "Outage",
     ): "nothing at first: the next run resumes. If it stays, report request IDs of `exchanges` to the partner.",
+    ("SomeFailed", "AllFailed"): "see the reasons in the artifact; then verify these files with `proofsweep redrive`.",
     ("Failed", "TimedOut"): "see the message, and `proofsweep doctor`; the next run resumes what remains.",
     ("Crashed",): "see whether the worker and its machine are well; the next run resumes what remains.",
     ("Late",): "start a worker: no worker has taken this run in time, see `prefect work-pool inspect proofsweep`.",
@@ -57,7 +58,8 @@ ADVICE = {
 
 TOLD_BY_STATES = {
     AlertKind.ROWS_REMAIN,
-    AlertKind.IN_DOUBT,
+    AlertKind.SOME_FAILED,
+    AlertKind.ALL_FAILED,
     AlertKind.NOT_BEGUN,
     AlertKind.KEY_REFUSED,
     AlertKind.NO_SUCCESS,
@@ -125,7 +127,7 @@ def without_success(
             match_related=ResourceSpecification(
                 {"prefect.resource.role": "deployment", "prefect.resource.name": deployment}
             ),
-            expect={f"prefect.flow-run.{state}" for state in ("Completed", "QuotaSpent", "WindowClosed")},
+            expect={f"prefect.flow-run.{state}" for state in ("Completed", "SomeFailed", "QuotaSpent", "WindowClosed")},
             threshold=1,
             within=longest,
         ),

@@ -34,7 +34,7 @@ def _name_of_run() -> str:
 def check_ingest(
     folder: str, config: str | None = None, results: str | None = None, *, letters: str | None = None
 ) -> State[Any]:
-    """Make one pass over a watched folder; Completed if nothing was ready, or if every file taken has its outcome.
+    """Make one pass over a watched folder; Completed if nothing was ready, or if no file taken remains or failed.
 
     (1) let this flow run stand for those that were missed, (2) claim the folder, (3) verify the runs of the pass, each
     as a flow run of its own, (4) show what became of the files, and write the letters.
@@ -64,13 +64,13 @@ def check_ingest(
 def _make_pass(
     settings: Settings, folder: str, config: str | None, results: str | None
 ) -> tuple[State[Any] | None, PassReport]:
-    """Make the pass; give the state of a run that did not end, if there is one, and what became of the files."""
+    """Make the pass; return the state of a run that did not end, or whose rows failed, and what became of the files."""
     stopped: State[Any] | None = None
     with watched_folder(settings, folder, read_block) as watched:
         one_pass = watched.one_pass()
         for run_id in one_pass.runs():
             with watched.ahead_of_sweeps():
                 state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
-            if not state.is_completed():
+            if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
     return stopped, one_pass.report

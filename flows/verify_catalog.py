@@ -62,7 +62,7 @@ def verify_catalog(
     believe: bool = False,
     max_age: str | None = None,
 ) -> State[str]:
-    """Verify a catalog end to end. The state says how it ended; Completed, with the run's id, if no row remains.
+    """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
 
     (1) stand for missed runs, (2) resume the given, the retried or the unfinished run, (3) plan anew, (4) say coverage.
 

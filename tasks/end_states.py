@@ -16,15 +16,22 @@ NAMES = {
     EndedBy.BREAKER: "Outage",
     EndedBy.KEY_REFUSED: "KeyRefused",
 }
-"""Names of Failed states; any other ending is plain `Failed`."""
+"""Names of Failed states of runs whose rows remain; any other ending is plain `Failed`."""
 
 
 def state_of_run(run: RunStatus) -> State[str]:
-    """Give Completed with the run's id only when no row remains; else the state that names why rows remain."""
+    """Return Completed with the run's id if no row remains and none failed; else the state that names what is wrong.
+
+    SomeFailed is of the type Completed too; AllFailed, where no row was answered, is of the type Failed.
+    """
     line = line_of(run)
-    if run.remaining == 0:
+    if run.remaining:
+        return _stopped(run.ended_by, line)
+    if not run.rows("failed"):
         return Completed(message=line, data=run.plan.run_id)
-    return _stopped(run.ended_by, line)
+    if run.answered:
+        return Completed(name="SomeFailed", message=line, data=run.plan.run_id)
+    return Failed(name="AllFailed", message=line)
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:

@@ -1,6 +1,7 @@
 """Fixtures and rules for every test: settings of its own, and no skip in CI for a missing part."""
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,6 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "true",
         "PREFECT_WORKER_QUERY_SECONDS": "1",  # a test's worker need not wait ten seconds for its flow run
     }
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: each process that a test starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # would ignore the Ctrl-C that the test sends
 
 
 def pytest_xdist_auto_num_workers() -> int:

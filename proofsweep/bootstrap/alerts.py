@@ -145,6 +145,8 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
         why=run.why,
         items=run.plan.items,
         remaining=run.remaining,
+        failed=run.rows("failed"),
+        answered=run.answered,
         kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
         rejections=[] if tag is None else supplier_rejections(results, run.plan, leg, tag),
         sunset=run.sunset,

@@ -9,6 +9,7 @@ from functools import partial
 from pydantic import SecretStr
 
 from proofsweep import __version__
+from proofsweep.bootstrap.open_files import most_open_files, workers_that_fit
 from proofsweep.client.context import ClientContext
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
 from proofsweep.client.pacing.call_queue import CallQueue
@@ -155,7 +156,8 @@ def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySo
     unattributed: list[Exchange] = []
     retry, times = settings.retry, settings.timeouts
     transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
-    workers = Workers(settings.pace.workers, release=transport.close_thread_connections)
+    most = workers_that_fit(settings.pace.workers, most_open_files())
+    workers = Workers(most, release=transport.close_thread_connections)
     dispatcher = _dispatcher(settings, stop, workers)
     current_key = CurrentKey(key or _own_key(settings, read_block))
     context = ClientContext(

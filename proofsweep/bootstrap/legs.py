@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
+from proofsweep.bootstrap.open_files import say_if_fewer
 from proofsweep.bootstrap.runs import bounds_for, canaries_for
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.contract.verdicts import Verdict
@@ -177,6 +178,7 @@ def build_context(
     handle: LegHandle, engine: Engine, budget: BudgetGuard, heartbeat: Callable[..., Heartbeat]
 ) -> LegContext:
     """Make one process's context of a leg, with a journal of its own."""
+    say_if_fewer(engine.settings.pace.workers, engine.workers.most)
     results = results_for(engine.settings)
     plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry
     journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")

@@ -95,6 +95,11 @@ class RunStatus:
         return self.plan.items - self.finished
 
     @property
+    def answered(self) -> int:
+        """How many rows have a verdict."""
+        return self.rows("accepted") + self.rows("rejected")
+
+    @property
     def ended_by(self) -> str | None:
         """How the last leg ended; None while it runs, or without a leg."""
         return self.legs[-1].ended_by if self.legs else None

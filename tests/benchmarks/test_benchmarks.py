@@ -45,6 +45,7 @@ def test_each_benchmark_runs_at_a_tiny_size(name: str, prefect_tables: Path, tmp
     environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
     database = shutil.copy(prefect_tables, tmp_path)  # a server of its own starts faster with tables that exist
     environment["PREFECT_API_DATABASE_CONNECTION_URL"] = f"sqlite+aiosqlite:///{database}"
+    environment["PATH"] = str(Path(sys.executable).parent)  # the same on a machine that has rclone by chance
 
     ended = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--quick", name],

@@ -100,7 +100,7 @@ def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running) -> 
         capture_output=True,
         text=True,
         env={
-            "PATH": f"{BIN}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PATH": f"{BIN}:{os.environ['PATH']}",
             "HOME": str(machine),
             "START_UNIT": str(Path(__file__).with_name("start_unit.py")),
             "UNITS": str(machine / "units"),

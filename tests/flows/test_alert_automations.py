@@ -118,7 +118,7 @@ def test_the_command_can_be_run_again(hook: Webhook, tmp_path: Path) -> None:
         names = [automation.name for automation in client.read_automations()]
         shown = client.read_block_document_by_name("proofsweep-alerts", "custom-webhook", include_secrets=False)
     assert codes == [0, 0]
-    assert len(names) == len(set(names)) == 8
+    assert len(names) == len(set(names)) == 9
     assert SECRET not in shown.model_dump_json()
     assert hook.posts == []
 

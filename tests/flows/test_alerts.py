@@ -51,6 +51,28 @@ def test_a_good_run_tells_nothing(world: SandboxWorld, samples: Samples, hook: W
     assert not (world.results / "_alerts").exists()
 
 
+def test_failed_rows_are_told_once_and_again_after_a_run_without_any(
+    world: SandboxWorld, samples: Samples, hook: Webhook
+) -> None:
+    """That all failed is another cause than that some did."""
+    catalog = world.manifest(samples.valid[:3])
+    codes = []
+
+    for refused in (1, 1, 3, 0, 1):
+        world.operator.add_fault("verify", "status", status=422, count=refused)
+        codes.append(world.run("verify", catalog))
+        world.operator.clear_faults()
+
+    assert codes == [4, 4, 4, 0, 4]
+    assert hook.titles == [
+        "proofsweep: 1 of 3 rows failed (sandbox)",
+        "proofsweep: 3 of 3 rows failed, and none was answered (sandbox)",
+        "proofsweep: 1 of 3 rows failed (sandbox)",
+    ]
+    assert "- 1 `failed · http_422`: " in hook.last["message"]
+    assert "proofsweep redrive" in hook.last["message"]
+
+
 def test_the_first_rejected_files_of_a_supplier_are_told(
     world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:

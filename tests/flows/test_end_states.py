@@ -66,6 +66,24 @@ def test_a_run_with_an_outcome_for_each_row_is_completed(world: SandboxWorld, ap
     assert names == {row["audio"].rpartition("/")[2] for row in world.rows()}
 
 
+@pytest.mark.parametrize(
+    ("refused", "state"),
+    [(1, ("COMPLETED", "SomeFailed")), (3, ("FAILED", "AllFailed")), (0, ("COMPLETED", "Completed"))],
+)
+def test_rows_that_failed_are_in_the_name_of_the_state(
+    world: SandboxWorld, samples: Samples, api: httpx.Client, refused: int, state: tuple[str, str]
+) -> None:
+    """Some of them, or all of which the service was asked; the exit code is 4 for both."""
+    world.operator.add_fault("verify", "status", status=422, count=refused)
+
+    code = world.run("verify", world.manifest(samples.valid[:3]))
+
+    run = last_flow_run(world, api)
+    assert code == (4 if refused else 0)
+    assert (run["state_type"], run["state_name"]) == state
+    assert ("failed" in run["state"]["message"]) == (refused > 0)
+
+
 def test_a_known_error_is_one_line(world: SandboxWorld, api: httpx.Client, deployment: str) -> None:
     """A catalog that is not there is Failed with the sentence that a person gets, without a traceback."""
     parameters = {"catalog": str(world.folder / "nowhere"), "results": str(world.results)}

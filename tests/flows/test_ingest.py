@@ -101,6 +101,22 @@ def test_the_flow_of_a_schedule_does_the_same(
     assert moved[0].is_dir()
 
 
+@pytest.mark.parametrize(("refused", "state"), [(1, "SomeFailed"), (3, "AllFailed")])
+def test_a_pass_with_failed_files_is_named_so(
+    world: SandboxWorld, samples: Samples, delivered: Path, refused: int, state: str
+) -> None:
+    """They are tried again later, but nobody may take the pass for a good one."""
+    from flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
+
+    deliver(of_verdict(samples, "valid", 3), delivered)
+    world.operator.add_fault("verify", "status", status=422, count=refused)
+
+    ended = check_ingest(str(delivered), results=world.results_url, return_state=True)
+
+    assert (ended.name, ended.is_failed()) == (state, state == "AllFailed")
+    assert f"{refused} failed" in str(ended.message)
+
+
 def test_json_is_one_object_for_a_pass(
     world: SandboxWorld, samples: Samples, delivered: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

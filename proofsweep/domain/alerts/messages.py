@@ -27,6 +27,8 @@ class AlertKind(StrEnum):
 
     ROWS_REMAIN = "rows_remain"
     IN_DOUBT = "in_doubt"
+    SOME_FAILED = "some_failed"
+    ALL_FAILED = "all_failed"
     NOT_BEGUN = "not_begun"
     KEY_REFUSED = "key_refused"
     KEY_EXPIRES = "key_expires"

@@ -24,8 +24,10 @@ class NightFacts:
     first_run: datetime | None = None
 
 
-def did_its_work(ended_by: str | None, finished_rows: int) -> bool:
+def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: bool) -> bool:
     """Say whether a leg did what it was to do: all rows, or as many as its window, calls and quota allowed."""
+    if have_all_failed:
+        return False
     if ended_by == EndedBy.COMPLETE:
         return True
     return ended_by in {EndedBy.QUOTA, EndedBy.WINDOW} and finished_rows > 0

@@ -37,6 +37,8 @@ class RunFacts:
     Attributes:
         ended_by: of the last leg.
         ending: how it ended, in one clause.
+        failed: its rows that failed.
+        answered: its rows that were accepted or rejected.
         why: the leg's own sentence, if it ended early.
         kinds: its finished rows.
         rejections: of the last leg, by supplier; empty if no tag names the supplier.
@@ -54,6 +56,8 @@ class RunFacts:
     ending: str
     items: int
     remaining: int
+    failed: int = 0
+    answered: int = 0
     why: str | None = None
     kinds: Sequence[RowKind] = ()
     rejections: Sequence[SupplierRejections] = ()
@@ -65,7 +69,14 @@ class RunFacts:
 
 def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
     """Say what must be told of a run after a leg."""
-    found = [rows_remain(run), still_in_doubt(run), key_refused(run), first_rejections(run, is_told), sunset_seen(run)]
+    found = [
+        rows_remain(run),
+        still_in_doubt(run),
+        rows_failed(run),
+        key_refused(run),
+        first_rejections(run, is_told),
+        sunset_seen(run),
+    ]
     return [alert for alert in found if alert is not None]
 
 
@@ -75,8 +86,10 @@ def over_after_run(run: RunFacts) -> list[str]:
     if run.ended_by != EndedBy.KEY_REFUSED:
         over.append(cause_of(AlertKind.KEY_REFUSED, run.environment))
     if run.remaining == 0:
+        failed = rows_failed(run)
+        kinds = (AlertKind.ROWS_REMAIN, AlertKind.QUOTA_SHORT, AlertKind.SOME_FAILED, AlertKind.ALL_FAILED)
         over += [
-            cause_of(kind, run.environment, run.catalog) for kind in (AlertKind.ROWS_REMAIN, AlertKind.QUOTA_SHORT)
+            cause_of(kind, run.environment, run.catalog) for kind in kinds if failed is None or kind != failed.kind
         ]
     return over
 
@@ -103,6 +116,21 @@ def still_in_doubt(run: RunFacts) -> Alert | None:
         causes=(cause_of(AlertKind.IN_DOUBT, run.environment, run.catalog, run.run_id),),
         subject=f"proofsweep: {run.in_doubt:,} files in doubt for three nights ({harmless(run.environment)})",
         body=_body(run, f"Run `{run.run_id}`: nothing shows whether {run.in_doubt:,} files are at fault.", do),
+    )
+
+
+def rows_failed(run: RunFacts) -> Alert | None:
+    """Tell that rows of a finished run failed: some, or all that the service was asked about."""
+    if run.remaining or not run.failed:
+        return None
+    kind, but = (AlertKind.SOME_FAILED, "") if run.answered else (AlertKind.ALL_FAILED, ", and none was answered")
+    what = f"{run.failed:,} of {run.items:,} rows failed{but}"
+    redrive = f"`proofsweep redrive {run.run_id} --reason REASON`"
+    return Alert(
+        kind=kind,
+        causes=(cause_of(kind, run.environment, run.catalog),),
+        subject=f"proofsweep: {what} ({harmless(run.environment)})",
+        body=_body(run, f"Run `{run.run_id}`: {what}.", f"To do: as above for each reason; then {redrive}."),
     )
 
 

@@ -43,7 +43,9 @@ class PastLeg:
     @property
     def did_its_work(self) -> bool:
         """Say whether it did what it was to do."""
-        return did_its_work(self.ended_by, sum(self.count(outcome) for outcome in _OUTCOMES))
+        accepted, rejected, failed, ineligible = map(self.count, _OUTCOMES)
+        have_all_failed = failed > 0 and not accepted + rejected
+        return did_its_work(self.ended_by, accepted + rejected + failed + ineligible, have_all_failed=have_all_failed)
 
     @property
     def is_whole(self) -> bool:

@@ -43,7 +43,7 @@ class Workers(Executor):
         self, most: int, *, idle_seconds: float = _IDLE_SECONDS, release: Callable[[], None] = lambda: None
     ) -> None:
         """Start without threads, and have at most so many; a thread that ends calls `release`."""
-        self._most = most
+        self.most = most
         self._idle_seconds = idle_seconds
         self._release = release
         self._lock = threading.Lock()
@@ -79,7 +79,7 @@ class Workers(Executor):
         self._own.is_ahead = False
         with self._lock:
             more = (waiting == 0) - (waiting > _AHEAD)
-            self._most_ahead = max(_AHEAD, min(self._most, self._most_ahead + more))
+            self._most_ahead = max(_AHEAD, min(self.most, self._most_ahead + more))
             self._ahead -= 1
             self._begin()
 
@@ -110,7 +110,7 @@ class Workers(Executor):
         The thread with the shortest idle time comes first, so that a thread that is not needed stays idle and ends. If
         the system has no other thread, the item waits for the ones that exist; it fails only if there is none.
         """
-        while self._idle or len(self._threads) < self._most:
+        while self._idle or len(self._threads) < self.most:
             task = self._next_task()
             if task is None:
                 return

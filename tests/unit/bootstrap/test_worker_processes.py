@@ -78,7 +78,7 @@ def test_each_process_has_its_share_of_the_items_in_flight(config: str, run_id: 
         work_on(replace(handle, processes=4))
         (process,) = worker_processes._processes.values()
 
-    assert process.leg.workers._most == 3  # type: ignore[attr-defined]  # the port is any executor
+    assert process.leg.workers.most == 3  # type: ignore[attr-defined]  # the port is any executor
 
 
 def test_the_settings_are_those_of_the_process_that_holds_the_leg(

@@ -35,7 +35,8 @@ def test_a_leg_did_its_work_if_only_its_own_limits_ended_it(
     ended_by: str | None, finished_rows: int, *, expected: bool
 ) -> None:
     """Nobody is woken for a night that used all the calls that it had."""
-    assert did_its_work(ended_by, finished_rows) == expected
+    assert did_its_work(ended_by, finished_rows, have_all_failed=False) == expected
+    assert not did_its_work(ended_by, finished_rows, have_all_failed=True)
 
 
 @pytest.mark.parametrize(("hours", "is_told"), [(35.9, False), (36, True), (1_000, True)])

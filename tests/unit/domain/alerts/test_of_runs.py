@@ -15,6 +15,7 @@ from proofsweep.domain.alerts.of_runs import (
     key_refused,
     not_begun,
     over_after_run,
+    rows_failed,
     rows_remain,
     sunset_seen,
 )
@@ -94,7 +95,37 @@ def test_a_leg_shows_what_is_over() -> None:
     assert over_after_run(DONE)[2:] == [
         "rows_remain\tbeta\ts3://label/catalog",
         "quota_short\tbeta\ts3://label/catalog",
+        "some_failed\tbeta\ts3://label/catalog",
+        "all_failed\tbeta\ts3://label/catalog",
     ]
+
+
+@pytest.mark.parametrize(
+    ("answered", "kind", "what"),
+    [
+        (24, AlertKind.SOME_FAILED, "2 of 26 rows failed"),
+        (0, AlertKind.ALL_FAILED, "2 of 26 rows failed, and none was"),
+    ],
+)
+def test_failed_rows_of_a_finished_run_are_told(answered: int, kind: AlertKind, what: str) -> None:
+    """By catalog; a run that shows one of the two causes ends the other."""
+    run = replace(DONE, failed=2, answered=answered)
+
+    alert = rows_failed(run)
+
+    assert alert is not None
+    assert (alert.kind, alert.causes) == (kind, (f"{kind}\tbeta\ts3://label/catalog",))
+    assert what in alert.subject
+    assert f"`proofsweep redrive {RUN.run_id} --reason REASON`" in alert.body
+    assert {AlertKind.SOME_FAILED, AlertKind.ALL_FAILED} - {kind} == {
+        cause.partition("\t")[0] for cause in over_after_run(run) if "failed" in cause
+    }
+
+
+def test_failed_rows_are_not_told_while_others_remain() -> None:
+    """The run is told of as one whose rows remain, with all that it has so far."""
+    assert rows_failed(replace(RUN, failed=2)) is None
+    assert rows_failed(DONE) is None
 
 
 def test_rejections_are_told_once_for_each_supplier_and_reason() -> None:

@@ -103,6 +103,17 @@ def test_the_last_leg_that_did_its_work_counts(results: Results) -> None:
     assert nights(results) == (at(55), at(60))
 
 
+@pytest.mark.parametrize(("counts", "hours"), [({"accepted": 0, "failed": 4}, 60), ({"accepted": 1, "failed": 3}, 30)])
+def test_a_leg_whose_rows_all_failed_did_not_do_its_work(
+    results: Results, counts: dict[str, object], hours: int
+) -> None:
+    """It has an outcome for each row, and no answer."""
+    add_leg(results, add_run(results, at(61)), at(61), at(60))
+    add_leg(results, add_run(results, at(31)), at(31), at(30), **counts)
+
+    assert nights(results)[0] == at(hours)
+
+
 def test_a_run_that_was_resumed_late_counts_by_its_end(results: Results) -> None:
     """The newest run is not the one that ended last."""
     old, new = add_run(results, at(200)), add_run(results, at(100))
