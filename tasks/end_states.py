@@ -20,9 +20,9 @@ NAMES = {
 
 
 def state_of_run(run: RunStatus) -> State[str]:
-    """Give Completed with the run's id only when no row remains; else the state that names why rows remain."""
+    """Give Completed with the run's id only when the run is over; else the state that names why rows remain."""
     line = line_of(run)
-    if run.remaining == 0:
+    if run.is_over:
         return Completed(message=line, data=run.plan.run_id)
     return _stopped(run.ended_by, line)
 
