@@ -73,6 +73,7 @@ def verify(
 
     Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
+    set_up_logs()
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     count = partial(coverage_for, settings, catalog, max_age, root=root, allow_outside=allow_outside)

@@ -118,8 +118,8 @@ def plan_listed(
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
     environment, identity = settings.service.environment, identity_of(settings, catalog)
-    if catalog.kind != INGEST:
-        CatalogClaims(results, environment, identity).refuse_if_active()
+    claims = CatalogClaims(results, environment, identity)
+    claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
         if not skipped():  # else it is not the whole catalog that cannot be sent
@@ -135,6 +135,7 @@ def plan_listed(
         limits=limits_for(settings),
         environment=environment,
         base_url=settings.service.base_url,
+        claim=claim,
         identity=identity,
         selection=selection,
         before_writing=refuse_if_hopeless,

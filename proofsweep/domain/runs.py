@@ -66,6 +66,7 @@ class Plan:
         skipped: rows of the catalog that were not due.
         selection: the options by which rows were chosen, as they are written on the command line; empty for all rows.
         catalog_identity: the catalog's name, or its location without links; empty in plans of earlier builds.
+        catalog_claim: the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     """
 
     run_id: str
@@ -88,6 +89,7 @@ class Plan:
     skipped: int = 0
     selection: str = ""
     catalog_identity: str = ""
+    catalog_claim: str | None = None
 
     @property
     def identity(self) -> str:

@@ -48,8 +48,9 @@ def newest_runs(results: Results, most: int) -> list[RunStatus]:
 
 
 def newest_run(results: Results) -> str | None:
-    """Name the newest run; None if there is none."""
-    return next((record.plan.run_id for record in RunIndex(results).refreshed().newest_first()), None)
+    """Name the newest run that was not superseded; None if there is none."""
+    runs = RunIndex(results).refreshed().newest_first()
+    return next((run.plan.run_id for run in runs if not run.is_superseded), None)
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:

@@ -24,18 +24,32 @@ class CatalogClaims:
     identity: str
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def refuse_if_active(self) -> None:
-        """Raise RunIsActive while a leg of any run of the catalog is alive; the message names the run and its host."""
-        self._refuse_if_active(self._last(), "")
-
-    def claim(self, run_id: str, leg: int) -> None:
-        """Claim the catalog for a leg of this process.
+    def last_inactive(self) -> str:
+        """Name the last claim; empty without one.
 
         Raises:
-            RunIsActive: a leg of another run is alive, or claimed the catalog at the same moment.
+            RunIsActive: the leg that it names is alive; the message names its run and its host.
+        """
+        self._refuse_if_active(last := self._last(), "")
+        return last
+
+    def claim(self, run_id: str, leg: int, planned_after: str | None = None) -> None:
+        """Claim the catalog for a leg of this process.
+
+        Args:
+            run_id: of the leg.
+            leg: its number.
+            planned_after: for the first leg of a run, the last claim when it was planned: a later one of another run
+                may have sent the same files. None asks for nothing.
+
+        Raises:
+            RunIsActive: a leg of another run is alive, or has claimed the catalog first.
         """
         store, last = self.results.store, self._last()
         self._refuse_if_active(last, run_id)
+        if planned_after is not None and last > planned_after and self._claimed_by(last)[0] != run_id:
+            first = self._claimed_by(last)[0]
+            raise RunIsActive(f"Run {first} of this catalog began before this one; see: proofsweep status {first}")
         number = int(last.rpartition("/")[2].removesuffix(".json") or 0) + 1
         name, content = f"{self._folder}/{number:09}.json", json.dumps({"run_id": run_id, "leg": leg}).encode()
         try:

@@ -23,7 +23,7 @@ from proofsweep.usecases.upkeep.note_leg import note_leg
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     """Claim the next leg of a run for this process; give its number. It must settle the legs before it first.
 
-    Another run of the catalog that is worked on ends a run that has just been planned: it is superseded.
+    A run without a leg is superseded if another run of its catalog is worked on, or was since it was planned.
 
     Args:
         results: where the run is.
@@ -39,7 +39,8 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     leg = _claimed(legs, facts)
     try:
         if plan.catalog_kind != INGEST:  # passes hold a claim on their folder, and sweeps yield to them
-            CatalogClaims(results, plan.environment, plan.identity, clock).claim(plan.run_id, leg)
+            claims = CatalogClaims(results, plan.environment, plan.identity, clock)
+            claims.claim(plan.run_id, leg, plan.catalog_claim if leg == 1 else None)
     except RunIsActive:
         if leg == 1:
             _end_superseded(results, plan, legs, leg)
