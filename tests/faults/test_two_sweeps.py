@@ -27,13 +27,18 @@ WORKERS = 4
 
 @pytest.fixture(params=list(PLACES))
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
-    """A world with its results in a folder or in a bucket; few files are in flight, and keyed calls answer late."""
+    """A world with its results in a folder or in a bucket; few files are in flight."""
     world: ForeignWorld = request.getfixturevalue("bare_world" if request.param == "folder" else "bucket_world")
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(WORKERS))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
-    for call in ("uploads", "verify"):
-        world.service.changes[call] = answer_after(0.02)
+    answer_late(world, 0.02)
     return world
+
+
+def answer_late(world: ForeignWorld, seconds: float) -> None:
+    """Have each keyed call of a file answered late."""
+    for call in ("uploads", "verify"):
+        world.service.changes[call] = answer_after(seconds)
 
 
 def begin_together(racers: tuple[RunnerProcess, RunnerProcess], *jobs: str) -> list[int]:
@@ -106,13 +111,15 @@ def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorl
     catalog = world.catalog(*["valid"] * ROWS)
     assert [racer.do(f"plan {catalog}") for racer in racers] == [0, 0]
     first, second = world.runs
+    answer_late(world, 1.0)
     process = racers[0].begin(f"leg {first}")
-    world.wait_for(lambda: world.service.received["verify"] >= ROWS // 4)
+    world.wait_for(lambda: world.service.received["verify"] >= WORKERS)
 
     refused = racers[1].do(f"leg {second}")
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
     racers[0].exit_code()
+    answer_late(world, 0.02)
     code = racers[1].do(f"sweep {catalog}")
 
     assert (refused, code) == (9, 0)
