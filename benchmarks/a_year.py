@@ -23,7 +23,7 @@ from obstore.store import MemoryStore
 from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tables.columns import Row
-from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, newest_unfinished
+from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
 from proofsweep.storage.results import bucket_store
 from proofsweep.storage.results.bucket_store import BucketStore
 from proofsweep.storage.results.folder_store import FolderStore
@@ -181,7 +181,7 @@ def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "status", lambda: describe_run(results, str(newest_run(results)))
     night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if run.plan.shards > 1)
     yield "status of the last night", lambda: describe_run(results, night)
-    yield "resume, nothing open", lambda: newest_unfinished(results)
+    yield "resume, nothing open", lambda: next(unfinished_runs(results), None)
     yield "verify, its start", lambda: start_verify(results)
 
 

@@ -41,7 +41,7 @@ def code_of_run(run: RunStatus) -> ExitCode:
         applying.append(ExitCode.REJECTED)
     if run.rows("failed"):
         applying.append(ExitCode.FAILED)
-    if run.remaining:
+    if not run.is_over:
         applying.append(_CODE_OF_ENDING.get(run.ended_by or "", ExitCode.CANCELLED))
     return max(applying)
 

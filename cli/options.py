@@ -58,6 +58,9 @@ MaxAge = typer.Option(
     metavar="SPAN",
     help="Leave out unchanged files whose answer is younger than this span: 30d, 12h.",
 )
+Anew = typer.Option(
+    False, "--anew", help="Plan anew although a run of the catalog is unfinished; that run is then superseded."
+)
 OldestFirst = typer.Option(
     False,
     "--oldest-first",

@@ -16,7 +16,7 @@ from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, ResultsUrl
 from cli.run_request import RunRequest
 from cli.screen import console, counted, print_json
-from cli.verify_commands import plan_and_verify
+from cli.work_on_runs import plan_and_verify
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.proofs import inventory_proofs, line_of_masters, masters_of, recover_sidecars
 from proofsweep.bootstrap.runs import bounds_for, plan_catalog

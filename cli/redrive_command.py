@@ -19,7 +19,7 @@ from cli.options import (
     Until,
 )
 from cli.run_request import RunRequest
-from cli.verify_commands import plan_and_verify
+from cli.work_on_runs import plan_and_verify
 from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.bootstrap.selections import plan_redrive, selected_rows

@@ -24,7 +24,12 @@ from proofsweep.storage.results.plans_and_parts import Results
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """The options of `verify` and `resume`; `dedupe` is as in the settings when None."""
+    """The options of `verify` and `resume`.
+
+    Attributes:
+        dedupe: as in the settings when None.
+        resumed: the run that this command has gone on with before.
+    """
 
     config: str | None
     results_url: str | None
@@ -33,6 +38,7 @@ class RunRequest:
     dedupe: bool | None = None
     believe: bool = False
     forecast: Forecast | None = None
+    resumed: RunStatus | None = None
     coverage: Callable[[], Coverage | None] = lambda: None
 
     @property
@@ -64,11 +70,14 @@ class RunRequest:
 
 
 def report(run: RunStatus, request: RunRequest) -> int:
-    """Print a run's summary; give its exit code."""
+    """Print a run's summary; give its exit code, or that of the run before it if that is higher."""
     results_url = request.results.store.url
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
-        print_json(json_of(run, results_url) | _attention_json(run, request) | forecast | _coverage_json(request))
+        resumed = {} if request.resumed is None else {"resumed": json_of(request.resumed, results_url)}
+        print_json(
+            json_of(run, results_url) | _attention_json(run, request) | forecast | resumed | _coverage_json(request)
+        )
     else:
         print_summary(
             request.out,
@@ -79,7 +88,7 @@ def report(run: RunStatus, request: RunRequest) -> int:
             rejects=request.command("rejects", run.plan.run_id),
         )
         print_coverage(request)
-    return code_of_run(run)
+    return max(code_of_run(each) for each in (run, request.resumed) if each is not None)
 
 
 def _attention_json(run: RunStatus, request: RunRequest) -> dict[str, object]:

@@ -128,7 +128,7 @@ def print_summary(
     print_ignored(out, run.plan.ignored)
     for note in notes_of(run):
         out.print(f"  {note}", style="yellow")
-    if run.remaining:
+    if not run.is_over:
         out.print(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold", soft_wrap=True)
     out.print(f"  tables: {results_url}/{{verdicts,exchanges,runs}}", soft_wrap=True)
     out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")

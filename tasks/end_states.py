@@ -20,12 +20,12 @@ NAMES = {
 
 
 def state_of_run(run: RunStatus) -> State[str]:
-    """Return Completed with the run's id if no row remains and none failed; else the state that names what is wrong.
+    """Return Completed with the run's id if the run is over and no row failed; else the state that names what is wrong.
 
     SomeFailed is of the type Completed too; AllFailed, where no row was answered, is of the type Failed.
     """
     line = line_of(run)
-    if run.remaining:
+    if not run.is_over:
         return _stopped(run.ended_by, line)
     if not run.rows("failed"):
         return Completed(message=line, data=run.plan.run_id)

@@ -124,7 +124,7 @@ class Check:
         runs = recent_runs(results_for(self.settings), utc_now() - timedelta(days=_LOOK_BACK_DAYS))
         label = self.settings.service.environment
         mine = (run for run in runs if run.plan.environment == label and location in {None, run.plan.catalog})
-        return next(mine, None)
+        return next((run for run in mine if not run.is_superseded), None)
 
     def _quota_short(self, run: RunStatus, headers: AnswerHeaders) -> Alert | None:
         sent = run.finished - run.rows("ineligible")

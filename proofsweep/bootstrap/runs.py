@@ -2,28 +2,27 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
 
 from tzlocal import get_localzone
 
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_now
 from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.budget.bounds import Bounds, closing_of, duration_of, left_of
+from proofsweep.domain.budget.bounds import Bounds, closing_of, duration_of
 from proofsweep.domain.coverage import Coverage
 from proofsweep.domain.run_records import OUTCOMES
-from proofsweep.domain.runs import PARTIAL_KINDS, EndedBy, Plan
+from proofsweep.domain.runs import INGEST, PARTIAL_KINDS, Plan
 from proofsweep.domain.tables.snapshot import ANSWERED
-from proofsweep.errors import CatalogError, NothingDue, RunMustStop
-from proofsweep.reporting.past_runs import run_worked_on_by, unfinished_run_of
-from proofsweep.reporting.run_status import RunStatus
+from proofsweep.errors import CatalogError, NothingDue, ResultsError
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
-from proofsweep.storage.locations import is_bucket
+from proofsweep.storage.locations import is_bucket, resolved_location
 from proofsweep.storage.results.answer_times import AnswerTimes
+from proofsweep.storage.results.catalog_claims import CatalogClaims
+from proofsweep.storage.results.newest_answers import HashedItems
 from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
-from proofsweep.usecases.plan.due_rows import DueRows, DueRules, due_rules
+from proofsweep.usecases.plan.due_rows import DueRows, DueRules
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
 from proofsweep.usecases.upkeep.note_leg import note_run
@@ -64,18 +63,32 @@ def plan_catalog(
     root: str | None = None,
     allow_outside: bool = False,
     due: DueRules | None = None,
+    selection: str = "",
+    after: Plan | None = None,
 ) -> Plan:
     """Plan a run of a catalog, or of its rows that are due: its shards and its plan are written, if it can be begun.
 
+    Args:
+        settings: of the run.
+        catalog: its location.
+        read_block: reads a secret block of the orchestrator.
+        reserve: calls of the quota to leave to others; None as in the settings.
+        root: by which files are named; it goes before that of the settings.
+        allow_outside: whether rows may lead out of it.
+        due: which rows; None for all.
+        selection: the options that say so.
+        after: a run that has just ended; what it planned is not due.
+
     Raises:
+        RunIsActive: a run of the catalog is worked on.
         NothingDue: no row is due; nothing was written.
         CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
     """
     listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
-    if due is None:
-        return plan_listed(settings, listing, read_block, reserve=reserve)
-    rows = _due_rows(settings, listing, due)
-    return plan_listed(settings, rows, read_block, reserve=reserve, skipped=lambda: rows.skipped)
+    if due is None and after is None:
+        return plan_listed(settings, listing, read_block, reserve=reserve, selection=selection)
+    rows = _due_rows(settings, listing, due or DueRules(), after)
+    return plan_listed(settings, rows, read_block, reserve=reserve, selection=selection, skipped=lambda: rows.skipped)
 
 
 def plan_listed(
@@ -85,6 +98,7 @@ def plan_listed(
     *,
     reserve: int | None = None,
     run_id: str | None = None,
+    selection: str = "",
     skipped: Callable[[], int] = lambda: 0,
 ) -> Plan:
     """Do the same for a catalog that is open already.
@@ -95,12 +109,17 @@ def plan_listed(
         read_block: reads a secret block of the orchestrator.
         reserve: calls of the quota to leave to others; None as in the settings.
         run_id: the run's name; None draws one.
+        selection: the options by which rows were chosen.
         skipped: counts the rows that the catalog leaves out.
 
     Raises:
-        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be; nothing was written.
+        RunIsActive: a run of the catalog is worked on; nothing was written.
+        CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
+    environment, identity = settings.service.environment, identity_of(settings, catalog)
+    claims = CatalogClaims(results, environment, identity)
+    claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
         if not skipped():  # else it is not the whole catalog that cannot be sent
@@ -114,8 +133,11 @@ def plan_listed(
     request = PlanRequest(
         catalog=catalog,
         limits=limits_for(settings),
-        environment=settings.service.environment,
+        environment=environment,
         base_url=settings.service.base_url,
+        claim=claim,
+        identity=identity,
+        selection=selection,
         before_writing=refuse_if_hopeless,
         run_id=run_id,
         skipped=skipped,
@@ -150,78 +172,29 @@ def coverage_for(
     return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=max_age)
 
 
-def _due_rows(settings: Settings, listing: Catalog, due: DueRules) -> DueRows:
+def _due_rows(settings: Settings, listing: Catalog, due: DueRules, after: Plan | None = None) -> DueRows:
     results, environment = results_for(settings), settings.service.environment
-    answered_at = AnswerTimes(results, environment, ANSWERED).of
-    return DueRows(listing, due, answered_at=answered_at, tried_at=AnswerTimes(results, environment, OUTCOMES).of)
+    shards = () if after is None else (results.each_shard_item(after.run_id, shard) for shard in range(after.shards))
+    return DueRows(
+        listing,
+        due,
+        answered_at=AnswerTimes(results, environment, ANSWERED).of,
+        tried_at=AnswerTimes(results, environment, OUTCOMES).of,
+        planned=HashedItems((it.item_id, it.audio_version, it.sidecar_version) for items in shards for it in items),
+    )
 
 
-def run_to_resume(settings: Settings, catalog: str) -> str | None:
-    """Name the unfinished run of a catalog that a deployment resumes before it plans anew; None if there is none.
+def identity_of(settings: Settings, catalog: Catalog) -> str:
+    """Say what the runs of one catalog have in common: its name in the settings, else its location without links.
 
-    Raises:
-        CatalogError, ResultsError: the catalog or the store cannot be read.
+    A completion report is a part of the catalog of its run.
     """
-    location, since = catalog_for(settings, catalog).location, utc_now() - timedelta(days=settings.bounds.resume_days)
-    return unfinished_run_of(results_for(settings), location, settings.service.environment, since)
-
-
-def resume_then_plan(
-    settings: Settings,
-    catalog: str,
-    read_block: ReadBlock | None,
-    bounds: Bounds,
-    verify: Callable[[str, Bounds], RunStatus],
-    *,
-    max_age: str | None = None,
-) -> RunStatus:
-    """Verify what remains of a catalog's last run, then what is due of it if calls and time are left; give the status.
-
-    Args:
-        settings: of both runs.
-        catalog: its location.
-        read_block: reads a secret block of the orchestrator.
-        bounds: of both runs together.
-        verify: verifies a planned run within bounds.
-        max_age: the second run leaves out rows whose answer is younger: `30d`; None leaves out none.
-
-    Raises:
-        NothingDue: there was no run to resume, and no row is due.
-        CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned, or no leg can begin.
-        UsageError: `max_age` cannot be read; nothing was done.
-    """
-    due = due_rules(utc_now(), since_last=False, max_age=max_age, oldest_first=False, max_calls=None)
-    unfinished = run_to_resume(settings, catalog)
-    if unfinished is None:
-        return verify(plan_catalog(settings, catalog, read_block, reserve=bounds.reserve, due=due).run_id, bounds)
-    run = verify(unfinished, bounds)
-    rest = None if run.remaining else left_of(bounds, run.legs[-1].count("calls") or 0, utc_now())
-    planned = None if rest is None else _planned_if_worthwhile(settings, catalog, read_block, rest, due)
-    return run if rest is None or planned is None else verify(planned, rest)
-
-
-def _planned_if_worthwhile(
-    settings: Settings, catalog: str, read_block: ReadBlock | None, bounds: Bounds, due: DueRules | None
-) -> str | None:
-    """Plan a catalog and give the run's id; None if no row is due, or if the quota leaves no calls for it."""
-    try:
-        return plan_catalog(settings, catalog, read_block, reserve=bounds.reserve, due=due).run_id
-    except NothingDue:
-        return None
-    except RunMustStop as stop:
-        if stop.ended_by == EndedBy.QUOTA:
-            return None
-        raise
-
-
-def run_of_retry(settings: Settings, flow_run_id: str) -> str | None:
-    """Name the run that a retried flow run worked on before; None if it had claimed no leg.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
-    since = utc_now() - timedelta(days=settings.bounds.resume_days)
-    return run_worked_on_by(results_for(settings), flow_run_id, since)
+    if settings.catalog.name is not None:
+        return settings.catalog.name
+    with suppress(ResultsError):  # the run is of another store
+        if catalog.reported_run is not None:
+            return results_for(settings).plan(catalog.reported_run).identity
+    return resolved_location(catalog.location)
 
 
 def catalog_for(settings: Settings, location: str, *, root: str | None = None, allow_outside: bool = False) -> Catalog:

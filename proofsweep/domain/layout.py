@@ -1,5 +1,6 @@
 """Names of all objects in a results store: functions of run, shard and leg, so that no work is stored twice."""
 
+import hashlib
 import re
 from datetime import date
 
@@ -182,6 +183,11 @@ def operation_part_name(table: str, operation_id: str, run_date: date, seq: int)
 def run_of(part_name: str) -> str:
     """Read the run, or the operation, from the name of a part of any table."""
     return part_name.rpartition("/")[2].partition("-")[0]
+
+
+def catalog_folder(environment: str, identity: str) -> str:
+    """Where the claims on a catalog lie."""
+    return f"_catalogs/{hashlib.sha256(f'{environment} {identity}'.encode()).hexdigest()[:16]}"
 
 
 def key_name(fingerprint: str) -> str:

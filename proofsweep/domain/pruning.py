@@ -104,6 +104,6 @@ def ended_at(record: RunRecord) -> datetime:
 
 
 def old_runs(records: Iterable[RunRecord], days: int, now: datetime) -> list[RunRecord]:
-    """Choose the runs without remaining rows whose last leg ended at least so many days ago."""
+    """Choose the runs that are over and whose last leg ended at least so many days ago."""
     limit = now - timedelta(days=days)
-    return [record for record in records if record.legs and not record.remaining and ended_at(record) <= limit]
+    return [record for record in records if record.legs and record.is_over and ended_at(record) <= limit]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
@@ -46,6 +46,16 @@ class RunRecord:
         """How many rows have no outcome, by the last leg that ended."""
         found = self.legs[-1].counts.get("remaining") if self.legs else None
         return found if isinstance(found, int) else self.plan.items
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody needs to go on with it: no row remains, or it was superseded."""
+        return not self.remaining or self.is_superseded
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether other runs of the catalog took its place."""
+        return any(leg.receipt.get("ended_by") == EndedBy.SUPERSEDED for leg in self.legs)
 
     def is_newer_than(self, other: "RunRecord | None") -> bool:
         """Say whether this record knows more: legs only end, they never come back."""

@@ -47,6 +47,7 @@ class EndedBy(StrEnum):
     BREAKER = "breaker"
     KILLED = "killed"
     ERROR = "error"
+    SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,9 @@ class Plan:
         reasons: ineligible items by reason.
         ignored: entries of a scanned folder that gave no item, by kind.
         skipped: rows of the catalog that were not due.
+        selection: the options by which rows were chosen, as they are written on the command line; empty for all rows.
+        catalog_identity: the catalog's name, or its location without links; empty in plans of earlier builds.
+        catalog_claim: the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     """
 
     run_id: str
@@ -83,6 +87,14 @@ class Plan:
     proofsweep_version: str = ""
     catalog_root: str | None = None
     skipped: int = 0
+    selection: str = ""
+    catalog_identity: str = ""
+    catalog_claim: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """What the runs of one catalog have in common."""
+        return self.catalog_identity or self.catalog
 
     @property
     def is_small(self) -> bool:

@@ -1,6 +1,6 @@
 """Read the status of a run from its parts and receipts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -43,27 +43,27 @@ def newest_runs(results: Results, most: int) -> list[RunStatus]:
     """
     newest = islice(RunIndex(results).refreshed().newest_first(), most)
     return [
-        _brief(record) if _is_over(results, record) else describe_run(results, record.plan.run_id) for record in newest
+        _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
     ]
 
 
 def newest_run(results: Results) -> str | None:
-    """Name the newest run; None if there is none."""
-    return next((record.plan.run_id for record in RunIndex(results).refreshed().newest_first()), None)
+    """Name the newest run that was not superseded; None if there is none."""
+    runs = RunIndex(results).refreshed().newest_first()
+    return next((run.plan.run_id for run in runs if not run.is_superseded), None)
 
 
-def newest_unfinished(results: Results) -> str | None:
-    """Name the newest run with remaining rows; None if there is none."""
-    for record in RunIndex(results).refreshed().newest_first():
-        if record.remaining and (_is_over(results, record) or describe_run(results, record.plan.run_id).remaining):
-            return record.plan.run_id
-    return None
+def unfinished_runs(results: Results) -> Iterator[Plan]:
+    """Give the runs that somebody must go on with, the newest first: rows remain, and no other run took their place."""
+    for run in RunIndex(results).refreshed().newest_first():
+        if not run.is_over and (_is_known(results, run) or not describe_run(results, run.plan.run_id).is_over):
+            yield run.plan
 
 
-def _is_over(results: Results, record: RunRecord) -> bool:
+def _is_known(results: Results, record: RunRecord) -> bool:
     """Say whether the index knows all that there is to know: no leg began after those that it knows."""
     claim = f"{leg_folder(record.plan.run_id, len(record.legs) + 1)}/claim.json"
-    return record.remaining == 0 or results.store.read(claim) is None
+    return record.is_over or results.store.read(claim) is None
 
 
 def _brief(record: RunRecord) -> RunStatus:

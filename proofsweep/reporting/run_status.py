@@ -100,6 +100,11 @@ class RunStatus:
         return self.rows("accepted") + self.rows("rejected")
 
     @property
+    def is_over(self) -> bool:
+        """Whether nobody needs to go on with it: no row remains, or other runs of the catalog took its place."""
+        return not self.remaining or self.ended_by == EndedBy.SUPERSEDED
+
+    @property
     def ended_by(self) -> str | None:
         """How the last leg ended; None while it runs, or without a leg."""
         return self.legs[-1].ended_by if self.legs else None

@@ -20,6 +20,7 @@ ENDINGS = {
     "breaker": "stopped: the service fails or throttles every call; resume when it works again",
     "killed": "the leg was killed; its finished rows are kept; resume for the rest",
     "error": "stopped by an error of this program; finished rows are kept",
+    "superseded": "superseded: other runs of its catalog have finished its rows, or planned them anew",
 }
 
 # Names in a sentence. Chosen: half hides a second change, twice folds a terminal's line twice.

@@ -44,6 +44,11 @@ def url_of(path: str) -> str:
     return path if is_bucket(path) else f"file://{quote(os.fsencode(path))}"
 
 
+def resolved_location(path: str) -> str:
+    """Give the one spelling of an absolute path, without links and `..`, or of a bucket URL."""
+    return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
+
+
 def path_within(path: str, folder: str) -> str:
     """Give a path relative to a folder, the same on every machine; absolute if it lies outside."""
     plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path

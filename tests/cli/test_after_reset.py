@@ -9,7 +9,7 @@ from threading import Timer, get_ident
 import pytest
 
 from cli.screen import console
-from cli.verify_commands import wait_after_reset
+from cli.work_on_runs import wait_after_reset
 from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.reporting.describe_run import describe_run

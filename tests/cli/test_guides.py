@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sandbox
-from cli import run_flow, verify_commands
+from cli import run_flow, work_on_runs
 from cli.app import run
 from cli.embedded_server import EmbeddedServer
 from cli.run_request import RunRequest
@@ -88,7 +88,7 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
                 verify_slice(leg, piece)
 
     monkeypatch.setattr(run_flow, "_run", verify_here)
-    monkeypatch.setattr(verify_commands, "prefect_api", nullcontext)
+    monkeypatch.setattr(work_on_runs, "prefect_api", nullcontext)
 
 
 def test_the_first_two_need_no_sql() -> None:

@@ -1,6 +1,7 @@
 """A program for tests: works on a run without an orchestrator, and may kill itself at one of its writes.
 
 python bare_runner.py plan CATALOG                 prints the run's id
+python bare_runner.py sweep CATALOG               works on the catalog's unfinished run, or on a new one
 python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket
                                                    knows no half
 python bare_runner.py seize RUN_ID                 the same, but it takes every other leg for dead
@@ -22,6 +23,7 @@ from pathlib import Path
 from proofsweep.bootstrap.legs import held_leg
 from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.bootstrap.stores import results_for
+from proofsweep.bootstrap.unfinished_runs import run_to_resume
 from proofsweep.domain import runs
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
@@ -99,6 +101,16 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     return ROWS_REMAIN if describe_run(results_for(load_settings()), run_id).remaining else 0
 
 
+def sweep(catalog: str) -> int:
+    """Work on a leg of the catalog's unfinished run, or of a new one."""
+    settings = load_settings()
+    try:
+        run = run_to_resume(settings, catalog) or plan_catalog(settings, catalog)
+    except RunIsActive:
+        return ANOTHER_IS_ACTIVE
+    return work(run.run_id)
+
+
 def seize(run_id: str) -> int:
     """Work on one leg, even while another one is active."""
     runs.STALE_SECONDS = -1
@@ -109,7 +121,7 @@ def serve() -> None:
     """Do each job that stdin names in a child process; this process has imported everything already."""
     set_up_logs()
     runs.MIN_SHARD_ITEMS, runs.SMALL_RUN_ITEMS = SHARD_ITEMS, 0
-    jobs: dict[str, Callable[..., int]] = {"plan": plan, "leg": work, "seize": seize}
+    jobs: dict[str, Callable[..., int]] = {"plan": plan, "sweep": sweep, "leg": work, "seize": seize}
     for line in sys.stdin:
         job, *arguments = line.split()
         child = os.fork()

@@ -16,7 +16,10 @@ COLUMNS = (
     Column("started_at", TIME, "when the leg began"),
     Column("finished_at", TIME, "when the leg ended"),
     Column(
-        "ended_by", TEXT, "complete, quota, window, cancelled, key_refused, breaker, killed or error", nullable=False
+        "ended_by",
+        TEXT,
+        "complete, quota, window, cancelled, key_refused, breaker, killed, error or superseded",
+        nullable=False,
     ),
     Column("items", INT, "rows of the whole plan"),
     Column("skipped", INT, "catalog rows left out of the plan because they were not due"),

@@ -28,6 +28,7 @@ class FolderScan:
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last."""
 
     kind = "folder"
+    reported_run: str | None = None
 
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
         self._place = place or Place.of(path, path)

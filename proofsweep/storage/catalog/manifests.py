@@ -5,10 +5,10 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
-from proofsweep.domain.completion_report import own_columns, restored
+from proofsweep.domain.completion_report import RUN_COLUMN, own_columns, restored
 from proofsweep.domain.items import PROOF_PREFIX, FileFacts, ManifestRow, Unlisted, printable, proof_id_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
@@ -34,14 +34,14 @@ class Columns:
 
     Attributes:
         is_of_proofs: whether the audio's column holds bare proof IDs.
-        is_report: whether it is a completion report of ours, whose own columns are no tags.
+        run: names the run of a row in a completion report of ours, whose own columns are no tags.
     """
 
     audio: int | None
     sidecar: int | None
     item_id: int | None
     tags: Mapping[str, int]
-    is_report: bool = False
+    run: int | None = None
     is_of_proofs: bool = False
 
     @classmethod
@@ -59,7 +59,8 @@ class Columns:
                 is_new = name and name not in tags
                 tags[name if is_new else f"{name or 'column'} ({index + 1})"] = index
         is_of_proofs = audio is not None and plain[audio] == "proof_id"
-        return cls(audio, sidecar, item_id, tags, bool(own), is_of_proofs)
+        run = next((at for at in own if plain[at] == RUN_COLUMN), None)
+        return cls(audio, sidecar, item_id, tags, run, is_of_proofs)
 
 
 class Manifests:
@@ -70,6 +71,7 @@ class Manifests:
     """
 
     kind = "manifest"
+    reported_run: str | None = None
 
     def __init__(
         self, location: str, folder: str, paths: Sequence[str], files: Files, place: Place | None = None
@@ -122,7 +124,8 @@ class Manifests:
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if that fails or if there is no audio column."""
         for path in self._paths:
-            next(_table(path, self._manifest_files), None)
+            for _, columns, cells in islice(_table(path, self._manifest_files), 1):
+                self.reported_run = _cell(cells, columns.run) or self.reported_run
 
     def _named_files(self, digest: Digest | None = None) -> Iterator["_NamedFiles"]:
         """Give the locations of each row's files, and the row's cells."""
@@ -239,7 +242,7 @@ def _table(path: str, source: Source, digest: Digest | None = None) -> Iterator[
             if len(known) == 1 and columns.audio is None:
                 found = one_line(", ".join(header))
                 raise CatalogError(f"{one_line(path)}: no column is named audio or path; the columns are: {found}")
-        yield line, columns, [restored(cell) for cell in cells] if columns.is_report else cells
+        yield line, columns, cells if columns.run is None else [restored(cell) for cell in cells]
 
 
 def _audio_of(cells: Sequence[str], columns: Columns) -> str | None:

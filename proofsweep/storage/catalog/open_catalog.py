@@ -31,6 +31,7 @@ class Catalog(Protocol):
         location: absolute, printable.
         kind: `manifest` or `folder`.
         ignored: entries that gave no row; complete after the last row.
+        reported_run: the run that a completion report is of; None for any other catalog.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Catalog(Protocol):
     location: str
     kind: str
     ignored: Ignored
+    reported_run: str | None
 
     def rows(self) -> Iterator[ManifestRow]:
         """Give the rows from the first, at each call; CatalogError if there is none or reading fails."""

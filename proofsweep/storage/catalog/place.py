@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from proofsweep.domain.items import Names, printable
-from proofsweep.storage.locations import is_bucket, path_within
+from proofsweep.storage.locations import path_within, resolved_location
 
 # chosen: folders whose path without links is remembered; at half, rows that jump between folders are resolved more
 # often, and twice only takes more memory.
@@ -47,7 +47,7 @@ class Place:
         is_confined: bool = True,
     ) -> "Place":
         """Describe the catalog at a location; by default its folder is the root, and the root's last part the name."""
-        resolved = _resolved(folder if root is None else root)
+        resolved = resolved_location(folder if root is None else root)
         return cls(
             folder=folder,
             root=resolved,
@@ -84,7 +84,3 @@ class Place:
         with suppress(ValueError):  # no folder can have such a name
             return self._real_folder(folder)
         return folder
-
-
-def _resolved(root: str) -> str:
-    return root.rstrip("/") if is_bucket(root) else os.path.realpath(root)

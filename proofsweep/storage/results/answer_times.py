@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from proofsweep.storage.results.known_rows import known_rows
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.snapshot import Snapshot
 
-_COLUMNS = ("audio_version", "sidecar_version", "finished_at")
+_COLUMNS = ("item_id", "audio_version", "sidecar_version", "finished_at", "outcome")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AnswerTimes:
-    """The newest time of each item and version in one environment; the first call reads the snapshot.
+    """The newest time of each item and version in one environment; the first call reads them.
 
     Attributes:
         outcomes: rows with other ones do not count.
@@ -34,7 +34,7 @@ class AnswerTimes:
         """Say when an item was tried; None if it was not, or if its audio or its sidecar was another version.
 
         Raises:
-            ResultsError: the snapshot cannot be read.
+            ResultsError: the store cannot be read.
         """
         if self._hashes is None:
             self._hashes, self._times = self._read()
@@ -46,9 +46,9 @@ class AnswerTimes:
 
     def _read(self) -> tuple[memoryview, memoryview]:
         hashes, times = array("q"), array("q")
-        is_wanted = (pc.field("environment") == self._environment) & pc.field("outcome").isin(self.outcomes)
-        for table in Snapshot(self._results.store).rows(_COLUMNS):
-            rows = table.filter(is_wanted & pc.field("finished_at").is_valid())
+        is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
+        for table in known_rows(self._results, self._environment, _COLUMNS):
+            rows = table.filter(is_wanted)
             names = (rows[name].to_pylist() for name in ("item_id", "audio_version", "sidecar_version"))
             hashes.extend(map(hash, zip(*names, strict=True)))
             times.extend(int(time or 0) for time in pc.cast(rows["finished_at"], pa.int64()).to_pylist())

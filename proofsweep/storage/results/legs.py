@@ -14,7 +14,7 @@ from pathlib import Path
 from proofsweep.domain import layout
 from proofsweep.domain.runs import STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.domain.tables.columns import Row
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.storage.results.plans_and_parts import Results, json_bytes, sha256_hex
 from proofsweep.storage.results.receipts import has_claim, last_leg, receipt_of
 
@@ -125,6 +125,14 @@ class Legs:
         """Give the last leg's claim while that leg is alive; None when no process works on the run."""
         last = self.last()
         return self.holder(last) if last and self.receipt(last) is None and self.is_alive(last) else None
+
+    def active_error(self, leg: int) -> RunIsActive:
+        """Return the error that names who works on a leg."""
+        holder = self.holder(leg)
+        who = "another process" if holder is None else f"process {holder.pid} on {holder.host}"
+        return RunIsActive(
+            f"Leg {leg} of run {self.run_id} is being worked on by {who}; see: proofsweep status {self.run_id}"
+        )
 
     def receipt(self, leg: int) -> dict[str, object] | None:
         """Read how a leg ended; None while it runs."""

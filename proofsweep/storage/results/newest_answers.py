@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain, islice
 
@@ -20,9 +20,9 @@ _FEW_ITEMS = 5_000
 
 
 class HashedItems:
-    """A set of item IDs in eight bytes each: a set of text would need a gigabyte for ten million."""
+    """A set of item IDs, or of keys with one, in eight bytes each: a set of text needs a gigabyte for ten million."""
 
-    def __init__(self, item_ids: Iterable[str]) -> None:
+    def __init__(self, item_ids: Iterable[Hashable]) -> None:
         hashes = pa.array(array("q", map(hash, item_ids)), pa.int64())
         self._hashes = memoryview(hashes.take(pc.array_sort_indices(hashes)).buffers()[1] or b"").cast("q")
         self._count = len(hashes)
@@ -30,7 +30,7 @@ class HashedItems:
     def __len__(self) -> int:
         return self._count
 
-    def __contains__(self, item_id: str) -> bool:
+    def __contains__(self, item_id: Hashable) -> bool:
         hashed = hash(item_id)
         place = bisect_left(self._hashes, hashed, 0, self._count)
         return place < self._count and self._hashes[place] == hashed

@@ -162,7 +162,7 @@ class RunIndex:
 
     def _outdated(self, index: IndexedRuns) -> list[str]:
         """Name the unfinished runs of which another leg began since they were indexed."""
-        unfinished = [record for record in index.newest_first() if record.remaining][:_WATCHED]
+        unfinished = [record for record in index.newest_first() if not record.is_over][:_WATCHED]
         claims = [f"{leg_folder(run.plan.run_id, len(run.legs) + 1)}/claim.json" for run in unfinished]
         return [
             run.plan.run_id

@@ -65,8 +65,8 @@ def recent_runs(results: Results, since: datetime) -> Iterator[RunRecord]:
 
 
 def legs_of(results: Results, run: RunRecord) -> list[PastLeg]:
-    """Give the legs of a run: from the index if no row remains, else from the run, since one may be at work."""
-    if run.legs and run.remaining == 0:
+    """Give the legs of a run: from the index if it is over, else from the run, since one may be at work."""
+    if run.legs and run.is_over:
         return [_past_leg(run.plan, leg.leg, leg.receipt) for leg in run.legs]
     legs = Legs(results, run.plan.run_id)
     return [_past_leg(run.plan, number, legs.receipt(number) or {}) for number in legs.numbers()]

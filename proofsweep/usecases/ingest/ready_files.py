@@ -15,6 +15,7 @@ class ReadyFiles:
     """Chosen rows of a watched folder, numbered anew, each with its supplier as a tag."""
 
     kind = INGEST
+    reported_run: str | None = None
 
     def __init__(self, folder: Catalog, rows: Sequence[ManifestRow], supplier_tag: str) -> None:
         self.name, self.location, self.root = folder.name, folder.location, folder.root

@@ -3,11 +3,12 @@
 from contextlib import suppress
 
 from proofsweep.domain import layout
-from proofsweep.domain.runs import Claim, EndedBy, Plan
+from proofsweep.domain.runs import INGEST, EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.worker_processes import Orders
-from proofsweep.errors import NameTaken, RunIsActive
+from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.logs import Event, log
+from proofsweep.storage.results.catalog_claims import CatalogClaims
 from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
@@ -16,10 +17,13 @@ from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.publish import publish_exchanges
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
 from proofsweep.usecases.leg.worker_roll import WorkerRoll, close_workers
+from proofsweep.usecases.upkeep.note_leg import note_leg
 
 
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
     """Claim the next leg of a run for this process; give its number. It must settle the legs before it first.
+
+    A run without a leg is superseded if another run of its catalog is worked on, or was since it was planned.
 
     Args:
         results: where the run is.
@@ -28,15 +32,53 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
         facts: cells of the `runs` row that only this process knows.
 
     Raises:
-        RunIsActive: another leg is alive; the message names its holder.
+        RunIsActive: another leg of this run or of its catalog is alive; the message names its holder.
+        ResultsError: the run was superseded.
     """
     legs = Legs(results, plan.run_id, clock)
-    leg = _last_inactive(legs, plan) + 1  # no later one: a rival may have claimed this number meanwhile
+    leg = _claimed(legs, facts)
     try:
-        legs.claim(leg, facts)
-    except NameTaken as taken:
-        raise _active(plan, leg, legs.holder(leg)) from taken
+        if plan.catalog_kind != INGEST:  # passes hold a claim on their folder, and sweeps yield to them
+            claims = CatalogClaims(results, plan.environment, plan.identity, clock)
+            claims.claim(plan.run_id, leg, plan.catalog_claim if leg == 1 else None)
+    except RunIsActive:
+        if leg == 1:
+            _end_superseded(results, plan, legs, leg)
+        else:
+            legs.release(leg)
+        raise
     return leg
+
+
+def supersede(results: Results, plan: Plan, clock: Clock) -> None:
+    """End a run that nobody must go on with, by a leg that does nothing.
+
+    Raises:
+        RunIsActive: its last leg is alive.
+    """
+    legs = Legs(results, plan.run_id, clock)
+    leg = _claimed(legs, {})
+    settle_legs_before(results, plan, clock, leg)
+    _end_superseded(results, plan, legs, leg)
+
+
+def _claimed(legs: Legs, facts: Row) -> int:
+    """Claim the next leg of a run."""
+    last = _last_inactive(legs)
+    if last and (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
+        raise ResultsError(f"Run {legs.run_id} was superseded by another run of its catalog: verify the catalog.")
+    try:
+        legs.claim(last + 1, facts)  # no later one: a rival may have claimed this number meanwhile
+    except NameTaken as taken:
+        raise legs.active_error(last + 1) from taken
+    return last + 1
+
+
+def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
+    now = legs.clock()
+    facts: Row = {"started_at": now, "finished_at": now}
+    settle_leg(results, plan, LegEnd(leg=leg, ended_by=EndedBy.SUPERSEDED, facts=facts), legs)
+    note_leg(results, plan)
 
 
 def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
@@ -45,7 +87,7 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
     Raises:
         RunIsActive: it is alive.
     """
-    last = _last_inactive(Legs(results, plan.run_id, clock), plan)
+    last = _last_inactive(Legs(results, plan.run_id, clock))
     settle_legs_before(results, plan, clock, last + 1)
 
 
@@ -76,13 +118,8 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
             write_runs_row(results, plan, legs, number)  # (3)
 
 
-def _last_inactive(legs: Legs, plan: Plan) -> int:
+def _last_inactive(legs: Legs) -> int:
     last = legs.last()
     if last and legs.is_active(last):
-        raise _active(plan, last, legs.holder(last))
+        raise legs.active_error(last)
     return last
-
-
-def _active(plan: Plan, leg: int, holder: Claim | None) -> RunIsActive:
-    who = "another process" if holder is None else f"process {holder.pid} on {holder.host}"
-    return RunIsActive(f"Leg {leg} of run {plan.run_id} is being worked on by {who}.")

@@ -1,7 +1,7 @@
 """The rows of a catalog that are due: without an answer, or with one that is too old, perhaps the oldest first."""
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -35,7 +35,12 @@ class DueRules:
 
 
 def due_rules(
-    now: datetime, *, since_last: bool, max_age: str | None, oldest_first: bool, max_calls: int | None
+    now: datetime,
+    *,
+    since_last: bool = False,
+    max_age: str | None = None,
+    oldest_first: bool = False,
+    max_calls: int | None = None,
 ) -> DueRules | None:
     """Say which rows of a catalog are due; None if all are.
 
@@ -53,6 +58,21 @@ def due_rules(
     return DueRules(answered_since=since if max_age is None else now - duration_of(max_age), most=most)
 
 
+def selection_of(
+    *,
+    since_last: bool = False,
+    max_age: str | None = None,
+    oldest_first: bool = False,
+    root: str | None = None,
+    allow_outside: bool = False,
+) -> str:
+    """Write the options that choose rows, as on the command line; a run goes on only with those it was planned with."""
+    flags = {"--since-last": since_last, "--oldest-first": oldest_first, "--allow-outside": allow_outside}
+    values = {"--max-age": max_age, "--root": root}
+    given = [*(flag for flag, is_given in flags.items() if is_given)]
+    return " ".join([*given, *(f"{option} {value}" for option, value in values.items() if value is not None)])
+
+
 class DueRows:
     """A catalog without the rows that are not due; the others are numbered anew.
 
@@ -60,15 +80,32 @@ class DueRows:
         skipped: rows that were left out; complete after the last row.
     """
 
-    def __init__(self, whole: Catalog, rules: DueRules, *, answered_at: TriedAt, tried_at: TriedAt) -> None:
-        """Take the whole catalog, and when its items were answered, and were tried with any outcome."""
+    def __init__(
+        self,
+        whole: Catalog,
+        rules: DueRules,
+        *,
+        answered_at: TriedAt,
+        tried_at: TriedAt,
+        planned: Container[tuple[str, str | None, str | None]] = (),
+    ) -> None:
+        """Take the whole catalog.
+
+        Args:
+            whole: the catalog.
+            rules: which of its rows are due.
+            answered_at: says when an item was answered.
+            tried_at: says when an item was tried, with any outcome.
+            planned: items with the versions that a run has planned already; they are not due.
+        """
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
         self.skipped = 0
         self._whole = whole
         self._rules = rules
         self._answered_at = answered_at
         self._tried_at = tried_at
-        self.ignored = whole.ignored
+        self._planned = planned
+        self.ignored, self.reported_run = whole.ignored, whole.reported_run
 
     def rows(self) -> Iterator[ManifestRow]:
         """Give the rows that are due.
@@ -91,13 +128,18 @@ class DueRows:
         return self._whole.digest()
 
     def _due(self) -> Iterator[ManifestRow]:
-        since = self._rules.answered_since
         for row in self._whole.rows():
-            answered_at = None if since is None else self._time_of(row, self._answered_at)
-            if since is not None and answered_at is not None and answered_at >= since:
-                self.skipped += 1
-            else:
+            if self._is_due(row):
                 yield row
+            else:
+                self.skipped += 1
+
+    def _is_due(self, row: ManifestRow) -> bool:
+        if (item_id_of(row, self.name), _version(row.audio_facts), _version(row.sidecar_facts)) in self._planned:
+            return False
+        since = self._rules.answered_since
+        answered_at = None if since is None else self._time_of(row, self._answered_at)
+        return since is None or answered_at is None or answered_at < since
 
     def _longest_ago(self, most: int) -> list[ManifestRow]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""

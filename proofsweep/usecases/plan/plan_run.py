@@ -31,6 +31,9 @@ class PlanRequest:
         before_writing: called when the catalog is read and counted; if it raises, nothing was written.
         run_id: the run's name; None draws one.
         skipped: counts the rows that the catalog has left out, once it is read.
+        claim: the last claim on the catalog; None if nobody looked.
+        identity: what the runs of one catalog have in common.
+        selection: the options by which rows were chosen; empty for all rows.
     """
 
     catalog: Catalog
@@ -38,6 +41,9 @@ class PlanRequest:
     environment: str
     base_url: str
     before_writing: Callable[[Survey], None]
+    claim: str | None = None
+    identity: str = ""
+    selection: str = ""
     run_id: str | None = None
     skipped: Callable[[], int] = lambda: 0
 
@@ -84,6 +90,9 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         proofsweep_version=__version__,
         catalog_root=None if request.catalog.root is None else url_of(request.catalog.root),
         skipped=request.skipped(),
+        selection=request.selection,
+        catalog_identity=request.identity,
+        catalog_claim=request.claim,
     )
 
 

@@ -15,7 +15,7 @@ class RedrivenRows:
     def __init__(self, rows: Catalog, location: str) -> None:
         """Take the rows, and the location of their catalog."""
         self.name, self.root, self.ignored = rows.name, rows.root, rows.ignored
-        self.location = location
+        self.location, self.reported_run = location, rows.reported_run
         self._rows = rows
 
     def rows(self) -> Iterator[ManifestRow]:

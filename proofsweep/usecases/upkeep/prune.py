@@ -183,9 +183,9 @@ class _Decision:
         )
 
     def _is_over(self, record: RunRecord) -> bool:
-        """Say whether each leg has ended, no row remains, and the snapshot has seen all rows."""
+        """Say whether each leg has ended, the run is over, and the snapshot has seen all rows."""
         legs = [leg.leg for leg in record.legs]
-        is_ended = not record.remaining and Legs(self.results, record.plan.run_id).last() == len(legs)
+        is_ended = record.is_over and Legs(self.results, record.plan.run_id).last() == len(legs)
         return is_ended and set(legs) <= set(self.legs.get(record.plan.run_id, []))
 
     def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:

@@ -17,6 +17,7 @@ from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.settings import Settings
 from proofsweep.storage.results.legs import Legs
+from proofsweep.usecases.leg.open import supersede
 from proofsweep.usecases.leg.work import verify_slice
 
 from ..usecases.left_behind import let_holder_die
@@ -81,6 +82,20 @@ def test_a_run_whose_process_was_killed_is_found(settings: Settings, catalog: st
     let_holder_die(results_for(settings), plan, 1)
 
     assert (alive, found(settings)) == ([], ["rows_remain"])
+
+
+def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, catalog: str) -> None:
+    """Its rows are another run's; the newest run that counts is looked at instead."""
+    older = plan_catalog(settings, catalog)
+    Legs(results_for(settings), older.run_id).claim(1)
+    let_holder_die(results_for(settings), older, 1)
+    killed = found(settings)
+
+    supersede(results_for(settings), older, utc_now)
+
+    assert (killed, found(settings)) == (["rows_remain"], [])
+    verified(settings, config, catalog)
+    assert found(settings, catalog) == []
 
 
 def test_a_quota_that_is_too_small_for_the_rest_is_found(

@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.layout import verdicts_name
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, newest_unfinished
+from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
@@ -99,12 +99,12 @@ def test_the_quota_reset_is_read_as_an_instant(results: Results, plan: Plan) -> 
 
 def test_the_newest_unfinished_run_is_found(results: Results, plan: Plan) -> None:
     """A run with all its rows is finished."""
-    before = newest_unfinished(results)
+    before = [run.run_id for run in unfinished_runs(results)]
     legs_of(results, plan).claim(1)
     publish(results, plan, 1, (0, ACCEPTED), (1, ACCEPTED), (2, ACCEPTED), (3, ACCEPTED))
 
-    assert before == plan.run_id
-    assert newest_unfinished(results) is None
+    assert before == [plan.run_id]
+    assert list(unfinished_runs(results)) == []
 
 
 def test_an_unknown_run_is_an_error(results: Results) -> None:

@@ -2,17 +2,18 @@
 
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain import layout
-from proofsweep.domain.runs import Plan
-from proofsweep.errors import RunIsActive
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.errors import ResultsError, RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.leg.open import open_leg, settle_last_leg, settle_legs_before
+from proofsweep.usecases.leg.open import open_leg, settle_last_leg, settle_legs_before, supersede
 
 from ..conftest import RUN, LegBuilder
 from ..left_behind import journal_rows, let_holder_die, rows_of, write_journal
@@ -213,3 +214,60 @@ def test_exchanges_that_were_written_down_after_the_receipt_are_published(result
     assert rows_of(results, plan) == [0]
     assert rows_of(results, plan, "exchanges") == [0, 1]
     assert journal_rows(results, plan, 1, "exchanges") == []
+
+
+def other_run_of(results: Results, plan: Plan, **facts: str) -> Plan:
+    """Plan another run of the same catalog."""
+    other = replace(plan, run_id=f"{plan.run_id}b", **facts)  # type: ignore[arg-type]
+    results.write_plan(other)
+    return other
+
+
+def test_a_new_run_that_meets_a_live_one_of_its_catalog_is_superseded(results: Results, plan: Plan) -> None:
+    """Nobody takes its plan up later; the live one works on."""
+    open_next(results, plan)
+    other = other_run_of(results, plan)
+
+    with pytest.raises(RunIsActive, match=f"run {plan.run_id}"):
+        open_next(results, other)
+
+    (row,) = runs_rows(results, other)
+    assert (row["ended_by"], row["remaining"], row["calls"]) == ("superseded", 4, 0)
+    with pytest.raises(ResultsError, match="superseded"):
+        open_next(results, other)
+
+
+def test_a_run_that_has_worked_is_only_refused_while_another_works(results: Results, plan: Plan) -> None:
+    """Its leg is not there; it goes on afterwards."""
+    other = other_run_of(results, plan)
+    Legs(results, other.run_id).claim(1)
+    Legs(results, other.run_id).write_receipt(1, {"ended_by": "window"})
+    open_next(results, plan)
+
+    with pytest.raises(RunIsActive):
+        open_next(results, other)
+    numbers = Legs(results, other.run_id).numbers()
+    let_holder_die(results, plan, 1)
+
+    assert (numbers, open_next(results, other)) == ([1], 2)
+
+
+def test_a_pass_over_a_folder_and_a_sweep_of_it_work_beside_each_other(results: Results, plan: Plan) -> None:
+    """The sweep yields to the pass by its rate."""
+    open_next(results, plan)
+
+    assert open_next(results, other_run_of(results, plan, catalog_kind=INGEST)) == 1
+
+
+def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: Plan) -> None:
+    """A leg of it that died is settled first; one that is alive is left alone."""
+    open_next(results, plan)
+    write_journal(results, plan, 1, [2])
+    with pytest.raises(RunIsActive):
+        supersede(results, plan, lambda: NOW)
+    let_holder_die(results, plan, 1)
+
+    supersede(results, plan, lambda: NOW)
+
+    assert rows_of(results, plan) == [2]
+    assert [row["ended_by"] for row in runs_rows(results, plan)] == ["killed", "superseded"]

@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.items import FileFacts, item_id_of
 from proofsweep.errors import NothingDue, UsageError
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
-from proofsweep.usecases.plan.due_rows import DueRows, DueRules, due_rules
+from proofsweep.usecases.plan.due_rows import DueRows, DueRules, due_rules, selection_of
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
@@ -105,3 +105,24 @@ def test_options_become_rules() -> None:
         rules(max_age="a month")
     with pytest.raises(UsageError, match="time span"):
         rules(max_age="")
+
+
+def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Path) -> None:
+    """Whatever became of them; one that has changed since is."""
+    planned = {
+        (item_id_of(row, catalog.name), row.audio_facts.version, None)
+        for row in catalog.rows()
+        if isinstance(row.audio_facts, FileFacts)
+    }
+    (tmp_path / "b.wav").write_bytes(b"RIFF, and more")
+    (tmp_path / "e.wav").write_bytes(b"RIFF")
+    rows = DueRows(catalog, DueRules(), answered_at=lambda *_: None, tried_at=lambda *_: None, planned=planned)
+
+    assert [row.named_audio for row in rows.rows()] == ["b.wav", "e.wav"]
+    assert rows.skipped == 3
+
+
+def test_a_selection_is_written_as_its_options() -> None:
+    """Runs with the same text have chosen their rows alike."""
+    assert selection_of() == ""
+    assert selection_of(oldest_first=True, max_age="30d", root="/music") == "--oldest-first --max-age 30d --root /music"

@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.domain.layout import exchanges_name
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.describe_run import describe_run, newest_runs, newest_unfinished
+from proofsweep.reporting.describe_run import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
@@ -117,7 +117,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     assert describe_run(results, PARTLY.run_id).remaining == 0
     assert SUPERSEDED.run_id not in {run.plan.run_id for run in newest_runs(results, 9)}
     assert PARTLY.run_id in {run.plan.run_id for run in newest_runs(results, 9)}
-    assert newest_unfinished(results) == PLANNED.run_id
+    assert next(unfinished_runs(results)).run_id == PLANNED.run_id
     assert store.verdicts(SUPERSEDED.run_id).num_rows == 0
     assert store.verdicts(PARTLY.run_id)["item_id"].to_pylist() == ["x", "b"]
     assert (store.verdicts().num_rows, store.exchanges(PARTLY.run_id).num_rows, store.runs().num_rows) == (7, 0, 4)

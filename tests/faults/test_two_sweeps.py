@@ -1,0 +1,127 @@
+"""Of two sweeps of one catalog, one spends calls; the other is refused, and leaves nothing to do behind.
+
+There are eight races here; `make soak` runs as many as of two resumes. Three of four are on results in a folder, and
+one is on results in a bucket.
+"""
+
+import os
+import shutil
+import signal
+from contextlib import suppress
+
+import pytest
+
+from proofsweep.bootstrap.stores import results_for
+from proofsweep.reporting.describe_run import describe_run, unfinished_runs
+from proofsweep.settings import load_settings
+
+from ..servers.foreign_service import answer_after
+from ..worlds.foreign_world import ForeignWorld
+from .runner_process import NewRunner, RunnerProcess
+
+RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "8"))
+PLACES = {"folder": RACES - RACES // 4, "bucket": RACES // 4}
+ROWS = 40
+WORKERS = 4
+
+
+@pytest.fixture(params=list(PLACES))
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
+    """A world with its results in a folder or in a bucket; few files are in flight."""
+    world: ForeignWorld = request.getfixturevalue("bare_world" if request.param == "folder" else "bucket_world")
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(WORKERS))
+    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
+    answer_late(world, 0.02)
+    return world
+
+
+def answer_late(world: ForeignWorld, seconds: float) -> None:
+    """Have each keyed call of a file answered late."""
+    for call in ("uploads", "verify"):
+        world.service.changes[call] = answer_after(seconds)
+
+
+def begin_together(racers: tuple[RunnerProcess, RunnerProcess], *jobs: str) -> list[int]:
+    """Let each racer do its job at the same moment; give their exit codes, sorted."""
+    for racer, job in zip(racers, jobs, strict=True):
+        racer.begin(job)
+    return sorted(racer.exit_code() for racer in racers)
+
+
+def check_once(world: ForeignWorld) -> None:
+    """See that one run has all rows, that nothing was sent twice, and that nothing is left to do."""
+    results = results_for(load_settings())
+    rows = [row["manifest_row"] for row in world.rows()]
+    assert rows == list(range(ROWS))
+    assert len({row["run_id"] for row in world.rows()}) == 1
+    assert world.service.received["verify"] == ROWS
+    assert [plan.run_id for plan in unfinished_runs(results)] == []
+
+
+@pytest.mark.timeout(1_800)
+def test_of_two_sweeps_that_begin_together_one_works(world: ForeignWorld, new_runner: NewRunner) -> None:
+    """They find no run, or one finds the plan of the other; each file is sent once in each race."""
+    racers, whole = (new_runner(), new_runner()), world.catalog(*["valid"] * ROWS)
+
+    for race in range(PLACES["folder" if world.bucket is None else "bucket"]):
+        catalog = shutil.copy(whole, world.folder / f"race-{race}.csv")
+        verified = world.service.received["verify"]
+
+        codes = begin_together(racers, f"sweep {catalog}", f"sweep {catalog}")
+
+        assert codes == [0, 9], race
+        assert world.service.received["verify"] - verified == ROWS
+    assert list(unfinished_runs(results_for(load_settings()))) == []
+
+
+def test_of_two_runs_that_were_planned_together_one_works(world: ForeignWorld, new_runner: NewRunner) -> None:
+    """Each has planned every file before the other has begun; the later one is superseded, also if it is much later."""
+    racers = (new_runner(), new_runner())
+    catalog = world.catalog(*["valid"] * ROWS)
+    assert [racer.do(f"plan {catalog}") for racer in racers] == [0, 0]
+    first, second = world.runs
+
+    codes = begin_together(racers, f"leg {first}", f"leg {second}")
+
+    results = results_for(load_settings())
+    loser = next(run for run in (first, second) if run not in {row["run_id"] for row in world.rows()})
+    assert codes == [0, 9]
+    assert describe_run(results, loser).ended_by == "superseded"
+    check_once(world)
+
+
+def test_a_run_that_begins_after_another_of_the_catalog_has_ended_is_superseded(
+    world: ForeignWorld, new_runner: NewRunner
+) -> None:
+    """Both were planned at the same moment, and one was slow to begin."""
+    runner = new_runner()
+    catalog = world.catalog(*["valid"] * ROWS)
+    assert [runner.do(f"plan {catalog}") for _ in range(2)] == [0, 0]
+    first, second = world.runs
+
+    codes = [runner.do(f"leg {run}") for run in (second, first)]
+
+    assert codes == [0, 9]
+    check_once(world)
+
+
+def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorld, new_runner: NewRunner) -> None:
+    """The plan of the loser is not taken up: its files were sent in part."""
+    racers = (new_runner(), new_runner())
+    catalog = world.catalog(*["valid"] * ROWS)
+    assert [racer.do(f"plan {catalog}") for racer in racers] == [0, 0]
+    first, second = world.runs
+    answer_late(world, 1.0)
+    process = racers[0].begin(f"leg {first}")
+    world.wait_for(lambda: world.service.received["verify"] >= WORKERS)
+
+    refused = racers[1].do(f"leg {second}")
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+    racers[0].exit_code()
+    answer_late(world, 0.02)
+    code = racers[1].do(f"sweep {catalog}")
+
+    assert (refused, code) == (9, 0)
+    assert {row["run_id"] for row in world.rows()} == {first}
+    assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))

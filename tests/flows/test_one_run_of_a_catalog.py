@@ -1,0 +1,158 @@
+"""A catalog has one run at a time: a second is refused, and the next one goes on with what is unfinished."""
+
+import json
+import shutil
+import signal
+from collections import Counter
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+
+from ..worlds.sandbox_world import Samples, SandboxWorld
+
+FILES = 60
+EACH_ONCE = Counter({f"{number:02}.wav": 1 for number in range(FILES)})
+
+
+@pytest.fixture
+def catalog(world: SandboxWorld, samples: Samples) -> Path:
+    """A folder of sixty accepted files and one that is none."""
+    folder = world.folder / "catalog"
+    folder.mkdir()
+    chosen = [sample for sample in samples.valid if sample.sidecar is None and sample.audio.suffix == ".wav"]
+    for number, sample in enumerate(islice(cycle(chosen), FILES)):
+        shutil.copy(sample.audio, folder / f"{number:02}.wav")
+    (folder / "empty.wav").touch()
+    return folder
+
+
+def answered(world: SandboxWorld) -> Counter[str]:
+    """Count the answers of POST /verify that each file got, in all runs."""
+    names = {(row["run_id"], row["manifest_row"]): Path(row["audio"]).name for row in world.table("verdicts")}
+    rows = (row for row in world.table("exchanges") if row["call"] == "verify" and row["status"] == 200)
+    return Counter(names[row["run_id"], row["manifest_row"]] for row in rows)
+
+
+def runs_of(world: SandboxWorld) -> list[str]:
+    """Name the runs, the oldest first."""
+    return sorted(path.name for path in world.results.glob("_runs/*"))
+
+
+def endings(world: SandboxWorld) -> list[list[str]]:
+    """Say how each leg of each run ended."""
+    legs = {run: [leg for leg in world.legs() if leg["run_id"] == run] for run in runs_of(world)}
+    return [[str(leg["ended_by"]) for leg in legs[run]] for run in runs_of(world)]
+
+
+def test_a_live_run_refuses_every_other_of_its_catalog(
+    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 9 and one line that names the run, its process and `status`; nothing is planned or sent for it."""
+    world.run("verify", str(catalog), "--max-calls", "9")
+    report = world.folder / "report.csv"
+    world.run("export", "--file", str(report))
+    (world.folder / "link").symlink_to(catalog)
+    world.operator.add_fault("verify", "slow", after=10, seconds=3.0)
+    process = world.start("resume")
+    world.wait_for(lambda: world.journalled(2) or process.poll() is not None)
+    capsys.readouterr()
+
+    attempts = (
+        ["verify", str(catalog), "--max-age", "30d"],
+        ["verify", f"{catalog}/../link", "--anew"],
+        ["verify", str(report), "--root", str(catalog)],
+        ["redrive", "--reason", "empty"],
+        ["resume"],
+    )
+    codes = [world.run(*attempt) for attempt in attempts]
+    lines = capsys.readouterr().err.splitlines()
+    world.operator.clear_faults()
+    process.wait(timeout=100)
+
+    (run_id,) = runs_of(world)
+    assert codes == [9] * len(attempts)
+    assert len(lines) == len(codes)
+    assert all(f"run {run_id} " in line and f"process {process.pid} on " in line for line in lines)
+    assert all(line.endswith(f"proofsweep status {run_id}") for line in lines)
+    assert answered(world) == EACH_ONCE
+
+
+def test_the_same_command_goes_on_and_then_takes_what_was_added(
+    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each file is paid once, the ineligible one is listed once, and the one summary has both runs."""
+    world.interrupt(str(catalog), signal.SIGKILL)
+    shutil.copy(catalog / "00.wav", catalog / "added.wav")
+    capsys.readouterr()
+
+    code = world.run("verify", str(catalog), "--json")
+
+    told = capsys.readouterr()
+    whole = json.loads(told.out)
+    first, second = runs_of(world)
+    assert code == 3
+    assert f"Run {first} of this catalog is unfinished and goes on first" in told.err
+    assert (whole["run_id"], whole["accepted"], whole["skipped"]) == (second, 1, FILES + 1)
+    assert (whole["resumed"]["run_id"], whole["resumed"]["accepted"]) == (first, FILES)
+    assert endings(world) == [["killed", "complete"], ["complete"]]
+    assert answered(world) == EACH_ONCE + Counter(["added.wav"])
+    assert world.run("resume") == 0
+
+
+def test_when_nothing_was_added_only_the_unfinished_run_goes_on(
+    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The code is that of the run; its summary is shown once."""
+    world.run("verify", str(catalog), "--max-calls", "25")
+    capsys.readouterr()
+
+    code = world.run("verify", str(catalog))
+
+    assert (code, capsys.readouterr().out.count("every row has its outcome")) == (3, 1)
+    assert endings(world) == [["window", "complete"]]
+    assert answered(world) == EACH_ONCE
+
+
+@pytest.mark.parametrize("options", [["--max-age", "30d"], ["--since-last"], ["--root", "{catalog}/.."]])
+def test_another_selection_is_a_question_for_a_person(
+    world: SandboxWorld, catalog: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and one line that names `resume` and `--anew`; the same options go on."""
+    options = [option.format(catalog=catalog) for option in options]
+    world.run("verify", str(catalog), *options, "--max-calls", "25")
+    charged = world.charged
+    capsys.readouterr()
+
+    code = world.run("verify", str(catalog))
+
+    (run_id,) = runs_of(world)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert (code, world.charged) == (2, charged)
+    assert f"proofsweep resume {run_id} --results {world.results_url}" in line
+    assert "--anew" in line
+    assert options[0] in line
+    assert world.run("verify", str(catalog), *options) == 3
+    assert answered(world) == EACH_ONCE
+
+
+def test_a_new_plan_leaves_out_what_a_killed_run_has_in_its_journal(
+    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The older run is superseded: no command goes on with it, its codes ask for nothing, and an audit is content."""
+    world.interrupt(str(catalog), signal.SIGKILL)
+    (old,) = runs_of(world)
+
+    code = world.run("verify", str(catalog), "--anew", "--max-age", "30d")
+
+    _, new = runs_of(world)
+    rows = Counter(row["run_id"] for row in world.table("verdicts") if row["outcome"] == "accepted")
+    assert code == 3
+    assert endings(world) == [["killed", "superseded"], ["complete"]]
+    assert (rows[old] > 0, rows[old] + rows[new]) == (True, FILES)
+    assert answered(world) == EACH_ONCE
+    charged = world.charged
+    capsys.readouterr()
+    codes = [world.run(*words) for words in (["resume"], ["resume", old], ["status", old], ["audit"])]
+    assert (codes, world.charged) == ([3, 0, 0, 0], charged)
+    assert "superseded" in capsys.readouterr().out
