@@ -105,11 +105,14 @@ def _go_on(
 ) -> RunStatus:
     """Verify what remains of the catalog's last run, then what is due; an age that cannot be read stops both."""
     due, selection = due_rules(utc_now(), max_age=max_age), selection_of(max_age=max_age)
+    unfinished = run_to_resume(settings, catalog)
 
     def plan(rest: Bounds) -> Plan:
-        return plan_catalog(settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection)
+        return plan_catalog(
+            settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection, beside=unfinished
+        )
 
-    return resume_then_plan(run_to_resume(settings, catalog), plan, bounds, verify)
+    return resume_then_plan(unfinished, plan, bounds, verify)
 
 
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, options: LegOptions) -> RunStatus:

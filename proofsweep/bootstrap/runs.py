@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 
 from tzlocal import get_localzone
 
@@ -22,6 +23,7 @@ from proofsweep.storage.results.newest_answers import HashedItems
 from proofsweep.storage.results.write_probe import probe
 from proofsweep.usecases.leg.canaries import Canary, read_canaries
 from proofsweep.usecases.leg.open import settle_last_leg
+from proofsweep.usecases.leg.remaining import RemainingItems
 from proofsweep.usecases.plan.due_rows import DueRows, DueRules
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey, refuse_only_outside, refuse_only_unnamed_pairs
@@ -65,6 +67,7 @@ def plan_catalog(
     due: DueRules | None = None,
     selection: str = "",
     after: Plan | None = None,
+    beside: Plan | None = None,
 ) -> Plan:
     """Plan a run of a catalog, or of its rows that are due: its shards and its plan are written, if it can be begun.
 
@@ -78,6 +81,7 @@ def plan_catalog(
         due: which rows; None for all.
         selection: the options that say so.
         after: a run that has just ended; what it planned is not due.
+        beside: an unfinished run; what remains of it is not due.
 
     Raises:
         RunIsActive: a run of the catalog is worked on.
@@ -85,9 +89,9 @@ def plan_catalog(
         CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
     """
     listing = catalog_for(settings, catalog, root=root, allow_outside=allow_outside)
-    if due is None and after is None:
+    if due is None and after is None and beside is None:
         return plan_listed(settings, listing, read_block, reserve=reserve, selection=selection)
-    rows = _due_rows(settings, listing, due or DueRules(), after)
+    rows = _due_rows(settings, listing, due or DueRules(), after, beside)
     return plan_listed(settings, rows, read_block, reserve=reserve, selection=selection, skipped=lambda: rows.skipped)
 
 
@@ -172,15 +176,20 @@ def coverage_for(
     return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=max_age)
 
 
-def _due_rows(settings: Settings, listing: Catalog, due: DueRules, after: Plan | None = None) -> DueRows:
+def _due_rows(
+    settings: Settings, listing: Catalog, due: DueRules, after: Plan | None = None, beside: Plan | None = None
+) -> DueRows:
     results, environment = results_for(settings), settings.service.environment
-    shards = () if after is None else (results.each_shard_item(after.run_id, shard) for shard in range(after.shards))
+    elsewhere = chain(
+        () if after is None else results.items(after),
+        () if beside is None else RemainingItems(results, beside).all_items(),
+    )
     return DueRows(
         listing,
         due,
         answered_at=AnswerTimes(results, environment, ANSWERED).of,
         tried_at=AnswerTimes(results, environment, OUTCOMES).of,
-        planned=HashedItems((it.item_id, it.audio_version, it.sidecar_version) for items in shards for it in items),
+        planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
     )
 
 

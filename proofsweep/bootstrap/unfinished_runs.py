@@ -33,7 +33,7 @@ def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None
     for plan in filter(None if catalog is None else _is_of(settings, catalog), unfinished_runs(results)):
         settle_last_leg(results, plan, utc_now)
         remaining = RemainingItems(results, plan)
-        rest = (item.known_ids for piece in remaining.slices() for item in remaining.items(piece))
+        rest = (item.known_ids for item in remaining.all_items())
         if plan.catalog_kind == INGEST or not are_known_since(results, plan, rest):  # a pass ends its own runs
             return plan
         supersede(results, plan, utc_now)
@@ -69,6 +69,8 @@ def resume_then_plan(
 ) -> RunStatus:
     """Verify what remains of a catalog's last run, then what is due of it if calls and time are left; give the status.
 
+    Rows that stay in doubt do not stop the second run: they remain for the first one's next leg.
+
     Args:
         unfinished: the last run, if rows of it remain.
         plan: plans what is due.
@@ -82,7 +84,8 @@ def resume_then_plan(
     if unfinished is None:
         return verify(plan(bounds).run_id, bounds)
     run = verify(unfinished.run_id, bounds)
-    rest = None if run.remaining else left_of(bounds, run.legs[-1].count("calls") or 0, utc_now())
+    is_done = run.is_over or run.is_in_doubt
+    rest = left_of(bounds, run.legs[-1].count("calls") or 0, utc_now()) if is_done else None
     planned = None if rest is None else _planned_if_worthwhile(plan, rest)
     return run if rest is None or planned is None else verify(planned.run_id, rest)
 

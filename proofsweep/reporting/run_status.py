@@ -115,6 +115,11 @@ class RunStatus:
         return self.legs[-1].why if self.legs and self.remaining else None
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether all rows that remain were tried in the last leg, and stayed in doubt."""
+        return bool(self.legs) and 0 < self.remaining <= self.legs[-1].in_doubt
+
+    @property
     def nights_in_doubt(self) -> int:
         """On how many UTC days in a row, to the last, a leg ended with rows in doubt."""
         legs = takewhile(lambda leg: leg.in_doubt, reversed(self.legs))

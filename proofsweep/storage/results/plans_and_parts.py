@@ -67,6 +67,10 @@ class Results:
         for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
             yield from map(planned_items.planned_item, portion.to_pylist())
 
+    def items(self, plan: Plan) -> Iterator[WorkItem]:
+        """Give all items of a run one by one."""
+        return (item for shard in range(plan.shards) for item in self.each_shard_item(plan.run_id, shard))
+
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, after its shards: this makes the run exist."""
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))

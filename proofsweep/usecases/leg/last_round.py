@@ -56,7 +56,7 @@ def unfinished(leg: LegContext) -> Iterator[WorkItem]:
     for rows in Segments(leg.results, leg.plan.run_id, leg.leg).tables("verdicts"):
         for row in rows["manifest_row"].to_numpy():
             written[row] = 1
-    items = (item for piece in leg.remaining.slices() for item in leg.remaining.items(piece))
+    items = leg.remaining.all_items()
     return (item for item in items if not written[item.manifest_row] and not published.has(item.manifest_row))
 
 

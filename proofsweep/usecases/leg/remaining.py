@@ -35,6 +35,10 @@ class RemainingItems:
         pieces = [piece for piece in slices_of(self._plan) if piece.shard in unfinished]
         return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
 
+    def all_items(self) -> Iterator[WorkItem]:
+        """Give all items that remain."""
+        return (item for piece in self.slices() for item in self.items(piece))
+
     def items(self, piece: Slice) -> Iterator[WorkItem]:
         """Give the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
         wanted = self._rows(piece)
