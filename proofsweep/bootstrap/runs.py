@@ -101,7 +101,7 @@ def plan_listed(
     selection: str = "",
     skipped: Callable[[], int] = lambda: 0,
 ) -> Plan:
-    """Do the same for a catalog that is open already; `skipped` counts the rows that it leaves out, `run_id` may name it.
+    """Do the same for a catalog that is open already; `skipped` counts the rows that it leaves out.
 
     Raises:
         RunIsActive: a run of the catalog is worked on; nothing was written.
