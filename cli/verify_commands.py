@@ -1,5 +1,6 @@
 """`proofsweep verify` and `proofsweep resume`."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -37,13 +38,64 @@ from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_run
 from proofsweep.settings import Settings, load_settings
 from proofsweep.storage.locations import path_of, resolved_location
-from proofsweep.usecases.plan.due_rows import due_rules, selection_of
+from proofsweep.usecases.plan.due_rows import DueRules, due_rules, selection_of
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(verify)
     app.command()(resume)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which rows of a catalog a person wants to be verified, as the options of `verify` say."""
+
+    catalog: str
+    root: str | None
+    allow_outside: bool
+    since_last: bool
+    max_age: str | None
+    oldest_first: bool
+    anew: bool
+
+    @property
+    def selection(self) -> str:
+        """The options that choose rows."""
+        return selection_of(
+            since_last=self.since_last,
+            max_age=self.max_age,
+            oldest_first=self.oldest_first,
+            root=self.root and resolved_location(_path(self.root)),
+            allow_outside=self.allow_outside,
+        )
+
+    def due(self, bounds: Bounds) -> DueRules | None:
+        """Say which rows are due; UsageError if the options contradict each other."""
+        return due_rules(
+            utc_now(),
+            since_last=self.since_last,
+            max_age=self.max_age,
+            oldest_first=self.oldest_first,
+            max_calls=bounds.max_calls,
+        )
+
+    def planned(self, settings: Settings, after: Plan | None, bounds: Bounds) -> Plan:
+        """Plan the rows that are due, without those that a run has just ended with."""
+        planned = plan_catalog(
+            settings,
+            self.catalog,
+            read_block,
+            reserve=bounds.reserve,
+            root=self.root,
+            allow_outside=self.allow_outside,
+            due=self.due(bounds),
+            selection=self.selection,
+            after=after,
+        )
+        if self.anew:
+            supersede_older(settings, planned)
+        return planned
 
 
 def verify(
@@ -77,37 +129,17 @@ def verify(
     set_up_logs()
     settings = load_settings(config, results)
     bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    wanted = _Wanted(catalog, root, allow_outside, since_last, max_age, oldest_first, anew)
+    wanted.due(bounds)
     count = partial(coverage_for, settings, catalog, max_age, root=root, allow_outside=allow_outside)
+    dedupe = False if no_dedupe else None
     request = RunRequest(
-        config=config,
-        results_url=results,
-        as_json=as_json,
-        bounds=bounds,
-        dedupe=False if no_dedupe else None,
-        coverage=count,
+        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe, coverage=count
     )
-    due = partial(due_rules, since_last=since_last, max_age=max_age, oldest_first=oldest_first)
-    due(utc_now(), max_calls=bounds.max_calls)
-    selection = selection_of(
-        since_last=since_last,
-        max_age=max_age,
-        oldest_first=oldest_first,
-        root=root and resolved_location(_path(root)),
-        allow_outside=allow_outside,
-    )
-    unfinished = None if anew else _unfinished(request, settings, catalog, selection)
+    unfinished = None if anew else _unfinished(request, settings, wanted)
     print_bounds(request.out, bounds, utc_now())
     print_cautions(request.out, settings, _path(catalog))
-    plan_rows = partial(plan_catalog, settings, catalog, read_block, root=root, allow_outside=allow_outside)
-
-    def plan(rest: Bounds) -> Plan:
-        rules = due(utc_now(), max_calls=rest.max_calls)
-        planned = plan_rows(reserve=rest.reserve, due=rules, selection=selection, after=unfinished)
-        if anew:
-            supersede_older(settings, planned)
-        return planned
-
-    return verify_catalog(request, settings, unfinished, plan)
+    return verify_catalog(request, settings, unfinished, partial(wanted.planned, settings, unfinished))
 
 
 def resume(
@@ -151,14 +183,14 @@ def resume(
     return go_on(run_id, request, settings)
 
 
-def _unfinished(request: RunRequest, settings: Settings, catalog: str, selection: str) -> Plan | None:
+def _unfinished(request: RunRequest, settings: Settings, wanted: _Wanted) -> Plan | None:
     """Find the run that goes on first; if it was planned with other options, a person must decide."""
     with shown(request.out, "looking for an unfinished run …"):
-        plan = run_to_resume(settings, catalog)
+        plan = run_to_resume(settings, wanted.catalog)
     if plan is None:
         return None
-    is_elsewhere = resolved_location(plan.catalog) != resolved_location(_path(catalog))
-    if is_elsewhere or plan.selection != selection:
+    is_elsewhere = resolved_location(plan.catalog) != resolved_location(_path(wanted.catalog))
+    if is_elsewhere or plan.selection != wanted.selection:
         rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
         raise UsageError(
             f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). Go on with "

@@ -1,6 +1,5 @@
 """Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
 
-from collections.abc import Callable
 from functools import partial
 
 from prefect import flow
@@ -9,19 +8,17 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, stop_before_leg
-from proofsweep.bootstrap.engines import engine_for, utc_now
+from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import LegOptions, held_leg
-from proofsweep.bootstrap.runs import bounds_for, coverage_for, plan_catalog
-from proofsweep.bootstrap.unfinished_runs import resume_then_plan, run_of_retry, run_to_resume
+from proofsweep.bootstrap.runs import bounds_for, coverage_for
+from proofsweep.bootstrap.unfinished_runs import go_on_with_catalog, run_of_retry
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.runs import Plan
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
-from proofsweep.settings import Settings, load_settings
-from proofsweep.usecases.plan.due_rows import due_rules, selection_of
+from proofsweep.settings import load_settings
 from tasks.coverage import state_with_coverage
 from tasks.end_states import state_of_error
 from tasks.fan_out import fan_out
@@ -92,27 +89,12 @@ def verify_catalog(
         verify = partial(_verify, config=config, results=results, options=options)
         cancel_missed_runs()  # (1)
         given = run_id or run_of_this_retry(partial(run_of_retry, settings))
-        go_on = partial(_go_on, settings, catalog or "", bounds, verify, max_age=max_age)
+        go_on = partial(go_on_with_catalog, settings, catalog or "", read_block, bounds, verify, max_age=max_age)
         with stop_told(partial(stop_before_leg, settings)):
             work = partial(verify, given, bounds) if given else go_on  # (2), or (2) and (3)
             return state_with_coverage(work, partial(coverage_for, settings, catalog, max_age))  # (4)
     except ProofsweepError as error:
         return state_of_error(error)
-
-
-def _go_on(
-    settings: Settings, catalog: str, bounds: Bounds, verify: Callable[[str, Bounds], RunStatus], max_age: str | None
-) -> RunStatus:
-    """Verify what remains of the catalog's last run, then what is due; an age that cannot be read stops both."""
-    due, selection = due_rules(utc_now(), max_age=max_age), selection_of(max_age=max_age)
-    unfinished = run_to_resume(settings, catalog)
-
-    def plan(rest: Bounds) -> Plan:
-        return plan_catalog(
-            settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection, beside=unfinished
-        )
-
-    return resume_then_plan(unfinished, plan, bounds, verify)
 
 
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, options: LegOptions) -> RunStatus:

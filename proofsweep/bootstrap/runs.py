@@ -105,24 +105,14 @@ def plan_listed(
     selection: str = "",
     skipped: Callable[[], int] = lambda: 0,
 ) -> Plan:
-    """Do the same for a catalog that is open already.
-
-    Args:
-        settings: of the run.
-        catalog: as it was opened.
-        read_block: reads a secret block of the orchestrator.
-        reserve: calls of the quota to leave to others; None as in the settings.
-        run_id: the run's name; None draws one.
-        selection: the options by which rows were chosen.
-        skipped: counts the rows that the catalog leaves out.
+    """Do the same for a catalog that is open already; `skipped` counts the rows that it leaves out.
 
     Raises:
         RunIsActive: a run of the catalog is worked on; nothing was written.
         CatalogError, ConfigError, ResultsError, RunMustStop: it cannot be planned; nothing was written.
     """
-    engine, results = engine_for(settings, read_block), results_for(settings)
-    environment, identity = settings.service.environment, identity_of(settings, catalog)
-    claims = CatalogClaims(results, environment, identity)
+    engine, results, identity = engine_for(settings, read_block), results_for(settings), identity_of(settings, catalog)
+    claims = CatalogClaims(results, settings.service.environment, identity)
     claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
@@ -137,7 +127,7 @@ def plan_listed(
     request = PlanRequest(
         catalog=catalog,
         limits=limits_for(settings),
-        environment=environment,
+        environment=settings.service.environment,
         base_url=settings.service.base_url,
         claim=claim,
         identity=identity,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.runs import catalog_for, identity_of
+from proofsweep.bootstrap.engines import ReadBlock, utc_now
+from proofsweep.bootstrap.runs import catalog_for, identity_of, plan_catalog
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds, left_of
 from proofsweep.domain.runs import INGEST, PARTIAL_KINDS, EndedBy, Plan, new_run_id
@@ -17,6 +17,7 @@ from proofsweep.settings import Settings
 from proofsweep.storage.results.known_rows import are_known_since
 from proofsweep.usecases.leg.open import settle_last_leg, supersede
 from proofsweep.usecases.leg.remaining import RemainingItems
+from proofsweep.usecases.plan.due_rows import due_rules, selection_of
 
 
 def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None:
@@ -59,6 +60,31 @@ def supersede_older(settings: Settings, new: Plan) -> None:
         if is_older and (plan.environment, plan.identity) == (new.environment, new.identity):
             with suppress(RunIsActive):  # then the new one is refused
                 supersede(results, plan, utc_now)
+
+
+def go_on_with_catalog(
+    settings: Settings,
+    catalog: str,
+    read_block: ReadBlock | None,
+    bounds: Bounds,
+    verify: Callable[[str, Bounds], RunStatus],
+    *,
+    max_age: str | None = None,
+) -> RunStatus:
+    """Do `resume_then_plan` for a catalog, whatever its unfinished run has chosen.
+
+    With `max_age` the second run leaves out rows whose answer is younger. UsageError if it cannot be read; then nothing
+    was done.
+    """
+    due, selection = due_rules(utc_now(), max_age=max_age), selection_of(max_age=max_age)
+    unfinished = run_to_resume(settings, catalog)
+
+    def plan(rest: Bounds) -> Plan:
+        return plan_catalog(
+            settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection, beside=unfinished
+        )
+
+    return resume_then_plan(unfinished, plan, bounds, verify)
 
 
 def resume_then_plan(

@@ -139,7 +139,7 @@ class BoundsSettings(Section):
         until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
         ask_seconds: time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).
         drain_seconds: time that a leg gives its items in flight after a request to stop.
-        resume_days: `verify` and deployments go on with an unfinished run that was planned at most so long ago.
+        resume_days: a catalog's unfinished run goes on first if it was planned at most so long ago.
     """
 
     reserve: Annotated[int, Field(ge=0)] = 0

@@ -62,7 +62,6 @@ def test_a_live_run_refuses_every_other_of_its_catalog(
         ["verify", str(catalog), "--max-age", "30d"],
         ["verify", f"{catalog}/../link", "--anew"],
         ["verify", str(report), "--root", str(catalog)],
-        ["redrive", "--reason", "empty"],
         ["resume"],
     )
     codes = [world.run(*attempt) for attempt in attempts]

@@ -1,9 +1,7 @@
 """What earlier legs and runs left behind: which bytes were accepted, and items that can be sent again as a control."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from threading import Lock
 
 import pyarrow as pa
@@ -11,11 +9,9 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.items import PROOF_PREFIX, Mode
 from proofsweep.domain.runs import Plan
-from proofsweep.errors import ResultsError
+from proofsweep.storage.results.known_rows import known_rows
 from proofsweep.storage.results.newest_answers import HashedItems
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
-from proofsweep.storage.results.run_index import RunIndex
-from proofsweep.storage.results.snapshot import Snapshot, missing_legs
 
 # Of each mode so many of the smallest and of the largest are kept. Chosen: half draws the same items again and again;
 # twice only takes more memory.
@@ -43,9 +39,7 @@ class AcceptedItem:
 class PastAnswers:
     """Reads the store once, with the first question; safe to use from several threads.
 
-    The newest answer of each item in this environment counts, in runs before this one and in earlier legs of this one.
-    A store whose snapshot is not whole yet is asked for the newest earlier run of the same catalog that accepted
-    anything.
+    The acceptances of all runs in this environment count, those of earlier legs of this one too.
     """
 
     def __init__(self, results: Results, plan: Plan) -> None:
@@ -85,50 +79,19 @@ class PastAnswers:
     def _noted(self) -> Iterator[str]:
         """Give the digest of each accepted item, and keep the smallest and the largest of each mode."""
         erased = pa.array(self._erased(), pa.string())
-        for rows in self._tables():
-            table = rows.filter(pc.is_valid(rows["audio_sha256"]))
+        is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
+        for rows in known_rows(self._results, self._plan.environment, [*_COLUMNS, "accepted"]):
+            table = rows.filter(is_wanted).select(_COLUMNS)
             columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
             joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
             yield from joined.to_pylist()
             is_lost = pc.or_(pc.is_in(table["proof_id"], erased), pc.starts_with(table["audio"], PROOF_PREFIX))
             self._kept = _ends(pa.concat_tables([self._kept, table.filter(pc.invert(is_lost))]))
 
-    def _tables(self) -> Iterator[pa.Table]:
-        """Read the accepted rows: of the snapshot and of this run, or of an earlier run of the same catalog."""
-        yield from self._accepted_in(self._plan)
-        with suppress(ResultsError):
-            if self._is_whole():
-                wanted = (pc.field("environment") == self._plan.environment) & pc.field("accepted")
-                yield from (rows.filter(wanted).select(_COLUMNS) for rows in Snapshot(self._results.store).rows())
-                return
-        for run_id in reversed(self._results.store.folders("_runs")):
-            if run_id < self._plan.run_id and self._is_alike(run_id):
-                tables = [rows for rows in self._accepted_in(self._results.plan(run_id)) if rows.num_rows]
-                yield from tables
-                if tables:
-                    return
-
     def _erased(self) -> list[str]:
         """Return the proofs that were erased on our demand: their items are refused since then."""
         parts = self._results.tables(self._results.all_parts("erasures"), ["proof_id"])
         return [str(proof_id) for part in parts for proof_id in part["proof_id"].to_pylist()]
-
-    def _is_whole(self) -> bool:
-        index = RunIndex(self._results).read()
-        entries = Snapshot(self._results.store).entries()
-        return bool(index.complete_to) and not any(islice(missing_legs(entries, index.newest_first()), 1))
-
-    def _is_alike(self, run_id: str) -> bool:
-        try:
-            plan = self._results.plan(run_id)
-        except ResultsError:  # it was never planned to its end
-            return False
-        return (plan.catalog, plan.environment) == (self._plan.catalog, self._plan.environment)
-
-    def _accepted_in(self, plan: Plan) -> Iterator[pa.Table]:
-        for name in self._results.parts_of("verdicts", plan):
-            part = self._results.table("verdicts", [name], [*_COLUMNS, "accepted"])
-            yield part.filter(part["accepted"]).select(_COLUMNS)
 
 
 def _digest(mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> str:

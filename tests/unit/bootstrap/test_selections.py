@@ -8,8 +8,10 @@ import pytest
 from proofsweep.bootstrap.selections import plan_redrive, selected_rows
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.runs import REDRIVE
-from proofsweep.errors import ResultsError, UsageError
+from proofsweep.errors import ResultsError, RunIsActive, UsageError
 from proofsweep.settings import Settings
+from proofsweep.storage.results.catalog_claims import CatalogClaims
+from proofsweep.storage.results.legs import Legs
 from proofsweep.usecases.upkeep.note_leg import note_leg
 
 from ..ended_runs import answered, end_leg, plan_of_run
@@ -103,3 +105,15 @@ def test_the_only_environment_of_a_store_is_meant(change: Change, music: Path) -
     night(settings, "20261117T100000Z_b", music, "sandbox")
     with pytest.raises(ResultsError, match="environments production, sandbox, and the settings are for beta"):
         selected_rows(settings, None)
+
+
+def test_a_redrive_counts_as_its_catalog(change: Change, music: Path) -> None:
+    """While another run of the catalog is worked on, its files are not sent by a redrive."""
+    settings = change()
+    night(settings, "20261116T100000Z_a", music)
+    results, live = results_for(settings), "20261117T100000Z_a"
+    Legs(results, live).claim(1)
+    CatalogClaims(results, "beta", f"{music}/music.csv").claim(live, 1)
+
+    with pytest.raises(RunIsActive, match=live):
+        plan_redrive(settings, selected_rows(settings, None, ["failed"], ["timeout"]), None, reserve=0)
