@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.items import PROOF_PREFIX, Mode
 from proofsweep.domain.runs import Plan
+from proofsweep.errors import ResultsError
 from proofsweep.storage.results.known_rows import known_rows
 from proofsweep.storage.results.newest_answers import HashedItems
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
@@ -80,13 +81,20 @@ class PastAnswers:
         """Give the digest of each accepted item, and keep the smallest and the largest of each mode."""
         erased = pa.array(self._erased(), pa.string())
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
-        for rows in known_rows(self._results, self._plan.environment, [*_COLUMNS, "accepted"]):
+        for rows in self._tables([*_COLUMNS, "accepted"]):
             table = rows.filter(is_wanted).select(_COLUMNS)
             columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
             joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
             yield from joined.to_pylist()
             is_lost = pc.or_(pc.is_in(table["proof_id"], erased), pc.starts_with(table["audio"], PROOF_PREFIX))
             self._kept = _ends(pa.concat_tables([self._kept, table.filter(pc.invert(is_lost))]))
+
+    def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
+        """Read all rows; only those of this run where what is derived is damaged."""
+        try:
+            yield from known_rows(self._results, self._plan.environment, columns)
+        except ResultsError:
+            yield from self._results.tables(self._results.parts_of("verdicts", self._plan), columns)
 
     def _erased(self) -> list[str]:
         """Return the proofs that were erased on our demand: their items are refused since then."""
