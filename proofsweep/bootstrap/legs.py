@@ -143,8 +143,7 @@ def active_legs() -> list[LegContext]:
 def _hold(handle: LegHandle, engine: Engine) -> LegContext:
     """Make the context of a leg that this process has claimed."""
     ask_seconds = engine.settings.bounds.ask_seconds
-    partner = engine.partner.with_control(lambda: True)  # a key may be refused for the usage alone
-    budget = BudgetGuard(handle.bounds, partner, engine.stop, utc_now, ask_seconds)
+    budget = BudgetGuard(handle.bounds, engine.partner.for_control(), engine.stop, utc_now, ask_seconds)
     leg = build_context(handle, engine, budget, Heartbeat)
     with _lock:
         _legs[handle] = leg

@@ -55,7 +55,7 @@ def _begin(handle: LegHandle, read_block: ReadBlock | None) -> WorkerProcess:
     if handle.version != __version__:
         raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {handle.version}.")
     engine = build_engine(_share_of(handle.settings, handle.processes), read_block)
-    budget = GrantedBudget(handle.bounds, engine.partner, engine.stop, utc_now)
+    budget = GrantedBudget(handle.bounds, engine.partner.for_control(), engine.stop, utc_now)
     leg = build_context(handle, engine, budget, WorkerHeartbeat)
     _refuse_missing_catalog(leg.plan)
     _remember_rate(engine, leg, handle.processes)

@@ -71,7 +71,7 @@ class Session:
     def with_attempts(self, attempts: int) -> "Session":
         """Give a new session whose calls are given up after so many attempts; its exchanges go to the same record."""
         policy = replace(self.context.policy, attempts=attempts)
-        return Session(replace(self.context, policy=policy), self.record)
+        return Session(replace(self.context, policy=policy), self.record, self.is_control)
 
     def asking_once(self) -> "Session":
         """Give a new session that repeats nothing, not even a throttled call for the usage; for a monitor's probes."""
@@ -189,7 +189,7 @@ class Session:
     def _ask_headroom(self) -> int | None:
         """Ask for the calls that are left in this quota period; None when there is no answer."""
         self.context.dispatcher.stop.check()
-        unattributed = Session(self.context, self.context.record_unattributed)
+        unattributed = Session(self.context, self.context.record_unattributed, is_control=True)  # a control may wait
         try:
             return unattributed.ask_usage(days=1).exchange.headers.rate_remaining
         except CallFailed:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.domain.items import PROOF_PREFIX, Mode
+from proofsweep.domain.layout import plan_name
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.known_rows import known_rows
@@ -65,7 +66,7 @@ class PastAnswers:
         found: list[str] = []
         for name in reversed(self._results.parts_of("verdicts", self._plan)):
             part = self._results.table("verdicts", [name], ["audio", "audio_sha256"])
-            found += map(str, part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist()[-most:])
+            found += map(str, part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist()[::-1])
             if len(found) >= most:
                 break
         return found[:most]
@@ -91,6 +92,7 @@ class PastAnswers:
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         """Read all rows; only those of this run where what is derived is damaged."""
+        self._results.store.read(plan_name(self._plan.run_id))  # raises if the store itself is away
         try:
             yield from known_rows(self._results, self._plan.environment, columns)
         except ResultsError:

@@ -35,6 +35,14 @@ class _Suspect:
     ended_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class _LostRoot:
+    """Why a root is away, and items of it that could not be read."""
+
+    why: str
+    suspects: Sequence[Finished]
+
+
 @dataclass(slots=True, kw_only=True)
 class Control:
     """Decides for one process of a leg; safe to use from several threads. `domain.control` has the rule.
@@ -65,7 +73,7 @@ class Control:
     _schedules: dict[Subject, Schedule] = field(default_factory=dict)
     _tries_in_a_row: int = 0
     _wrong_at: float = float("-inf")
-    _lost_roots: dict[str, str] = field(default_factory=dict)
+    _lost_roots: dict[str, "_LostRoot"] = field(default_factory=dict)
     _stormy: set[Mode] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _asking: threading.Lock = field(default_factory=threading.Lock)
@@ -121,9 +129,9 @@ class Control:
                 subject = min(waiting, key=lambda each: self._schedule(each).due_at)
                 self.dispatcher.stop.rest(self._schedule(subject).due_at - self.clock())
                 self._control(subject, is_last=True)
-            for root in list(self._lost_roots):
+            for root, lost in list(self._lost_roots.items()):
                 subject = Subject(Doubt.SOURCE, self.mode, root)
-                if self._read(partial(self.calls.make, subject, [])).finding is Finding.RIGHT:
+                if self._read(partial(self.calls.make, subject, lost.suspects)).finding is Finding.RIGHT:
                     del self._lost_roots[root]
 
     def lift_storms(self) -> frozenset[Mode]:
@@ -138,7 +146,7 @@ class Control:
 
     def sentence(self, in_doubt: int) -> str:
         """Say why rows remain when all else is done."""
-        said = list(self._lost_roots.values())
+        said = [lost.why for lost in self._lost_roots.values()]
         if self._stormy:
             said.append("Files fail alike, and none is answered: is a setting wrong, such as the sidecar's wire name?")
         if not said:
@@ -174,7 +182,8 @@ class Control:
             self.dispatcher.stop.check()
             for subject in {each.subject for each in self._suspects}:
                 wait_seconds = self._schedule(subject).due_at - self.clock()
-                if wait_seconds > 0.0 and self._tries_in_a_row < TRIES_IN_A_ROW:
+                is_decided = all(each.subject != subject for each in self._suspects)  # by the control before
+                if is_decided or (wait_seconds > 0.0 and self._tries_in_a_row < TRIES_IN_A_ROW):
                     continue
                 self.dispatcher.stop.rest(wait_seconds)
                 self._control(subject)
@@ -193,6 +202,7 @@ class Control:
         result = self._made(subject, [each.done for each in suspects])
         match result.finding:
             case Finding.RIGHT:
+                self._schedule(subject).began(began_at)
                 self._trust()
                 self._believe_all(suspects, result)
             case Finding.WRONG:
@@ -200,12 +210,12 @@ class Control:
             case Finding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
                 self._decide_alone(subject.mode, suspects, is_last=is_last)
             case Finding.NO_CONTROL | Finding.NOT_NOW:
+                self._schedule(subject).began(began_at)
                 self.dispatcher.stop.check()
 
     def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
         result = self._read(lambda: self.calls.make(subject, suspects))
         if result.finding is not Finding.NO_CONTROL:
-            self._schedule(subject).began(self.clock())
             log(Event.CONTROL_MADE, doubt=subject.doubt, mode=subject.mode, finding=result.finding)
         return result
 
@@ -250,21 +260,28 @@ class Control:
         """
         lost_at = self.clock() + self.outage_seconds
         self.dispatcher.hold(is_held=True)
+        wrong = result
         while result.finding is not Finding.RIGHT:
+            wrong = result if result.finding is Finding.WRONG else wrong
             self._wrong_at = self.clock()
             self._taken(lambda _each: True)
             self.forget_refusals()
             if self._wrong_at >= lost_at:
+                self._give_up(subject, suspects, wrong)
                 break
+            self._schedule(subject).began(self._wrong_at)
             self.dispatcher.stop.rest(min(self._schedule(subject).due_at, lost_at) - self._wrong_at)
             result = self._made(subject, suspects)
         self._wrong_at = self.clock()
-        if result.finding is not Finding.RIGHT and subject.doubt is not Doubt.SOURCE:
-            self.dispatcher.stop.pull(RunMustStop(result.why, ended_by=result.ended_by))
-            self.dispatcher.stop.check()
-        if result.finding is not Finding.RIGHT:
-            self._lost_roots[subject.root] = result.why
         self._trust()
+
+    def _give_up(self, subject: Subject, suspects: Sequence[Finished], wrong: Result) -> None:
+        """End the leg; of a root that is away, only let its items come last."""
+        if subject.doubt is Doubt.SOURCE:
+            self._lost_roots[subject.root] = _LostRoot(wrong.why, suspects)
+            return
+        self.dispatcher.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
+        self.dispatcher.stop.check()
 
     def _was_accepted(self, done: Finished) -> bool:
         """Whether the service accepted these same bytes before; RunMustStop if the leg ends meanwhile."""

@@ -12,7 +12,7 @@ from proofsweep.domain.control import Doubt, Finding, Subject
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
-from proofsweep.domain.reasons import Ineligible
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import ResourceShortage, SourceError
 from proofsweep.storage.files.audio import open_audio, read_sidecar
@@ -122,7 +122,7 @@ class ControlCalls:
             done = self._sent_again(chosen)
             if done is None:
                 return _NOT_NOW
-            if done.exchanges:  # else its file cannot be read any more
+            if not _is_of_source(done):
                 right = Result(finding=Finding.RIGHT, most_bytes=chosen.audio_bytes)
                 return right if _is_answered(done) else _wrong_failure(done)
         return _NO_CONTROL
@@ -133,7 +133,7 @@ class ControlCalls:
         for done in self._drawn(mode):
             if done is None:
                 return _NOT_NOW
-            sent.append(done)
+            sent += [] if _is_of_source(done) else [done]
             if len(sent) == _ACCEPTED_SENT:
                 break
         others = [done for done in sent if not isinstance(done.outcome, Accepted)]
@@ -183,8 +183,11 @@ class ControlCalls:
         if not self.budget.admits(_NO_ROW):
             return None
         partner, limits, clock = self.verify.partner.for_control(), self.verify.limits, self.verify.clock
-        done = verify_item(item, VerifyContext(partner=partner, limits=limits, files=files, clock=clock), self.record)
-        self.budget.release(_NO_ROW)
+        context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
+        try:
+            done = verify_item(item, context, self.record)
+        finally:
+            self.budget.release(_NO_ROW)
         return None if isinstance(done, Deferred) else done
 
     def _look_at(self, root: str, suspects: Iterable[Finished]) -> Result:
@@ -207,6 +210,12 @@ def _is_answered(done: Finished) -> bool:
         return True
     last = done.exchanges[-1] if done.exchanges else None
     return last is not None and last.call is Call.VERIFY and last.failure is None and last.status in _REFUSED_CONTENT
+
+
+def _is_of_source(done: Finished) -> bool:
+    """Whether an item came out as it did because of its file, which says nothing of the service."""
+    reason = done.outcome.reason if isinstance(done.outcome, Failed) else None
+    return isinstance(done.outcome, Ineligible) or reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}
 
 
 def _wrong(why: str) -> Result:

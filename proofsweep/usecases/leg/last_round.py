@@ -65,6 +65,7 @@ def _explore(leg: LegContext, mode: Mode) -> None:
     rows = [item.manifest_row for item in unfinished(leg) if item.mode is mode]
     drawn = frozenset(random.sample(rows, min(_EXPLORED, len(rows))))
     for item in [item for item in unfinished(leg) if item.manifest_row in drawn]:
+        leg.control.lift_storms()
         work_item(leg, item)
     leg.control.put_aside_again(mode)
 

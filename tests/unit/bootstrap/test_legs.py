@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.bootstrap.engines import engine_for, utc_now
-from proofsweep.bootstrap.legs import LegHandle, active_legs, held_leg, leg_held_here
+from proofsweep.bootstrap.legs import LegHandle, LegOptions, active_legs, held_leg, leg_held_here
 from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds
@@ -70,7 +70,7 @@ def test_a_handle_means_the_same_places_everywhere(
 @pytest.mark.parametrize("dedupe", [True, False])
 def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id: str, *, dedupe: bool) -> None:
     """Else every file is sent."""
-    with held(run_id, config, dedupe=dedupe) as (_, leg):
+    with held(run_id, config, options=LegOptions(dedupe=dedupe)) as (_, leg):
         assert (leg.verify.duplicates is not None) is dedupe
 
 
@@ -181,11 +181,11 @@ def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
 
     with held(run_id, config) as (usual, _):
         pass
-    with held(run_id, config, bounds=Bounds(max_calls=9), dedupe=False) as (given, _):
+    with held(run_id, config, bounds=Bounds(max_calls=9), options=LegOptions(dedupe=False, believe=True)) as (given, _):
         pass
 
-    assert (usual.bounds, usual.dedupe, usual.leg) == (Bounds(max_calls=70), True, 1)
-    assert (given.bounds, given.dedupe, given.leg) == (Bounds(max_calls=9), False, 2)
+    assert (usual.bounds, usual.dedupe, usual.believes, usual.leg) == (Bounds(max_calls=70), True, False, 1)
+    assert (given.bounds, given.dedupe, given.believes, given.leg) == (Bounds(max_calls=9), False, True, 2)
 
 
 @pytest.mark.parametrize(("days", "rate"), [(7, 500.0), (0, None)])
@@ -216,11 +216,11 @@ def test_the_settings_canaries_go_first(
     assert receipts(settings, run_id) == ["breaker"]
 
 
-def test_a_lone_failure_is_the_items_if_the_health_probe_is_answered(
+def test_a_lone_failure_is_the_items_if_the_probe_audio_is_answered(
     settings: Settings, config: str, run_id: str, service: ScriptedService
 ) -> None:
-    """Where no other item asks, the probe does: its exchanges are in the audit trail of no row."""
-    service.script[Call.VERIFY] = [Scripted(status=500)] * 2
+    """That is the control: its exchanges are in the audit trail of no row."""
+    service.script[Call.VERIFY] = [Scripted(status=500)] * 2 + [Scripted(document={"good": False, "verdict": "x"})]
 
     with held(run_id, config) as (_, leg):
         verify_slice(leg, leg.remaining.slices()[0])

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.client.call_errors import call_error, outage_error
+from proofsweep.client.call_errors import call_error
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.errors import CallFailed, SlotRefused
@@ -58,21 +58,3 @@ def test_the_sentence_adds_the_contract_s_meaning_of_a_status() -> None:
 
     assert message.startswith("Status 404 (")
     assert message.endswith(") from the call verify.")
-
-
-@pytest.mark.parametrize(
-    ("last", "result"),
-    [
-        (exchange(Call.VERIFY, 503), "the call verify failed repeatedly. Its last result: status 503."),
-        (
-            exchange(Call.SLOT, None, failure=Failure.CONNECTION),
-            "the call slot failed repeatedly. Its last result: connection.",
-        ),
-    ],
-)
-def test_an_outage_ends_the_leg_as_the_breaker(last: Exchange, result: str) -> None:
-    """The message names the call and its last result."""
-    error = outage_error(last)
-
-    assert error.ended_by == "breaker"
-    assert error.message.endswith(result)

@@ -236,24 +236,21 @@ def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer,
     assert "SECRET" not in f"{failed.value!r}{failed.value}"
 
 
-def test_the_probe_gets_a_partner_that_is_recorded_apart(
+def test_a_partner_for_controls_asks_no_control_itself(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
-    """It has its own attempts, the same sidecar name, and no probe of its own."""
-    client, probes = new_client(attempts=1), list[Partner]()
-    api.script = [answer(500), answer(body=b'{"ok": true}')]
+    """It has the same sidecar name; its calls go while others are held, also in a session of an item."""
+    client = new_client(attempts=5)
+    record: list[Exchange] = []
+    api.script = [answer(500)] * 9
+    client.dispatcher.hold(is_held=True)
 
-    def probe(partner: Partner) -> None:
-        probes.append(partner)
-        partner.usage(days=1)
-        client.stop.pull(RunMustStop("Enough is seen.", ended_by="cancelled"))
+    control = client.partner.with_control(lambda: False).for_control()
+    with pytest.raises(CallFailed):
+        control.in_new_session(record.append).request_slot()
 
-    with pytest.raises(RunMustStop):
-        client.partner.with_probe(probe).request_slot()
-
-    assert [partner.sidecar_field for partner in probes] == ["mark"]
-    assert probes[0].session.context.probe is None
-    assert [str(exchange.call) for exchange in client.unattributed] == ["usage"]
+    assert control.sidecar_field == "mark"
+    assert [exchange.status for exchange in record] == [500, 500]
 
 
 def test_a_new_session_counts_attempts_anew(api: ScriptedServer, client: Client, answer: Write) -> None:

@@ -17,7 +17,6 @@ from proofsweep.client.retry import (
     Retry,
     RetryPolicy,
     decide,
-    is_transient,
 )
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.exchanges import Call, Exchange, Failure
@@ -141,25 +140,6 @@ def test_backoff_doubles_within_bounds(attempt: int) -> None:
 
     assert longest == min(8.0, 2.0 ** min(attempt - 1, 3))
     assert shortest == longest / 2
-
-
-@pytest.mark.parametrize(
-    ("expected", "which"),
-    [
-        (True, exchange(Call.VERIFY, 500)),
-        (True, exchange(Call.SLOT, 429)),
-        (True, exchange(Call.SLOT, 408)),
-        (True, exchange(Call.SLOT, 425)),
-        (False, exchange(Call.SLOT, 413)),
-        (True, exchange(Call.SLOT, None, Failure.TIMEOUT)),
-        (False, exchange(Call.VERIFY, 429)),
-        (False, exchange(Call.VERIFY, 404)),
-        (False, exchange(Call.SLOT, 403)),
-    ],
-)
-def test_only_some_failures_are_transient(expected: bool, which: Exchange) -> None:
-    """Only these may be an outage; a refusal or a 429 shows that the service is up."""
-    assert is_transient(which) is expected
 
 
 ANY_EXCHANGE = st.builds(

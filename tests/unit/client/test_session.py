@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.client.pacing.service_health import ServiceHealth
+from proofsweep.client.pacing.service_health import FAILURES_IN_A_ROW
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import UploadResponse
 from proofsweep.domain.exchanges import Call, Exchange
@@ -18,8 +18,6 @@ from proofsweep.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from proofsweep.client.partner import Partner
 
     from .conftest import Bytes, Client, NewClient, Received, ScriptedServer, Write
 
@@ -258,45 +256,6 @@ def test_a_zero_that_the_headroom_contradicts_is_an_ordinary_429(
     assert client.stop.reason is None
 
 
-@pytest.mark.parametrize("at_once", [1, 6])
-def test_the_headroom_is_asked_for_in_an_outage_too(
-    api: ScriptedServer,
-    storage: ScriptedServer,
-    new_client: NewClient,
-    answer: Write,
-    slot: UploadResponse,
-    *,
-    audio: Bytes,
-    at_once: int,
-) -> None:
-    """One call at a time may go in an outage, and a call that was throttled is over: the question is the next one."""
-    client = new_client(health=ServiceHealth(breaker_failures=2, breaker_seconds=60.0))
-    storage.script = [answer(503, b"")] * 2
-    throttled = answer(429, retry_after="1", x_ratelimit_remaining="0")
-    api.before_answering = lambda request: api.script.append(
-        answer(x_ratelimit_remaining="0") if "usage" in request.target else throttled
-    )
-    for _ in range(2):
-        with pytest.raises(SlotSpent):
-            client.partner.fill_slot(slot, audio)
-    ended: list[str] = []
-
-    def verify() -> None:
-        try:
-            client.partner.in_new_session(client.unattributed.append).verify(slot, None)
-        except RunMustStop as stopped:
-            ended.append(stopped.ended_by)
-
-    threads = [threading.Thread(target=verify, daemon=True) for _ in range(at_once)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10.0)
-
-    assert client.dispatcher.status().is_outage
-    assert ended == ["quota"] * at_once
-
-
 def test_a_quota_header_that_came_twice_is_absent(api: ScriptedServer, client: Client, answer: Write) -> None:
     """As a gateway sends it that adds its own; the exchange names it."""
     api.script = [answer(x_ratelimit_remaining="5\r\nX-RateLimit-Remaining: 5", x_ratelimit_limit="-1")]
@@ -379,124 +338,6 @@ def test_threads_refused_together_go_on_together(
     assert [[exchange.status for exchange in each] for each in (own, others)] == [[403, 200], [403, 200]]
 
 
-def test_a_service_that_fails_for_every_item_ends_the_run(
-    api: ScriptedServer, new_client: NewClient, answer: Write
-) -> None:
-    """The item is not failed: its row remains for another leg."""
-    client = new_client(health=ServiceHealth(breaker_failures=4, breaker_seconds=0.0))
-    others = client.partner.in_new_session(client.unattributed.append)
-    api.script = [answer(500)] * 9
-
-    with pytest.raises(CallFailed):
-        others.request_slot()
-    with pytest.raises(RunMustStop) as stopped:
-        client.partner.request_slot()
-
-    assert stopped.value.ended_by == "breaker"
-    assert client.facts() == [("uploads", 500, None)]
-
-
-def test_an_item_that_fails_alone_is_failed(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """Its file may cause the failures; other items are answered."""
-    others = client.partner.in_new_session(client.unattributed.append)
-    api.script = [answer(500), answer(500), answer(body=SLOT), answer(500)]
-    with pytest.raises(CallFailed) as failed:
-        client.partner.with_attempts(2).request_slot()
-
-    others.request_slot()
-
-    assert failed.value.reason == "http_500"
-    assert client.stop.reason is None
-
-
-def ask_for_a_slot(partner: Partner) -> None:
-    """Probe the service with a call that no item needs."""
-    partner.request_slot()
-
-
-def test_an_item_that_fails_while_the_probe_is_answered_is_failed(
-    api: ScriptedServer, new_client: NewClient, answer: Write
-) -> None:
-    """Where no other item asks, the health probe does, with exchanges that belong to no row."""
-    client = new_client(attempts=2)
-    api.script = [answer(500), answer(500), answer(body=SLOT)]
-
-    with pytest.raises(CallFailed) as failed:
-        client.partner.with_probe(ask_for_a_slot).request_slot()
-
-    assert failed.value.reason == "http_500"
-    assert [(str(exchange.call), exchange.status) for exchange in client.unattributed] == [("uploads", 200)]
-    assert client.stop.reason is None
-
-
-def test_an_item_that_fails_while_the_probe_fails_too_remains(
-    api: ScriptedServer, new_client: NewClient, answer: Write
-) -> None:
-    """A single row is no proof that the service is well: the leg ends when the outage has lasted too long."""
-    client = new_client(attempts=2, health=ServiceHealth(breaker_failures=10, breaker_seconds=0.0))
-    api.script = [answer(500)] * 9
-
-    with pytest.raises(RunMustStop) as stopped:
-        client.partner.with_probe(ask_for_a_slot).request_slot()
-
-    assert stopped.value.ended_by == "breaker"
-    assert len(client.unattributed) == 2
-
-
-def test_an_item_goes_on_when_the_service_is_back(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
-    """Its attempts are used up in the outage, and it is not failed for that; one probe holds for ten seconds."""
-    client = new_client(attempts=2)
-    api.script = [*[answer(500)] * 5, answer(body=SLOT)]
-
-    slot = client.partner.with_probe(ask_for_a_slot).request_slot()
-
-    assert slot.upload_id == "u-2"
-    assert [exchange.status for exchange in client.exchanges] == [500, 500, 500, 200]
-    assert [exchange.status for exchange in client.unattributed] == [500, 500]
-
-
-class ClockPutBack(datetime):
-    """A wall clock that is put back by an hour whenever it is read."""
-
-    readings = 0
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> ClockPutBack:
-        """Read it."""
-        cls.readings += 1
-        return cls(2026, 11, 20, tzinfo=tz) - timedelta(hours=cls.readings)
-
-
-def test_a_wall_clock_that_is_put_back_in_an_outage_blames_no_item(
-    api: ScriptedServer, new_client: NewClient, answer: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By that clock the last answer came hours after the outage began; by the monotonic one it came before."""
-    monkeypatch.setattr("proofsweep.client.transport.datetime", ClockPutBack)
-    client = new_client(attempts=2)
-    api.script = [answer(body=SLOT), *[answer(500)] * 5, answer(body=SLOT)]
-    client.partner.in_new_session(client.unattributed.append).request_slot()
-
-    slot = client.partner.with_probe(ask_for_a_slot).request_slot()
-
-    times = [exchange.started_at for exchange in [*client.unattributed[:1], *client.exchanges]]
-    assert slot.upload_id == "u-2"
-    assert times == sorted(times, reverse=True)
-    assert client.stop.reason is None
-
-
-def test_no_probe_is_made_while_many_items_fail(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
-    """They are proof enough, and a service in an outage gets no more calls than needed."""
-    client = new_client(attempts=2, health=ServiceHealth(breaker_failures=2, breaker_seconds=0.0))
-    for _ in range(2):
-        client.dispatcher.note(_failed(Call.VERIFY), holder=object())
-    api.script = [answer(500)] * 9
-
-    with pytest.raises(RunMustStop):
-        client.partner.with_probe(ask_for_a_slot).request_slot()
-
-    assert client.unattributed == []
-
-
 def test_a_rotation_that_is_always_throttled_is_given_up(api: ScriptedServer, client: Client, answer: Write) -> None:
     """It has a lane of its own, so no other call waits (contract, Endpoints 3)."""
     api.script = [answer(429, retry_after="0.001")] * 3
@@ -506,11 +347,6 @@ def test_a_rotation_that_is_always_throttled_is_given_up(api: ScriptedServer, cl
 
     assert failed.value.reason == "http_429"
     assert len(api.received) == 3
-
-
-def _failed(call: Call) -> Exchange:
-    started_at = datetime(2026, 11, 20, tzinfo=UTC)
-    return Exchange(call=call, attempt=1, started_at=started_at, elapsed_ms=1.0, headers=AnswerHeaders(), status=500)
 
 
 def test_a_wait_ends_with_the_run(api: ScriptedServer, client: Client, answer: Write) -> None:
@@ -523,3 +359,145 @@ def test_a_wait_ends_with_the_run(api: ScriptedServer, client: Client, answer: W
 
     assert stopped.value.ended_by == "cancelled"
     assert len(api.received) == 1
+
+
+def with_many_failures(client: Client, call: Call = Call.UPLOADS) -> Client:
+    """Let a call fail for so many items that one more is doubtful."""
+    failed = Exchange(
+        call=call,
+        attempt=1,
+        started_at=datetime(2026, 11, 20, tzinfo=UTC),
+        elapsed_ms=1.0,
+        headers=AnswerHeaders(),
+        status=500,
+    )
+    for _ in range(FAILURES_IN_A_ROW):
+        client.dispatcher.note(failed)
+    return client
+
+
+def test_an_item_that_fails_alone_asks_for_no_control(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Its file may cause the failures: it is given up after its attempts, and a control decides later."""
+    asked: list[bool] = []
+    api.script = [answer(500)] * 3
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.with_control(lambda: bool(asked.append(True))).request_slot()
+
+    assert failed.value.reason == "http_500"
+    assert asked == []
+    assert client.stop.reason is None
+
+
+def test_an_item_goes_on_when_the_control_comes_out_right(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """It waits until the service works again, and its attempts are left to it."""
+    asked: list[int] = []
+    api.script = [answer(500), answer(body=SLOT)]
+
+    def control() -> bool:
+        asked.append(len(api.received))
+        client.dispatcher.hold(is_held=False)
+        return True
+
+    slot = with_many_failures(client).partner.with_control(control).request_slot()
+
+    assert slot.upload_id == "u-2"
+    assert asked == [1]
+
+
+def test_an_item_is_given_up_where_no_control_can_be_made_yet(
+    api: ScriptedServer, client: Client, answer: Write
+) -> None:
+    """It spends no further tries on a service that fails for many; its row is in doubt."""
+    api.script = [answer(500)] * 9
+
+    with pytest.raises(CallFailed) as failed:
+        with_many_failures(client).partner.with_control(lambda: False).request_slot()
+
+    assert failed.value.reason == "http_500"
+    assert len(api.received) == 1
+
+
+def test_a_control_that_ends_the_leg_ends_the_call(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """The item is not failed: its row remains for another leg."""
+    api.script = [answer(500)] * 9
+
+    def control() -> bool:
+        client.stop.pull(RunMustStop("The service fails for every item.", ended_by="breaker"))
+        client.stop.check()
+        return True
+
+    with pytest.raises(RunMustStop) as stopped:
+        with_many_failures(client).partner.with_control(control).request_slot()
+
+    assert stopped.value.ended_by == "breaker"
+
+
+def test_a_refused_key_is_for_a_control_to_judge(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """One item may be refused by something on the way; the leg does not end for it."""
+    api.script = [answer(403, b'{"error": "No.", "code": "forbidden"}')]
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.with_control(lambda: True).request_slot()
+
+    assert (failed.value.reason, failed.value.status, failed.value.code) == ("http_403", 403, "forbidden")
+    assert client.stop.reason is None
+
+
+def test_a_key_rotated_meanwhile_is_used_for_controls_too(
+    api: ScriptedServer, client: Client, answer: Write, key_path: Path
+) -> None:
+    """The key is read again before anything is doubted."""
+    api.script = [answer(403), answer(body=SLOT)]
+    key_path.write_text("pk_rotated")
+
+    client.partner.for_control().request_slot()
+
+    assert [request.headers["x-api-key"] for request in api.received] == ["pk_SECRET_of_this_test", "pk_rotated"]
+
+
+def test_a_control_spends_few_tries_and_asks_for_none_itself(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """Two, whatever the policy of items is, and also while only controls go."""
+    client = with_many_failures(new_client(attempts=9))
+    client.dispatcher.hold(is_held=True)
+    with_many_failures(client)
+    asked: list[bool] = []
+    api.script = [answer(500)] * 9
+
+    with pytest.raises(CallFailed):
+        client.partner.with_control(lambda: bool(asked.append(True))).for_control().request_slot()
+
+    assert len(api.received) == 2
+    assert asked == []
+
+
+@pytest.mark.parametrize("at_once", [1, 6])
+def test_the_headroom_is_asked_for_in_an_outage_too(
+    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, at_once: int
+) -> None:
+    """Only controls go then, and a control that meets a used-up quota must learn of it, as must items in flight."""
+    throttled = answer(429, retry_after="1", x_ratelimit_remaining="0")
+    api.before_answering = lambda request: api.script.append(
+        answer(x_ratelimit_remaining="0") if "usage" in request.target else throttled
+    )
+    client.dispatcher.hold(is_held=True)
+    ended: list[str] = []
+
+    def verify() -> None:
+        try:
+            client.partner.for_control().verify(slot, None)
+        except RunMustStop as stopped:
+            ended.append(stopped.ended_by)
+
+    threads = [threading.Thread(target=verify, daemon=True) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10.0 / at_once)
+    client.stop.pull(RunMustStop("The test is over.", ended_by="cancelled"))
+    for thread in threads:
+        thread.join(10.0)
+
+    assert ended == ["quota"] * at_once

@@ -1,11 +1,11 @@
-"""What one exchange means: success, charge, throttle."""
+"""What one exchange means: success, charge, throttle, and whether an outage may be the cause."""
 
 from datetime import UTC, datetime
 
 import pytest
 
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.exchanges import Call, Exchange, Failure, is_spent_slot, is_transient, may_be_outage
 
 
 def exchange(call: Call, status: int | None, failure: Failure | None = None, *, bytes_sent: int | None = 0) -> Exchange:
@@ -61,3 +61,33 @@ def test_a_request_that_was_sent_with_the_key_is_charged(call: Call, bytes_sent:
 def test_only_the_service_throttles(call: Call, status: int, is_throttled: bool) -> None:
     """A busy storage target does not know the limit of the key."""
     assert exchange(call, status).is_throttled is is_throttled
+
+
+@pytest.mark.parametrize(
+    ("expected", "which"),
+    [
+        (True, exchange(Call.VERIFY, 500)),
+        (True, exchange(Call.UPLOADS, 404)),
+        (True, exchange(Call.SLOT, 429)),
+        (True, exchange(Call.SLOT, 408)),
+        (True, exchange(Call.SLOT, 425)),
+        (True, exchange(Call.SLOT, None, Failure.TIMEOUT)),
+        (True, exchange(Call.VERIFY, 200, Failure.BAD_ANSWER)),
+        (False, exchange(Call.SLOT, 413)),
+        (False, exchange(Call.UPLOADS, 403)),
+        (False, exchange(Call.VERIFY, 429)),
+        (False, exchange(Call.VERIFY, 404)),
+        (False, exchange(Call.SLOT, 403)),
+    ],
+)
+def test_only_some_failures_are_transient(expected: bool, which: Exchange) -> None:
+    """A wait may heal these; a refusal or a 429 shows that the service is up."""
+    assert is_transient(which) is expected
+
+
+@pytest.mark.parametrize(("status", "is_spent"), [(403, True), (404, True), (410, True), (413, False), (503, False)])
+def test_a_slot_may_be_spent(status: int, is_spent: bool) -> None:
+    """No wait heals that, but where all slots are spent at once, an outage may be the cause."""
+    assert is_spent_slot(exchange(Call.SLOT, status)) is is_spent
+    assert not is_spent_slot(exchange(Call.VERIFY, status))
+    assert may_be_outage(exchange(Call.SLOT, status)) is (status != 413)

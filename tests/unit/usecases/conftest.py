@@ -144,7 +144,7 @@ class LegBuilder:
         """Build the context of a leg; it is for the test to claim it."""
         journal = Journal(self.results, plan.run_id, number, writer="w")
         partner = self.partner.in_new_session(self.unattributed.append)
-        budget = BudgetGuard(bounds or Bounds(), partner, self.stop, lambda: NOW)
+        budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
         trail = AuditTrail(journal, budget, self.unattributed)
         past, counters = PastAnswers(self.results, plan), Counters()
         verify = replace(self.verify, partner=partner)

@@ -31,6 +31,7 @@ class Scripted:
     retry_after: float | None = None
     reset: datetime | None = None
     unreadable: tuple[str, ...] = ()
+    error_code: str | None = None
 
 
 SLOT = Scripted(document={"uploadId": "u", "url": "https://storage.example/slot", "fields": {"policy": "p"}})
@@ -117,5 +118,6 @@ class ScriptedService(Transport):
             status=answer.status,
             failure=Failure.CONNECTION if answer.status is None else None,
             request_id=headers.request_id,
+            error_code=answer.error_code,
             bytes_sent=request.content_bytes,
         )

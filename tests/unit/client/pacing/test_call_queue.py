@@ -228,3 +228,48 @@ def test_without_a_gap_new_slots_go_as_before() -> None:
     queue.slot_gap_seconds = 0.0
 
     assert len(served(queue, now=2.0)) == 2
+
+
+def test_controls_go_before_all_others_and_also_while_those_are_held() -> None:
+    """What others wait for is asked first."""
+    queue = fast_queue()
+    for priority in (Priority.OTHER, Priority.NEW_SLOT, Priority.CONTROL, Priority.RETRIED_SLOT, Priority.CONTROL):
+        queue.enter(priority, object())
+    queue.is_held = True
+    gone = [ticket.priority for ticket in served(queue)]
+    is_nothing_due = queue.wake_at(2.0) == math.inf
+
+    queue.is_held = False
+
+    assert gone == [Priority.CONTROL] * 2
+    assert is_nothing_due
+    assert [ticket.priority for ticket in served(queue, now=2.0)] == [
+        Priority.OTHER,
+        Priority.RETRIED_SLOT,
+        Priority.NEW_SLOT,
+    ]
+
+
+def test_the_slot_of_a_control_is_a_slot_like_any_other() -> None:
+    """Its upload counts, though its priority does not say that it asks for a slot; a 429 gives it back."""
+    queue = fast_queue()
+    for number in range(8):
+        queue.enter(Priority.CONTROL, number, is_for_slot=True)
+    queue.enter(Priority.NEW_SLOT, "item")
+    controls = served(queue)
+
+    assert len(controls) == 8
+    queue.was_throttled(controls[0], 1.1, 0.0)
+    assert len(served(queue, now=60.0)) == 1
+
+
+def test_a_control_is_not_held_back_by_uploads() -> None:
+    """Nor by slots that wait to be used: the end of an outage is found soon."""
+    queue = fast_queue()
+    for number in range(12):
+        queue.enter(Priority.NEW_SLOT, number)
+    served(queue)
+
+    queue.enter(Priority.CONTROL, "control", is_for_slot=True)
+
+    assert [ticket.priority for ticket in served(queue, now=2.0)] == [Priority.CONTROL]

@@ -1,4 +1,4 @@
-"""Every keyed call waits at the dispatcher, which ends the leg when the service is lost."""
+"""Every keyed call waits at the dispatcher, which can let controls alone go, and ends a leg that waits too long."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from proofsweep.client.pacing.call_queue import CallQueue, Ticket
 from proofsweep.client.pacing.dispatcher import Dispatcher, LaneStatus
 from proofsweep.client.pacing.lane_model import RateChange
 from proofsweep.client.pacing.pacer import Pacer
-from proofsweep.client.pacing.service_health import ServiceHealth
+from proofsweep.client.pacing.service_health import FAILURES_IN_A_ROW, ServiceHealth
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.exchanges import Call, Exchange, Failure
@@ -33,7 +33,7 @@ class World:
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(
             CallQueue(self.pacer),
-            ServiceHealth(breaker_failures=2, breaker_seconds=20.0, longest_pause_seconds=120.0),
+            ServiceHealth(longest_pause_seconds=120.0),
             self.stop,
             clock=self.now,
             report=self.reported.append,
@@ -52,7 +52,7 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    """Give one that ends the leg at the second failure, 20 s after the first."""
+    """Give one that ends the leg when the service makes it wait for more than 120 s."""
     return World()
 
 
@@ -191,12 +191,6 @@ def test_room_is_made_with_the_number_of_calls_that_wait(world: World) -> None:
     assert sorted(world.room) == [0, 1, 2, 3]
 
 
-def _until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5.0
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-
 def test_a_429_changes_the_rate_and_is_reported(world: World) -> None:
     """A person who watches a run sees why it is slower."""
     world.pacer.pace = 20.0
@@ -218,100 +212,6 @@ def test_a_wait_in_an_outage_changes_no_rate(world: World) -> None:
 
     assert world.dispatcher.status().rate is None
     assert world.reported == []
-
-
-def test_a_throttled_usage_call_is_over(world: World) -> None:
-    """Else it would count as in flight for ever, and no probe could go in a later outage."""
-    ticket = world.dispatcher.wait_turn(Call.USAGE, "a")
-    world.dispatcher.note(exchange(Call.USAGE, 429), ticket)
-    for _ in range(2):
-        world.dispatcher.note(exchange(Call.VERIFY, 503))
-    world.ahead_seconds = 1.2
-    probes: list[Ticket] = []
-
-    thread = in_thread(lambda: probes.append(world.dispatcher.wait_turn(Call.VERIFY, "b")))
-    thread.join(5.0)
-
-    assert [probe.in_flight for probe in probes] == [1]
-
-
-@pytest.mark.parametrize(
-    "outage",
-    [
-        exchange(Call.VERIFY, 500),
-        exchange(Call.VERIFY, None, Failure.CONNECTION),
-        exchange(Call.SLOT, 403),
-        exchange(Call.UPLOADS, 404),
-    ],
-)
-def test_failures_in_a_row_end_the_leg(world: World, outage: Exchange) -> None:
-    """A call that fails for every item, the form POST to a slot included, means that the service is down."""
-    world.dispatcher.note(outage)
-    world.ahead_seconds = 20.0
-    world.dispatcher.note(outage)
-
-    assert world.stop.reason is not None
-    assert world.stop.reason.ended_by == "breaker"
-
-
-def test_in_an_outage_one_call_at_a_time_probes_and_the_first_answer_lets_all_go(world: World) -> None:
-    """A hundred workers do not ask a service that is down; its beginning and its end are reported."""
-    for _ in range(2):
-        world.dispatcher.note(exchange(Call.VERIFY, 503))
-    gone: list[Ticket] = []
-    threads = [in_thread(lambda: gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))) for _ in range(5)]
-    in_quiet_time = len(gone)
-    world.ahead_seconds = 1.2
-    _until(lambda: bool(gone) and len(world.dispatcher._waiting) == 4)  # the others wait, by the same decision
-    probes = len(gone)
-
-    world.dispatcher.note(exchange(Call.VERIFY, 200), gone[0])
-    for thread in threads:
-        thread.join(5.0)
-
-    assert (in_quiet_time, probes, len(gone)) == (0, 1, 5)
-    assert [status.is_outage for status in world.reported] == [True, False]
-
-
-def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) -> None:
-    """Each item would wait for its timeout, one after another: minutes, and without a result."""
-    for _ in range(2):
-        world.dispatcher.note(exchange(Call.VERIFY, None, Failure.TIMEOUT))
-
-    def wait() -> None:
-        with suppress(RunMustStop):
-            world.dispatcher.wait_turn(Call.VERIFY, object())
-
-    threads = [in_thread(wait) for _ in range(5)]
-    world.ahead_seconds = 20.0
-
-    world.dispatcher.note(exchange(Call.VERIFY, None, Failure.TIMEOUT))
-    for thread in threads:
-        thread.join(5.0)
-
-    assert not any(thread.is_alive() for thread in threads)
-    with pytest.raises(RunMustStop):
-        world.dispatcher.wait_turn(Call.VERIFY, object())
-
-
-def test_audio_that_slots_refuse_is_no_outage(world: World) -> None:
-    """Many files that are too large for their slots show nothing about the service."""
-    for _ in range(20):
-        world.dispatcher.note(exchange(Call.SLOT, 413))
-        world.ahead_seconds += 10.0
-
-    assert world.stop.reason is None
-
-
-@pytest.mark.parametrize("status", [200, 404, 422, 429])
-def test_any_answer_shows_that_the_service_is_up(world: World, status: int) -> None:
-    """A refusal of one item, or a 429, is no outage."""
-    world.dispatcher.note(exchange(Call.VERIFY, 500))
-    world.ahead_seconds = 20.0
-    world.dispatcher.note(exchange(Call.VERIFY, status))
-    world.dispatcher.note(exchange(Call.VERIFY, 500))
-
-    assert world.stop.reason is None
 
 
 def test_only_an_answer_to_the_same_call_ends_its_wait(world: World) -> None:
@@ -360,3 +260,104 @@ def test_new_files_keep_to_a_floor_rate_while_others_go_first(world: World) -> N
 
     waiting.join(timeout=10)
     assert not waiting.is_alive()
+
+
+def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[threading.Thread]]:
+    """Hold the lane, and let so many calls of items wait."""
+    gone: list[Ticket] = []
+
+    def come() -> None:
+        with suppress(RunMustStop):
+            gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))
+
+    world.dispatcher.hold(is_held=True)
+    threads = [in_thread(come) for _ in range(calls)]
+    while len(world.dispatcher._waiting) < calls:
+        time.sleep(0.001)
+    return gone, threads
+
+
+def test_while_the_lane_is_held_only_controls_go(world: World) -> None:
+    """A hundred workers do not ask a service that is down; its beginning and its end are reported."""
+    gone, threads = hold_with_waiting(world, 5)
+
+    world.dispatcher.wait_turn(Call.UPLOADS, "control", is_control=True)
+    world.dispatcher.wait_turn(Call.VERIFY, "control", is_control=True)
+    gone_while_held = len(gone)
+    world.dispatcher.hold(is_held=False)
+    for thread in threads:
+        thread.join(5.0)
+
+    assert (gone_while_held, len(gone)) == (0, 5)
+    assert [status.is_outage for status in world.reported] == [True, False]
+
+
+def test_a_hold_is_reported_once(world: World) -> None:
+    """However often it is asked for."""
+    for is_held in (False, True, True, False, False):
+        world.dispatcher.hold(is_held=is_held)
+
+    assert [status.is_outage for status in world.reported] == [True, False]
+
+
+def test_a_slot_of_a_control_makes_no_room(world: World) -> None:
+    """No item begins because of it."""
+    world.dispatcher.wait_turn(Call.UPLOADS, "control", is_control=True)
+
+    assert world.room == []
+
+
+def test_no_control_is_made_while_the_leg_ends(world: World) -> None:
+    """Nobody would believe anything because of it any more."""
+    world.throttle(Call.VERIFY, 0.2)
+    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+
+    with pytest.raises(RunMustStop):
+        world.dispatcher.wait_turn(Call.VERIFY, "control", is_control=True)
+
+
+def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) -> None:
+    """Each item would wait for its timeout, one after another: minutes, and without a result."""
+    gone, threads = hold_with_waiting(world, 5)
+
+    world.stop.pull(RunMustStop("The service fails for every item.", ended_by="breaker"))
+    for thread in threads:
+        thread.join(5.0)
+
+    assert gone == []
+    assert not any(thread.is_alive() for thread in threads)
+    with pytest.raises(RunMustStop):
+        world.dispatcher.wait_turn(Call.VERIFY, object())
+
+
+@pytest.mark.parametrize(
+    ("outage", "doubtful"),
+    [
+        (exchange(Call.VERIFY, 500), Call.VERIFY),
+        (exchange(Call.VERIFY, None, Failure.CONNECTION), Call.VERIFY),
+        (exchange(Call.SLOT, 403), Call.SLOT),
+        (exchange(Call.UPLOADS, 404), Call.UPLOADS),
+        (exchange(Call.SLOT, 413), None),
+        (exchange(Call.VERIFY, 422), None),
+    ],
+)
+def test_failures_in_a_row_are_doubtful_and_end_no_leg(world: World, outage: Exchange, doubtful: Call | None) -> None:
+    """That is for a control to say; letting calls go again counts anew."""
+    for _ in range(FAILURES_IN_A_ROW):
+        world.dispatcher.note(outage)
+        world.ahead_seconds += 1_000.0
+
+    assert [call for call in Call if world.dispatcher.is_doubtful(call)] == ([doubtful] if doubtful else [])
+    assert world.dispatcher.is_in_doubt is (doubtful is not None)
+    assert world.stop.reason is None
+    world.dispatcher.hold(is_held=False)
+    assert not world.dispatcher.is_in_doubt
+
+
+def test_a_throttled_usage_call_is_over(world: World) -> None:
+    """Else it would count as in flight for ever."""
+    ticket = world.dispatcher.wait_turn(Call.USAGE, "a")
+
+    world.dispatcher.note(exchange(Call.USAGE, 429), ticket)
+
+    assert world.dispatcher.wait_turn(Call.VERIFY, "b").in_flight == 1

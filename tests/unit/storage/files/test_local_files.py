@@ -1,12 +1,15 @@
 """Files of this machine are read whatever stands at their names."""
 
 import os
+from collections.abc import Callable
+from errno import EACCES, EHOSTDOWN, EIO, EMFILE, ENFILE, ENOMEM, ENOTCONN, EPERM, ESTALE
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from proofsweep.domain.reasons import Reason
-from proofsweep.errors import SourceError
+from proofsweep.errors import ResourceShortage, SourceError
 from proofsweep.storage.files.local_files import LocalFiles
 
 
@@ -112,3 +115,62 @@ def test_what_lies_outside_the_root_is_neither_looked_at_nor_opened(tmp_path: Pa
             look(name if name.startswith("/") else f"{root}/{name}")
         assert refused.value.reason == Reason.OUTSIDE_CATALOG
         assert "secret" not in refused.value.message
+
+
+def failing(number: int) -> Callable[..., NoReturn]:
+    """Make a call of the system that fails with this error."""
+
+    def fail(*_: object, **_more: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize("call", ["open", "pread", "fstat"])
+@pytest.mark.parametrize(
+    ("number", "reason", "kind"),
+    [
+        *((number, Reason.SOURCE_UNAVAILABLE, ResourceShortage) for number in (EMFILE, ENFILE, ENOMEM)),
+        *((number, Reason.SOURCE_UNAVAILABLE, SourceError) for number in (EIO, ESTALE, ENOTCONN, EHOSTDOWN)),
+        *((number, Reason.UNREADABLE_FILE, SourceError) for number in (EACCES, EPERM)),
+    ],
+)
+def test_an_error_of_the_system_says_who_is_at_fault(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    call: str,
+    number: int,
+    reason: Reason,
+    kind: type[SourceError],
+) -> None:
+    """This process, which has too few open files; the disk or server, which is away now; or the file itself."""
+    (tmp_path / "a.wav").write_bytes(b"abc")
+    location, files = str(tmp_path / "a.wav"), LocalFiles()
+    opened = files.open(location)
+    assert opened is not None
+    looks = {"open": lambda: files.open(location), "pread": lambda: opened.read_at(0, 3), "fstat": opened.facts}
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, call, failing(number))
+        with pytest.raises(SourceError) as failed:
+            looks[call]()
+    opened.close()
+
+    assert type(failed.value) is kind
+    assert failed.value.reason == reason
+    assert os.strerror(number) in failed.value.message
+
+
+def test_a_file_whose_facts_cannot_be_had_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a server that is away for a night would cost all open files."""
+    (tmp_path / "a.wav").write_bytes(b"abc")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with monkeypatch.context() as away:
+        away.setattr(os, "fstat", failing(EIO))
+
+        for _ in range(9):
+            with pytest.raises(SourceError):
+                LocalFiles().open(str(tmp_path / "a.wav"))
+
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

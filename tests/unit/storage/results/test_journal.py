@@ -247,65 +247,6 @@ def test_a_journal_goes_when_its_rows_are_in_parts(results: Results) -> None:
     assert pa.concat_tables(Segments(results, "r", 2).tables("verdicts")).num_rows == 1
 
 
-def held_rows(results: Results) -> list[list[object]]:
-    """Read the rows that are held, by process."""
-    segments = Segments(results, "r", 1)
-    tables = [segments.table(name, ["manifest_row"]) for name in segments.held()]
-    return [table["manifest_row"].to_pylist() for table in tables if table is not None]
-
-
-def test_rows_in_quarantine_are_written_as_they_are_now(results: Results) -> None:
-    """The last segment counts, and there is none when no row is held; each process has its own."""
-    journal, other = Journal(results, "r", 1, "w"), Journal(results, "r", 1, "v")
-    seen = []
-    for numbers in ([0], [0, 1], [0, 1], []):
-        journal.hold(lambda numbers=numbers: [verdict(number) for number in numbers])
-        journal.flush()
-        seen.append(held_rows(results))
-    other.hold(lambda: [verdict(7)])
-    other.flush()
-
-    assert seen == [[[0]], [[0, 1]], [[0, 1]], []]
-    assert held_rows(results) == [[7]]
-    assert len(results.store.names(layout.journal_folder("r", 1))) == 1
-
-
-def test_rows_are_held_until_they_are_written_as_finished(results: Results, store: FullStore) -> None:
-    """A kill between the two writes must not cost them."""
-    journal = Journal(results, "r", 1, "w")
-    journal.hold(lambda: [verdict(0)])
-    journal.flush()
-    journal.add(verdict(0), [])
-    journal.hold(list)
-    store.is_full = True
-    with suppress(ResultsError):
-        journal.flush()
-    before = held_rows(results)
-    store.is_full = False
-
-    journal.flush()
-
-    assert (before, held_rows(results)) == ([[0]], [])
-    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0]
-
-
-def test_a_held_segment_whose_answer_was_lost_is_replaced(results: Results, store: FullStore) -> None:
-    """Nothing outdated stays: its rows would be published although an anomaly has dropped them."""
-    journal = Journal(results, "r", 1, "w")
-    store.silent_on = "held-"
-    journal.hold(lambda: [verdict(0)])
-    with suppress(ResultsError):
-        journal.flush()
-    store.silent_on = None
-    journal.flush()
-    during = held_rows(results)
-    journal.hold(list)
-
-    journal.flush()
-
-    assert (during, held_rows(results)) == ([[0]], [])
-
-
 def test_segments_that_come_later_are_not_deleted(results: Results) -> None:
     """Their rows were not published."""
     journal = Journal(results, "r", 1, "w")

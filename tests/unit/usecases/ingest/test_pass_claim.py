@@ -62,8 +62,7 @@ def test_a_process_that_was_taken_over_begins_nothing(claims: Legs, results: Res
 def test_a_sweep_keeps_to_its_floor_rate_while_the_lane_is_claimed(results: Results) -> None:
     """Afterwards it goes on as before."""
     queue, lane = CallQueue(Pacer()), LaneClaim(results.store, "0123456789ab")
-    health = ServiceHealth(breaker_failures=2, breaker_seconds=1.0, longest_pause_seconds=1.0)
-    dispatcher = Dispatcher(queue, health, StopSwitch())
+    dispatcher = Dispatcher(queue, ServiceHealth(), StopSwitch())
 
     lane.renew(ClockReading(NOW, time.monotonic()))
     yield_to_ingest(lane, 0.5, dispatcher, lambda: NOW)

@@ -6,12 +6,13 @@ import pytest
 
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Mode
+from proofsweep.domain.items import FileFacts, Mode
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished
 from proofsweep.domain.preflight import SizeLimits
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, SourceError
 from proofsweep.storage.files.files import Files
+from proofsweep.storage.files.source import OpenFile
 from proofsweep.usecases.item.check_file import check_file
 
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -20,11 +21,19 @@ THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 
 
 class ForbiddenFiles(Files):
-    """Files whose facts nobody may know."""
+    """Files whose facts nobody may know, nor what is in them if they `are_closed`."""
 
-    def facts(self, location: str) -> None:
+    are_closed = True
+
+    def facts(self, location: str) -> FileFacts | None:
         """Refuse."""
         raise SourceError(f"No access to {location}.", reason=Reason.UNREADABLE_FILE)
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile:
+        """Refuse, if they are closed."""
+        if self.are_closed:
+            self.facts(location)
+        return super().open(location, is_whole=is_whole)
 
 
 def check(partner: Partner, audio: str, sidecar: str | None = None, files: Files | None = None) -> Finished | Deferred:
@@ -98,6 +107,18 @@ def test_a_file_that_may_not_be_read_says_why(partner: Partner, service: Scripte
     assert isinstance(done, Finished)
     assert done.outcome == Ineligible(Reason.UNREADABLE_FILE, f"No access to {wav}.")
     assert service.calls == []
+
+
+def test_a_file_that_opens_after_all_is_sent(
+    partner: Partner, service: ScriptedService, wav: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its listing was refused, and the file itself is not."""
+    monkeypatch.setattr(ForbiddenFiles, "are_closed", False)
+
+    done = check(partner, str(wav), files=ForbiddenFiles())
+
+    assert isinstance(done.outcome, Accepted)
+    assert service.calls == THREE_CALLS
 
 
 @pytest.mark.parametrize("location", ["https://host/a.wav", "s3://user:word@bucket/a.wav"])

@@ -1,7 +1,7 @@
 """What was read and asked for one item is known at its end, whatever failed meanwhile."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -14,10 +14,9 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Failed, Finished
 from proofsweep.domain.preflight import SizeLimits
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.errors import RunMustStop, SourceError
+from proofsweep.errors import RunMustStop
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import ItemWork, VerifyContext
-from proofsweep.usecases.item.source_watch import SourceWatch
 from proofsweep.usecases.item.verify_item import verify_item
 
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -25,41 +24,15 @@ from ..scripted_service import NOW, Scripted, ScriptedService
 Begin = Callable[..., ItemWork]
 
 
-@dataclass(slots=True)
-class JudgingWatch(SourceWatch):
-    """A watch whose judgement is the test's.
-
-    Attributes:
-        hopes: for so many further tries.
-        asked: which location it was to judge.
-    """
-
-    hopes: int = 0
-    asked: tuple[str, ...] = ()
-
-    def is_worth_another_try(self, location: str, error: SourceError) -> bool:
-        """Take note of the location, and lose a hope."""
-        del error
-        self.asked += (location,)
-        self.hopes -= 1
-        return self.hopes >= 0
-
-
 @pytest.fixture
-def watch(verify_context: VerifyContext, stop: StopSwitch) -> JudgingWatch:
-    """A watch without hope."""
-    return JudgingWatch(verify_context.sources.files, stop, threshold=2, patience_seconds=0.0)
-
-
-@pytest.fixture
-def begin(verify_context: VerifyContext, watch: JudgingWatch, wav: Path) -> Begin:
+def begin(verify_context: VerifyContext, wav: Path) -> Begin:
     """Begin an item of the small WAV; its cells and those of its context are for the test."""
 
     def begin(
         sidecar: Path | None = None, record: Callable[[Exchange], None] = lambda _: None, **more: object
     ) -> ItemWork:
         item = WorkItem(manifest_row=7, item_id="a", audio=str(wav), sidecar=None if sidecar is None else str(sidecar))
-        return ItemWork(item, replace(verify_context, **{"sources": watch} | more), record)
+        return ItemWork(item, replace(verify_context, **more), record)
 
     return begin
 
@@ -70,80 +43,6 @@ def sidecar(tmp_path: Path) -> Path:
     path = tmp_path / "a.sidecar"
     path.write_bytes(b"proof")
     return path
-
-
-@pytest.mark.parametrize(
-    ("reason", "is_for_now"),
-    [
-        (Reason.SOURCE_CHANGED, True),
-        (Reason.SOURCE_UNAVAILABLE, True),
-        (Reason.SOURCE_FORBIDDEN, False),
-        (Reason.ARCHIVED, False),
-        (Reason.UNREADABLE_FILE, False),
-        (Reason.MISSING_SIDECAR, False),
-    ],
-)
-def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
-    begin: Begin, reason: Reason, *, is_for_now: bool
-) -> None:
-    """Another attempt at the run may read a file that changes; no attempt mends one that is archived."""
-    work = begin()
-
-    with work.source_errors_judged():
-        raise SourceError("No luck.", reason=reason)
-
-    expected = Failed(reason=reason, detail="No luck.") if is_for_now else Ineligible(reason, "No luck.")
-    assert work.outcome == expected
-
-
-def test_a_file_that_is_worth_another_try_has_no_outcome_yet(begin: Begin, watch: JudgingWatch) -> None:
-    """Nor has one whose leg ends meanwhile: that is raised."""
-    work, watch.hopes = begin(), 1
-
-    with work.source_errors_judged():
-        raise SourceError("No luck.", reason=Reason.SOURCE_UNAVAILABLE)
-    with pytest.raises(RunMustStop), work.source_errors_judged():
-        raise RunMustStop("Enough.", ended_by="cancelled")
-
-    assert work.outcome is None
-
-
-def test_the_file_that_failed_is_the_one_that_is_judged(begin: Begin, watch: JudgingWatch, tmp_path: Path) -> None:
-    """The sidecar may lie in another bucket than its audio."""
-    work = begin(tmp_path / "nowhere.sidecar")
-
-    with work.source_errors_judged(), work.open_audio() as audio:
-        work.outcome_without_call(audio)
-
-    assert watch.asked == (str(tmp_path / "nowhere.sidecar"),)
-    assert isinstance(work.outcome, Ineligible)
-    assert work.outcome.reason is Reason.MISSING_SIDECAR
-
-
-def test_a_fresh_try_begins_with_the_audio_again(begin: Begin, watch: JudgingWatch, tmp_path: Path, wav: Path) -> None:
-    """After a sidecar that failed, the audio's own failure is the audio's."""
-    work, watch.hopes = begin(tmp_path / "nowhere.sidecar"), 2
-    with work.source_errors_judged(), work.open_audio() as audio:
-        work.outcome_without_call(audio)
-    wav.unlink()
-
-    with work.source_errors_judged():
-        work.open_audio()
-
-    assert watch.asked == (str(tmp_path / "nowhere.sidecar"), str(wav))
-
-
-def test_after_its_sidecar_it_is_the_audio_that_fails(
-    begin: Begin, watch: JudgingWatch, sidecar: Path, wav: Path
-) -> None:
-    """A file that changes while it is sent is not mistaken for its sidecar."""
-    work = begin(sidecar)
-
-    with work.source_errors_judged(), work.open_audio() as audio:
-        work.outcome_without_call(audio)
-        raise SourceError("It has changed.", reason=Reason.SOURCE_CHANGED)
-
-    assert watch.asked == (str(wav),)
 
 
 @pytest.mark.parametrize(("has_sidecar", "reason"), [(False, Reason.TOO_LARGE), (True, None)])
@@ -235,11 +134,19 @@ def test_an_ineligible_item_begins_with_its_outcome(verify_context: VerifyContex
     assert ItemWork(item, verify_context, lambda _: None).outcome is planned
 
 
+@pytest.mark.parametrize("reason", [Reason.MISSING_AUDIO, Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN])
+def test_a_file_that_the_listing_did_not_show_may_be_there_now(verify_context: VerifyContext, reason: Reason) -> None:
+    """Its folder or bucket was away when the run was planned."""
+    item = WorkItem(manifest_row=0, item_id="a", audio="/a.wav", ineligible=Ineligible(reason, "Not there."))
+
+    assert ItemWork(item, verify_context, lambda _: None).outcome is None
+
+
 def test_only_the_planned_version_is_sent_where_that_is_asked(
     verify_context: VerifyContext, service: ScriptedService, wav: Path, sidecar: Path
 ) -> None:
     """A file of a watched folder that changed since it settled may still be written: no call is made for it."""
-    files = verify_context.sources.files
+    files = verify_context.files
     audio, proof = files.facts(str(wav)), files.facts(str(sidecar))
     assert audio is not None
     assert proof is not None

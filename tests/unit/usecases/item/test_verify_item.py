@@ -13,9 +13,10 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.errors import RunMustStop, SourceError
+from proofsweep.errors import ResourceShortage, RunMustStop, SourceError
 from proofsweep.storage.files.audio import PIECE_BYTES
 from proofsweep.storage.files.files import Files
+from proofsweep.storage.files.source import OpenFile
 from proofsweep.usecases.item.duplicates import DuplicateCache
 from proofsweep.usecases.item.item_work import VerifyContext
 from proofsweep.usecases.item.verify_item import verify_item
@@ -334,7 +335,7 @@ def test_an_acceptance_counts_for_the_bytes_that_were_sent(
     done = finished(verify_item(item, verify_context))
 
     assert isinstance(done.outcome, Accepted)
-    facts_now = verify_context.sources.files.facts(item.audio)
+    facts_now = verify_context.files.facts(item.audio)
     assert done.read is not None
     assert facts_now is not None
     assert done.read.version != facts_now.version
@@ -354,7 +355,7 @@ def test_a_rejection_stands_where_the_file_cannot_be_compared(
 
     service.usual[Call.VERIFY] = REJECTED
 
-    done = finished(verify_item(item, replace(verify_context, sources=replace(verify_context.sources, files=Away()))))
+    done = finished(verify_item(item, replace(verify_context, files=Away())))
 
     assert isinstance(done.outcome, Rejected)
 
@@ -376,8 +377,7 @@ def test_a_copy_that_grows_does_not_take_over_a_rejection(
             return super().facts(location)
 
     service.usual[Call.VERIFY] = REJECTED
-    sources = replace(verify_context.sources, files=Growing())
-    context = replace(verify_context, sources=sources, duplicates=DuplicateCache(stop))
+    context = replace(verify_context, files=Growing(), duplicates=DuplicateCache(stop))
 
     first = finished(verify_item(item, context))
     second = finished(verify_item(replace(item, manifest_row=8, audio=str(copy)), context))
@@ -386,3 +386,51 @@ def test_a_copy_that_grows_does_not_take_over_a_rejection(
     assert isinstance(second.outcome, Failed)
     assert second.outcome.reason == Reason.SOURCE_CHANGED
     assert second.original is None
+
+
+class Unreadable(Files):
+    """Files that cannot be opened.
+
+    Attributes:
+        error: why.
+    """
+
+    error = SourceError("No luck.", reason=Reason.SOURCE_CHANGED)
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile:
+        """Fail."""
+        del location, is_whole
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_for_now"),
+    [
+        (Reason.SOURCE_CHANGED, True),
+        (Reason.SOURCE_UNAVAILABLE, True),
+        (Reason.SOURCE_FORBIDDEN, False),
+        (Reason.ARCHIVED, False),
+        (Reason.UNREADABLE_FILE, False),
+        (Reason.MISSING_AUDIO, False),
+    ],
+)
+def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, *, reason: Reason, is_for_now: bool
+) -> None:
+    """Another attempt at the run may read a file that changes; no attempt mends one that is archived."""
+    files = Unreadable()
+    files.error = SourceError("No luck.", reason=reason)
+
+    done = finished(verify_item(item, replace(verify_context, files=files)))
+
+    expected = Failed(reason=reason, detail="No luck.") if is_for_now else Ineligible(reason, "No luck.")
+    assert done.outcome == expected
+    assert service.calls == []
+
+
+def test_a_file_that_this_process_cannot_open_now_has_no_outcome(verify_context: VerifyContext, item: WorkItem) -> None:
+    """Too few open files are left: that says nothing about it, and its row remains."""
+    files = Unreadable()
+    files.error = ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
+
+    assert isinstance(verify_item(item, replace(verify_context, files=files)), Deferred)

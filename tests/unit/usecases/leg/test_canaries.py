@@ -1,20 +1,24 @@
-"""Files whose answers are known go first, and one of our own asks whether the service answers at all."""
+"""Files whose answers are known go first, and silence of our own must not be accepted."""
 
-import io
-import wave
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proofsweep.client.partner import Partner
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Failed
 from proofsweep.domain.preflight import SizeLimits
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.storage.catalog.open_catalog import open_catalog
-from proofsweep.usecases.leg.canaries import MOST_CANARIES, Canary, HealthProbe, read_canaries, send_canaries
+from proofsweep.usecases.leg.canaries import (
+    MOST_CANARIES,
+    Canary,
+    read_canaries,
+    send_canaries,
+    send_negative_control,
+)
 from proofsweep.usecases.leg.leg_context import LegContext
 
 from ..conftest import LegBuilder
@@ -150,41 +154,63 @@ def test_a_failure_contradicts_every_expectation(wav: Path) -> None:
     ] * 3
 
 
-def test_the_health_probe_is_a_wav_that_goes_all_the_way(partner: Partner, service: ScriptedService) -> None:
-    """A tenth of a second of mono in 16 bits, made here; its exchanges go to the record that it was given."""
-    recorded: list[Exchange] = []
-
-    HealthProbe(recorded.append)(partner)
-
-    assert service.calls == THREE_CALLS
-    assert [exchange.call for exchange in recorded] == THREE_CALLS
-    sent = service.uploads[0]
-    with wave.open(io.BytesIO(sent[sent.index(b"RIFF") :])) as audio:
-        assert (audio.getnchannels(), audio.getsampwidth(), audio.getframerate()) == (1, 2, 44_100)
-        assert audio.readframes(10_000) == bytes(8_820)
+@pytest.fixture
+def many(new_leg: LegBuilder) -> LegContext:
+    """A leg of just enough files for a negative control."""
+    return new_leg.leg(new_leg.plan(100))
 
 
-@pytest.mark.parametrize("call", THREE_CALLS)
-def test_a_health_probe_that_fails_is_seen_in_its_exchanges(
-    partner: Partner, service: ScriptedService, call: Call
-) -> None:
-    """Nothing is raised: who watches the exchanges judges the service."""
-    recorded: list[Exchange] = []
-    service.usual[call] = Scripted(status=400)
-
-    HealthProbe(recorded.append)(partner)
-
-    assert [exchange.status for exchange in recorded if exchange.call is call] == [400] * service.calls.count(call)
-    assert recorded[-1].call is call
-
-
-def test_a_rejected_health_probe_is_an_answer(partner: Partner, service: ScriptedService) -> None:
-    """Any verdict shows that the service answers; each probe is sent anew."""
+def test_a_leg_of_many_files_begins_with_a_negative_control(many: LegContext, service: ScriptedService) -> None:
+    """The probe audio, once for the mode that the run has; its exchanges belong to no row."""
     service.usual[Call.VERIFY] = TAMPERED
-    recorded: list[Exchange] = []
-    probe = HealthProbe(recorded.append)
 
-    probe(partner)
-    probe(partner)
+    send_negative_control(many)
 
-    assert [exchange.status for exchange in recorded] == [200, 204, 200] * 2
+    many.journal.flush()
+    assert many.stop.reason is None
+    assert service.calls == THREE_CALLS
+    assert journal_rows(many.results, many.plan, 1, "exchanges") == [None] * 3
+
+
+def test_both_modes_are_asked_where_a_run_has_both(many: LegContext, service: ScriptedService) -> None:
+    """Each may be wrong by itself; a pair has a sidecar."""
+    service.usual[Call.VERIFY] = TAMPERED
+
+    send_negative_control(replace(many, plan=replace(many.plan, pairs=60)))
+
+    assert service.calls == THREE_CALLS * 2
+    assert [set(body) for body in service.bodies if isinstance(body, dict)] == [{"uploadId", "sidecar"}, {"uploadId"}]
+
+
+def test_a_service_that_accepts_silence_ends_the_leg(many: LegContext) -> None:
+    """Before any answer of it is believed."""
+    send_negative_control(many)
+
+    assert many.stop.reason is not None
+    assert many.stop.reason.ended_by == "breaker"
+    assert "accepted silence" in many.stop.reason.message
+
+
+def test_a_negative_control_that_fails_says_nothing(many: LegContext, service: ScriptedService) -> None:
+    """Whether the service works is asked when items fail."""
+    service.usual[Call.VERIFY] = Scripted(status=500)
+
+    send_negative_control(many)
+
+    assert many.stop.reason is None
+
+
+def test_a_leg_of_few_files_has_no_negative_control(new_leg: LegBuilder, service: ScriptedService) -> None:
+    """Its two calls would be more than a hundredth of those of the leg."""
+    send_negative_control(new_leg.leg(new_leg.plan(99)))
+
+    assert service.calls == []
+
+
+def test_a_leg_that_has_stopped_sends_no_negative_control(many: LegContext, service: ScriptedService) -> None:
+    """A canary has come out wrong, perhaps."""
+    many.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    send_negative_control(many)
+
+    assert service.calls == []

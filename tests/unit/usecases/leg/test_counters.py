@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome, outcome_of
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.usecases.leg.counters import Counters
 
 from ..scripted_service import NOW
@@ -30,15 +30,6 @@ def test_rows_are_counted_by_outcome_and_bytes_by_answer() -> None:
 
     assert counters.rows == {"accepted": 2, "rejected": 1, "failed": 1}
     assert counters.audio_bytes == 300
-
-
-def test_a_deferred_item_does_not_count() -> None:
-    """Its row remains for another leg."""
-    counters = Counters()
-
-    counters.note(Deferred(ITEM))
-
-    assert (counters.rows, counters.audio_bytes) == ({}, 0)
 
 
 def test_threads_count_together() -> None:

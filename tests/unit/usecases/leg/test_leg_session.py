@@ -12,7 +12,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Plan, Slice
 from proofsweep.errors import ConfigError, ProofsweepError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.key_bindings import bind_key
@@ -33,7 +33,6 @@ from ..scripted_service import NOW, Scripted, ScriptedService
 URL = "https://partner.example/v1"
 RESET = NOW + timedelta(days=3)
 STATUS = ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=1_000, quota_reset=RESET)
-NO_ANSWER = Scripted(document={"good": "perhaps"})
 
 
 class SteppingStore(FolderStore):
@@ -339,23 +338,37 @@ def test_a_leg_knows_its_quota_from_the_first_item(
     assert row["quota_after"] == 1
 
 
-def test_what_is_still_in_memory_at_the_end_is_written(
-    request_for: LegRequest, new_leg: LegBuilder, service: ScriptedService
-) -> None:
-    """Rows in quarantine that were too few for an anomaly, and exchanges of no row: the last is that of the quota."""
-    service.usual[Call.VERIFY] = NO_ANSWER
+def test_what_is_still_in_memory_at_the_end_is_written(request_for: LegRequest, new_leg: LegBuilder) -> None:
+    """Rows, and exchanges of no row: the last is that of the quota."""
     new_leg.unattributed.append(exchange(Call.HEALTH))
 
     def one_file(leg: LegContext) -> None:
-        verify_slice(leg, leg.remaining.slices()[0])
+        verify_slice(leg, Slice(0, 0, 1))
         new_leg.unattributed.append(exchange(Call.HEALTH))
         end_by("cancelled")(leg)
 
     run(request_for, one_file)
 
-    assert row_of(request_for.results, request_for.plan)["failed"] == 1
+    assert row_of(request_for.results, request_for.plan)["accepted"] == 1
     assert rows_of(request_for.results, request_for.plan) == [0]
     assert rows_of(request_for.results, request_for.plan, "exchanges").count(None) == 3
+
+
+def test_the_receipt_names_the_rows_in_doubt(
+    request_for: LegRequest, new_leg: LegBuilder, service: ScriptedService
+) -> None:
+    """They were tried and remain; the next leg reads there which rows come last."""
+    service.script[Call.VERIFY] = [Scripted(status=422)]
+
+    def one_file(leg: LegContext) -> None:
+        verify_slice(leg, Slice(0, 1, 2))
+        end_by("cancelled")(leg)
+
+    run(request_for, one_file)
+
+    assert receipt_of(request_for, new_leg)["in_doubt"] == [1]
+    assert row_of(request_for.results, request_for.plan)["remaining"] == 3
+    assert new_leg.legs(request_for.plan).in_doubt_before(2) == {1}
 
 
 def test_the_heartbeat_and_the_quota_are_watched_beside_the_work(request_for: LegRequest) -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.journal import Journal, Segments
+from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.publish import publish_exchanges, publish_rows
 
 from ..conftest import LegBuilder
-from ..left_behind import BreakingStore, rows_of, verdict, write_journal, write_part
+from ..left_behind import BreakingStore, rows_of, write_journal, write_part
 
 
 @pytest.fixture
@@ -32,13 +32,6 @@ def publish(results: Results, plan: Plan, *, keeps_out: bool = False) -> list[in
 def publish_trail(results: Results, plan: Plan) -> list[int]:
     """Publish the exchanges of the first leg; give the number in each of its parts."""
     return [part.rows for part in publish_exchanges(results, plan, 1, Segments(results, plan.run_id, 1))]
-
-
-def hold(results: Results, plan: Plan, numbers: Sequence[int], writer: str = "v") -> None:
-    """Write rows down as held."""
-    journal = Journal(results, plan.run_id, 1, writer=writer)
-    journal.hold(lambda: [verdict(plan, 1, number, outcome="failed", reason="timeout") for number in numbers])
-    journal.flush()
 
 
 def test_rows_are_published_by_shard_in_manifest_order(results: Results, plan: Plan) -> None:
@@ -92,17 +85,6 @@ def test_a_journal_that_vanishes_while_it_is_read_leaves_what_another_process_pu
 
     assert [part.rows for part in published.of_leg(1)] == [1]
     assert rows_of(results, plan) == [0]
-
-
-def test_rows_in_quarantine_are_published_as_the_end_of_the_leg_would_have_done(results: Results, plan: Plan) -> None:
-    """A kill does not cost them again. What was written down as finished counts before what was held."""
-    write_journal(results, plan, 1, [0])
-    hold(results, plan, [0, 1, 3])
-
-    publish(results, plan)
-
-    rows = results.table("verdicts", results.parts_of("verdicts", plan), ["manifest_row", "outcome"]).to_pylist()
-    assert [(row["manifest_row"], row["outcome"]) for row in rows] == [(0, "accepted"), (1, "failed"), (3, "failed")]
 
 
 def test_the_audit_trail_is_published_once(results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

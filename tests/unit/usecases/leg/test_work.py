@@ -11,11 +11,10 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.domain import layout
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Slice
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
-from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg import work
 from proofsweep.usecases.leg.leg_context import LegContext
@@ -26,6 +25,8 @@ from ..left_behind import BreakingStore, exchange, journal_rows, rows_of, write_
 from ..scripted_service import Scripted, ScriptedService
 
 NO_ANSWER = Scripted(document={"good": "perhaps"})
+DOWN = Scripted(status=500)
+REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 LAST_SHARD = Slice(1, 0, 2)
 """Of a run that is too large for a task for each item: its second shard, of two rows."""
@@ -44,6 +45,14 @@ class WaitingSwitch(StopSwitch):
         del seconds
         self.on_rest()
         self.check()
+
+
+class Clock:
+    """A clock that stands still."""
+
+    def __call__(self) -> float:
+        """Give the same time again."""
+        return 100.0
 
 
 @pytest.fixture
@@ -95,6 +104,7 @@ def test_an_item_gives_back_what_it_did_not_need(new_leg: LegBuilder, service: S
     """A file that failed at its first call has spent one: of four, the next still has the three that it needs."""
     leg = new_leg.leg(new_leg.plan(2), bounds=Bounds(max_calls=4))
     service.script[Call.SLOT] = [Scripted(status=413)]
+    leg.control.believes = True
 
     work_item(leg, item_of(leg))
 
@@ -132,18 +142,60 @@ def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, servi
     assert leg.counters.rows == {}
 
 
-def test_a_quarantined_row_is_written_with_the_one_that_clears_it(leg: LegContext, service: ScriptedService) -> None:
-    """While it waits it is in no journal; the answer for another file shows that it was the file's own."""
-    service.script[Call.VERIFY] = [NO_ANSWER]
+def test_a_row_in_doubt_is_written_when_the_control_shows_that_the_service_works(
+    leg: LegContext, service: ScriptedService
+) -> None:
+    """The service answers for the probe audio, so the file is at fault. Its row is published at the leg's end."""
+    service.script[Call.VERIFY] = [*[DOWN] * 2, REJECTED]
 
-    first = work_item(leg, item_of(leg, 0))
-    before = written(leg)
-    second = work_item(leg, item_of(leg, 1))
+    assert work_item(leg, item_of(leg)) is None
+    assert written(leg) == [0]
+    assert leg.control.put_aside == set()
+    assert leg.counters.rows == {"failed": 1}
 
-    assert first is None
-    assert before == []
-    assert second is not None
-    assert written(leg) == [0, 1]
+
+def test_a_row_in_doubt_waits_for_its_control(leg: LegContext, service: ScriptedService) -> None:
+    """One was just made; the next is not due yet. The row is in no journal, and not counted."""
+    service.script[Call.VERIFY] = [*[DOWN] * 2, REJECTED, *[DOWN] * 2]
+    clock = Clock()
+    leg.control.clock = clock
+    work_item(leg, item_of(leg, 0))
+
+    assert work_item(leg, item_of(leg, 1)) is None
+    assert written(leg) == [0]
+    assert leg.control.put_aside == {1}
+    assert leg.counters.rows == {"failed": 1}
+
+
+def test_an_item_that_may_not_be_tried_yet_costs_nothing(leg: LegContext, service: ScriptedService) -> None:
+    """Its mode only fails, and the others of it come last."""
+    leg.control._stormy.add(Mode.ONE_FILE)
+
+    assert work_item(leg, item_of(leg)) is None
+    assert service.calls == []
+
+
+def test_a_file_that_the_listing_did_not_show_needs_budget(new_leg: LegBuilder, service: ScriptedService) -> None:
+    """It is there after all, and is sent."""
+    leg = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=4))
+    item = replace(item_of(leg), ineligible=Ineligible(Reason.MISSING_AUDIO, "There is no audio."))
+
+    row = work_item(leg, item)
+
+    assert row is not None
+    assert (row["outcome"], service.calls) == ("accepted", THREE_CALLS)
+    assert work_item(leg, item) is None
+
+
+def test_rows_that_were_in_doubt_before_come_last(large_leg: LegContext) -> None:
+    """They are no part of a slice's work, and the shard has no part without them."""
+    leg = replace(large_leg, in_doubt_before=frozenset({201}))
+
+    assert verify_slice(leg, LAST_SHARD) == 1
+    assert written(leg) == [200]
+    assert rows_of(leg.results, leg.plan) == []
+    assert verify_slice(replace(large_leg, in_doubt_before=frozenset({0})), LAST_SHARD) == 2
+    assert rows_of(leg.results, leg.plan) == [200, 201]
 
 
 def test_a_whole_shard_leaves_a_part(large_leg: LegContext) -> None:
@@ -165,7 +217,7 @@ def test_a_long_shard_is_worked_in_portions(
     assert verify_slice(leg, Slice(1, 0, 10)) == 10
     assert rows_of(leg.results, leg.plan) == list(range(200, 210))
 
-    service.script[Call.VERIFY] = [NO_ANSWER]  # one row of the first portion is quarantined
+    service.script[Call.VERIFY] = [NO_ANSWER]  # one row of the first portion is in doubt
 
     assert verify_slice(leg, Slice(0, 0, 10)) == 9
     assert rows_of(leg.results, leg.plan) == list(range(200, 210))
@@ -179,7 +231,7 @@ def test_a_small_run_publishes_at_its_end(leg: LegContext) -> None:
 
 
 def test_a_shard_of_which_a_row_remains_publishes_nothing(large_leg: LegContext, service: ScriptedService) -> None:
-    """Here one row is quarantined. A leg has one part for each shard, and this row would have no name."""
+    """Here one row is in doubt. A leg has one part for each shard, and this row would have no name."""
     service.script[Call.VERIFY] = [NO_ANSWER]
 
     assert verify_slice(large_leg, LAST_SHARD) == 1
@@ -284,19 +336,3 @@ def test_a_system_without_threads_ends_the_leg(leg: LegContext, monkeypatch: pyt
 
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "error"
-
-
-def test_a_row_in_quarantine_is_journaled_as_held(leg: LegContext, service: ScriptedService) -> None:
-    """It cost two calls; a kill does not cost them again. An answer for another file ends the quarantine."""
-    usual, service.usual[Call.VERIFY] = service.usual[Call.VERIFY], NO_ANSWER
-    work_item(leg, item_of(leg, 0))
-    leg.journal.flush()
-    held = Segments(leg.results, leg.plan.run_id, 1).held()
-
-    service.usual[Call.VERIFY] = usual
-    work_item(leg, item_of(leg, 1))
-    leg.journal.flush()
-
-    assert len(held) == 1
-    assert Segments(leg.results, leg.plan.run_id, 1).held() == []
-    assert journal_rows(leg.results, leg.plan, 1) == [0, 1]

@@ -24,7 +24,6 @@ from ..left_behind import exchange, journal_rows, rows_of, write_journal, write_
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 ALL = Slice(0, 0, 3)
-NO_ANSWER = Scripted(document={"good": "perhaps"})
 
 
 @dataclass
@@ -171,28 +170,16 @@ def test_an_order_to_stop_is_obeyed(worker: Worker, service: ScriptedService) ->
     assert worker.aborts != []
 
 
-def test_rows_in_quarantine_are_written_at_the_end(worker: Worker, service: ScriptedService) -> None:
-    """They were too few to be an anomaly."""
-    service.script[Call.VERIFY] = [NO_ANSWER]
+def test_rows_in_doubt_remain_at_the_end(worker: Worker, service: ScriptedService) -> None:
+    """No control has shown yet that the service works; the next leg tries them again."""
+    service.usual[Call.VERIFY] = Scripted(status=422)
     worker.process.verify(Slice(0, 0, 1))
-    assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
 
     worker.end()
 
-    assert journal_rows(worker.leg.results, worker.leg.plan, 1) == [0]
+    assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
+    assert worker.leg.control.put_aside == {0}
     assert worker.report.is_closed
-
-
-def test_rows_in_quarantine_remain_if_the_service_is_suspect(worker: Worker, service: ScriptedService) -> None:
-    """Another process has found the anomaly that they belong to."""
-    service.script[Call.VERIFY] = [NO_ANSWER]
-    worker.process.verify(Slice(0, 0, 1))
-    worker.order(2, stop=RunMustStop("A storm.", ended_by="breaker"))
-    worker.process.exchange()
-
-    worker.end()
-
-    assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
 
 
 def test_a_leg_without_orders_is_over(worker: Worker) -> None:
