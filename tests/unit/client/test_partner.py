@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from proofsweep.client.partner import Partner
 from proofsweep.contract.models import UploadResponse
-from proofsweep.errors import CallFailed, RunMustStop, UsageError
+from proofsweep.errors import CallFailed, UsageError
 
 if TYPE_CHECKING:
     from proofsweep.domain.exchanges import Exchange
