@@ -19,8 +19,8 @@ from ..worlds.foreign_world import ForeignWorld
 from .bare_leg import work_on_leg
 
 NUMBERS = [int(number) for number in os.environ.get("PROOFSWEEP_SOAK_ALIKE", "12").split()]
-# A control sends three items at most, each with two calls. A leg makes two kinds of them at most: for the files, and for
-# the service when many calls fail in a row. Their waits double from 0.5 to 3 s.
+# A control sends three items at most, each with two calls. A leg makes two kinds at most: for the files, and for the
+# service when many calls fail in a row. Their waits double from 0.5 to 3 s.
 CALLS_OF_A_CONTROL, KINDS, FIRST_CONTROLS, LONGEST_WAIT_SECONDS = 6, 2, 4, 3.0
 
 
