@@ -85,8 +85,7 @@ def verify_catalog(
     try:
         settings = load_settings(config, results)
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-        options = LegOptions(dedupe=dedupe, believe=believe)
-        verify = partial(_verify, config=config, results=results, options=options)
+        verify = partial(_verify, config=config, results=results, options=LegOptions(dedupe=dedupe, believe=believe))
         cancel_missed_runs()  # (1)
         given = run_id or run_of_this_retry(partial(run_of_retry, settings))
         go_on = partial(go_on_with_catalog, settings, catalog or "", read_block, bounds, verify, max_age=max_age)

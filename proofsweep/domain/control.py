@@ -57,7 +57,7 @@ class Doubt(StrEnum):
     SOURCE = "source"
 
 
-class Finding(StrEnum):
+class ControlFinding(StrEnum):
     """How a control came out."""
 
     RIGHT = "right"

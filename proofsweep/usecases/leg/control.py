@@ -8,13 +8,14 @@ from functools import partial
 from typing import TypeVar
 
 from proofsweep.client.pacing.dispatcher import Dispatcher
-from proofsweep.domain.control import TRIES_IN_A_ROW, Doubt, Finding, Schedule, Streaks, Subject, doubt_about
+from proofsweep.domain.control import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
 from proofsweep.domain.items import Mode, WorkItem
-from proofsweep.domain.outcomes import Failed, Finished, Rejected
+from proofsweep.domain.outcomes import Finished, Rejected
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.usecases.leg.control_calls import ControlCalls, Result, size_of
+from proofsweep.usecases.leg.suspects import Suspect, Suspects
 
 # Chosen: how soon a results store that failed is read again; half asks it more often, twice waits longer at its end.
 _READ_AGAIN_SECONDS = 1.0
@@ -22,17 +23,6 @@ _READ_AGAIN_SECONDS = 1.0
 # than a second; twice reads twice as many files.
 _FREE_CONTROLS = 20
 _Answer = TypeVar("_Answer")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Suspect:
-    """A strange outcome with its row, and when its tries began and ended."""
-
-    done: Finished
-    row: Row
-    subject: Subject
-    began_at: float
-    ended_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class Control:
         first_wait_seconds: between the first and the second control of a subject.
         storm_failures: how many failures alike in a row put their mode aside where there is no control; 0 for never.
         believes: outcomes are written as they come out.
-        put_aside: rows that were tried, and are in doubt.
+        suspects: what waits for a control.
     """
 
     calls: ControlCalls
@@ -67,16 +57,17 @@ class Control:
     believes: bool = False
     forget_refusals: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
-    put_aside: set[int] = field(default_factory=set)
-    _streaks: Streaks = field(default_factory=Streaks)
-    _suspects: list[_Suspect] = field(default_factory=list)
+    suspects: Suspects = field(default_factory=Suspects)
     _schedules: dict[Subject, Schedule] = field(default_factory=dict)
-    _tries_in_a_row: int = 0
     _wrong_at: float = float("-inf")
     _lost_roots: dict[str, "_LostRoot"] = field(default_factory=dict)
     _stormy: set[Mode] = field(default_factory=set)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
     _asking: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def put_aside(self) -> set[int]:
+        """Rows that were tried, and are not written."""
+        return self.suspects.put_aside
 
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
         """Write a row down if nothing is strange about its outcome, and say so; else it waits for a control."""
@@ -87,7 +78,8 @@ class Control:
             else:
                 root = self.calls.source.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
                 subject = Subject(doubt, done.item.mode, root)
-                self._suspect(_Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=self.clock()))
+                now = self.clock()
+                self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
             self._make_due_controls()
         except RunMustStop:
             return False
@@ -125,13 +117,13 @@ class Control:
             RunMustStop: the leg ends.
         """
         with self._asking:
-            while waiting := {each.subject for each in self._suspects}:
+            while waiting := self.suspects.subjects():
                 subject = min(waiting, key=lambda each: self._schedule(each).due_at)
                 self.dispatcher.stop.rest(self._schedule(subject).due_at - self.clock())
                 self._control(subject, is_last=True)
             for root, lost in list(self._lost_roots.items()):
                 subject = Subject(Doubt.SOURCE, self.mode, root)
-                if self._read(partial(self.calls.make, subject, lost.suspects)).finding is Finding.RIGHT:
+                if self._read(partial(self.calls.make, subject, lost.suspects)).finding is ControlFinding.RIGHT:
                     del self._lost_roots[root]
 
     def lift_storms(self) -> frozenset[Mode]:
@@ -141,7 +133,7 @@ class Control:
 
     def put_aside_again(self, mode: Mode) -> None:
         """Let no more items of a mode be tried if the ones that were tried since failed like all before."""
-        if self._streaks.failures(mode) >= self.storm_failures:
+        if self.suspects.failures_alike(mode) >= self.storm_failures:
             self._stormy.add(mode)
 
     def sentence(self, in_doubt: int) -> str:
@@ -154,41 +146,33 @@ class Control:
         return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last; --believe takes them."
 
     def _doubt_about(self, done: Finished) -> Doubt | None:
-        with self._lock:
-            refusals = self._streaks.note(done)
+        refusals = self.suspects.note(done)
         return doubt_about(done, was_accepted=self._was_accepted(done), refusals_alike=refusals)
-
-    def _suspect(self, suspect: _Suspect) -> None:
-        with self._lock:
-            self._suspects.append(suspect)
-            self.put_aside.add(suspect.done.item.manifest_row)
-            self._tries_in_a_row += isinstance(suspect.done.outcome, Failed)
 
     def _believe(self, done: Finished, row: Row) -> None:
         self.write(done, row)
-        with self._lock:
-            self._tries_in_a_row = 0
-            self.put_aside.discard(done.item.manifest_row)
-            self.calls.note(done)
+        self.suspects.was_written(done.item.manifest_row)
+        self.calls.note(done)
 
     def _make_due_controls(self) -> None:
         """Make the controls that are due. After too many tries in a row, wait for the next one."""
-        if not self._suspects:
-            return
-        is_enough = self._tries_in_a_row >= TRIES_IN_A_ROW
-        if not self._asking.acquire(blocking=is_enough):
+        subjects = self.suspects.subjects()
+        if not subjects or not self._asking.acquire(blocking=self._must_wait):
             return
         try:
             self.dispatcher.stop.check()
-            for subject in {each.subject for each in self._suspects}:
+            for subject in subjects:
                 wait_seconds = self._schedule(subject).due_at - self.clock()
-                is_decided = all(each.subject != subject for each in self._suspects)  # by the control before
-                if is_decided or (wait_seconds > 0.0 and self._tries_in_a_row < TRIES_IN_A_ROW):
-                    continue
-                self.dispatcher.stop.rest(wait_seconds)
-                self._control(subject)
+                is_due = wait_seconds <= 0.0 or self._must_wait
+                if is_due and subject in self.suspects.subjects():  # else the control before has decided
+                    self.dispatcher.stop.rest(wait_seconds)
+                    self._control(subject)
         finally:
             self._asking.release()
+
+    @property
+    def _must_wait(self) -> bool:
+        return self.suspects.tries_in_a_row >= TRIES_IN_A_ROW
 
     def _schedule(self, subject: Subject) -> Schedule:
         is_free = subject.doubt is Doubt.SOURCE  # it makes no call
@@ -198,57 +182,50 @@ class Control:
     def _control(self, subject: Subject, *, is_last: bool = False) -> None:
         """Make the control of a subject, and decide about the suspects whose tries ended before it."""
         began_at = self.clock()
-        suspects = self._taken(lambda each: each.subject == subject and each.ended_at <= began_at)
+        suspects = self.suspects.take(lambda each: each.subject == subject and each.ended_at <= began_at)
         result = self._made(subject, [each.done for each in suspects])
         match result.finding:
-            case Finding.RIGHT:
+            case ControlFinding.RIGHT:
                 self._schedule(subject).began(began_at)
                 self._trust()
                 self._believe_all(suspects, result)
-            case Finding.WRONG:
+            case ControlFinding.WRONG:
                 self._wait_until_right(subject, [each.done for each in suspects], result)
-            case Finding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
+            case ControlFinding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
                 self._decide_alone(subject.mode, suspects, is_last=is_last)
-            case Finding.NO_CONTROL | Finding.NOT_NOW:
+            case ControlFinding.NO_CONTROL | ControlFinding.NOT_NOW:
                 self._schedule(subject).began(began_at)
                 self.dispatcher.stop.check()
 
     def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
         result = self._read(lambda: self.calls.make(subject, suspects))
-        if result.finding is not Finding.NO_CONTROL:
+        if result.finding is not ControlFinding.NO_CONTROL:
             log(Event.CONTROL_MADE, doubt=subject.doubt, mode=subject.mode, finding=result.finding)
         return result
 
-    def _taken(self, is_wanted: Callable[[_Suspect], bool]) -> list[_Suspect]:
-        with self._lock:
-            taken = [each for each in self._suspects if is_wanted(each)]
-            self._suspects = [each for each in self._suspects if not is_wanted(each)]
-        return taken
-
     def _trust(self) -> None:
         self.dispatcher.hold(is_held=False)
-        with self._lock:
-            self._tries_in_a_row = 0
+        self.suspects.tries_in_a_row = 0
 
-    def _believe_all(self, suspects: Sequence[_Suspect], result: Result) -> None:
+    def _believe_all(self, suspects: Sequence[Suspect], result: Result) -> None:
         """Believe what ended before the control, unless one came out wrong since its first try."""
         for each in suspects:
             is_covered = result.most_bytes is None or size_of(each.done) <= result.most_bytes
             if is_covered and each.began_at > self._wrong_at:
                 self._believe(each.done, each.row)
 
-    def _decide_alone(self, mode: Mode, suspects: Sequence[_Suspect], *, is_last: bool) -> None:
+    def _decide_alone(self, mode: Mode, suspects: Sequence[Suspect], *, is_last: bool) -> None:
         """Decide without a control: a refusal is believed, and so are a few failures at the end."""
         refused = [each for each in suspects if isinstance(each.done.outcome, Rejected)]
         failed = [each for each in suspects if not isinstance(each.done.outcome, Rejected)]
-        self._believe_all(refused, Result(finding=Finding.NO_CONTROL))
-        if self.storm_failures and self._streaks.failures(mode) >= self.storm_failures:
+        self._believe_all(refused, Result(finding=ControlFinding.NO_CONTROL))
+        if self.storm_failures and self.suspects.failures_alike(mode) >= self.storm_failures:
             self._stormy.add(mode)
         elif is_last:
-            self._believe_all(failed, Result(finding=Finding.NO_CONTROL))
+            self._believe_all(failed, Result(finding=ControlFinding.NO_CONTROL))
         else:
-            with self._lock:
-                self._suspects += failed
+            for each in failed:
+                self.suspects.add(each)
 
     def _wait_until_right(self, subject: Subject, suspects: Sequence[Finished], result: Result) -> None:
         """Let only controls go until one comes out right; end the leg when it takes too long.
@@ -261,10 +238,10 @@ class Control:
         lost_at = self.clock() + self.outage_seconds
         self.dispatcher.hold(is_held=True)
         wrong = result
-        while result.finding is not Finding.RIGHT:
-            wrong = result if result.finding is Finding.WRONG else wrong
+        while result.finding is not ControlFinding.RIGHT:
+            wrong = result if result.finding is ControlFinding.WRONG else wrong
             self._wrong_at = self.clock()
-            self._taken(lambda _each: True)
+            self.suspects.take()
             self.forget_refusals()
             if self._wrong_at >= lost_at:
                 self._give_up(subject, suspects, wrong)

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from itertools import chain
 
 from proofsweep.client.session import KEY_REFUSED
-from proofsweep.domain.control import Doubt, Finding, Subject
+from proofsweep.domain.control import ControlFinding, Doubt, Subject
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
@@ -45,15 +45,15 @@ class Result:
         most_bytes: the largest audio that it says something of; None for any.
     """
 
-    finding: Finding
+    finding: ControlFinding
     why: str = ""
     ended_by: EndedBy = EndedBy.BREAKER
     most_bytes: int | None = None
 
 
-_RIGHT = Result(finding=Finding.RIGHT)
-_NO_CONTROL = Result(finding=Finding.NO_CONTROL)
-_NOT_NOW = Result(finding=Finding.NOT_NOW)
+_RIGHT = Result(finding=ControlFinding.RIGHT)
+_NO_CONTROL = Result(finding=ControlFinding.NO_CONTROL)
+_NOT_NOW = Result(finding=ControlFinding.NOT_NOW)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class ControlCalls:
             if done is None:
                 return _NOT_NOW
             if not _is_of_source(done):
-                right = Result(finding=Finding.RIGHT, most_bytes=chosen.audio_bytes)
+                right = Result(finding=ControlFinding.RIGHT, most_bytes=chosen.audio_bytes)
                 return right if _is_answered(done) else _wrong_failure(done)
         return _NO_CONTROL
 
@@ -219,7 +219,7 @@ def _is_of_source(done: Finished) -> bool:
 
 
 def _wrong(why: str) -> Result:
-    return Result(finding=Finding.WRONG, why=why)
+    return Result(finding=ControlFinding.WRONG, why=why)
 
 
 def _wrong_failure(done: Finished) -> Result:
@@ -227,7 +227,7 @@ def _wrong_failure(done: Finished) -> Result:
     last = done.exchanges[-1] if done.exchanges else None
     if last is not None and last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
         if last.error_code is not None:
-            return Result(finding=Finding.WRONG, why=KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED)
+            return Result(finding=ControlFinding.WRONG, why=KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED)
         return _wrong("Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?")
     return _wrong(f"The service fails for every item, and for a control too: {_summary(done)}")
 

@@ -13,7 +13,7 @@ from proofsweep.client.pacing.service_health import FAILURES_IN_A_ROW, ServiceHe
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import VerifyResponse
-from proofsweep.domain.control import REFUSALS_IN_A_ROW, TRIES_IN_A_ROW, Doubt, Finding, Subject
+from proofsweep.domain.control import REFUSALS_IN_A_ROW, TRIES_IN_A_ROW, ControlFinding, Doubt, Subject
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
@@ -32,9 +32,9 @@ from ..scripted_service import NOW
 ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d"))
 REJECTED = outcome_of(Answer(VerifyResponse(good=False, verdict="tampered"), "d"))
 FAILED = Failed(reason="http_500", detail="")
-RIGHT, NOT_NOW = Result(finding=Finding.RIGHT), Result(finding=Finding.NOT_NOW)
-NO_CONTROL = Result(finding=Finding.NO_CONTROL)
-WRONG = Result(finding=Finding.WRONG, why="It is down.")
+RIGHT, NOT_NOW = Result(finding=ControlFinding.RIGHT), Result(finding=ControlFinding.NOT_NOW)
+NO_CONTROL = Result(finding=ControlFinding.NO_CONTROL)
+WRONG = Result(finding=ControlFinding.WRONG, why="It is down.")
 
 
 def exchange(call: Call, status: int | None, failure: Failure | None = None) -> Exchange:
@@ -250,7 +250,7 @@ def test_another_item_that_is_answered_lets_a_due_control_go(world: World) -> No
 @pytest.mark.parametrize("ended_by", [EndedBy.KEY_REFUSED, EndedBy.BREAKER])
 def test_wrong_controls_end_the_leg_as_they_show(world: World, ended_by: EndedBy) -> None:
     """No row is written, only controls go meanwhile, and their waits double until `outage_seconds` are over."""
-    world.controls = [Result(finding=Finding.WRONG, why="It is so.", ended_by=ended_by)]
+    world.controls = [Result(finding=ControlFinding.WRONG, why="It is so.", ended_by=ended_by)]
 
     assert not world.fail()
 
@@ -356,7 +356,7 @@ def test_a_time_out_without_a_control_is_put_aside(world: World) -> None:
 
 def test_a_control_of_size_says_nothing_of_larger_files(world: World) -> None:
     """Only what is as large as the file that was sent is believed."""
-    world.controls = [Result(finding=Finding.RIGHT, most_bytes=100)]
+    world.controls = [Result(finding=ControlFinding.RIGHT, most_bytes=100)]
     world.fail(SLOW, size=100)
     world.fail(SLOW, size=101)
     world.now += 10.0
@@ -456,7 +456,7 @@ def test_no_storm_is_seen_where_none_is_looked_for(world: World) -> None:
 
 def test_items_of_a_source_that_is_away_come_last_and_others_go_on(world: World) -> None:
     """The leg does not end for it; what cannot be read remains."""
-    world.controls = [Result(finding=Finding.WRONG, why="The source /c cannot be read.")]
+    world.controls = [Result(finding=ControlFinding.WRONG, why="The source /c cannot be read.")]
     missing = Ineligible(Reason.MISSING_AUDIO, "")
 
     assert not world.admit(missing)
@@ -472,7 +472,7 @@ def test_items_of_a_source_that_is_away_come_last_and_others_go_on(world: World)
 
 def test_a_source_that_is_back_at_the_end_is_tried_again(world: World) -> None:
     """It is looked at once more."""
-    lost = Result(finding=Finding.WRONG, why="The source /c cannot be read.")
+    lost = Result(finding=ControlFinding.WRONG, why="The source /c cannot be read.")
     world.controls = [lost]
     world.admit(Ineligible(Reason.MISSING_AUDIO, ""))
     item = WorkItem(manifest_row=9, item_id="b", audio="/c/b.wav")

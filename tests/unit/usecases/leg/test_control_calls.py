@@ -11,7 +11,7 @@ import pytest
 from proofsweep.client.stop import StopSwitch
 from proofsweep.contract.models import VerifyResponse
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.control import Doubt, Finding, Subject
+from proofsweep.domain.control import ControlFinding, Doubt, Subject
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished
@@ -33,7 +33,7 @@ UNREGISTERED = Scripted(document={"good": False, "verdict": "unregistered"})
 REFUSED_KEY = Scripted(status=403, error_code="forbidden")
 SERVICE, KEY = Subject(Doubt.SERVICE, Mode.ONE_FILE), Subject(Doubt.KEY, Mode.ONE_FILE)
 SIZE, CONTENT = Subject(Doubt.SIZE, Mode.ONE_FILE), Subject(Doubt.CONTENT, Mode.ONE_FILE)
-WRONG, RIGHT = Finding.WRONG, Finding.RIGHT
+WRONG, RIGHT = ControlFinding.WRONG, ControlFinding.RIGHT
 BREAKER, KEY_REFUSED = EndedBy.BREAKER, EndedBy.KEY_REFUSED
 
 
@@ -135,7 +135,7 @@ def test_the_probe_audio_shows_whether_the_service_works(
     subject: Subject,
     call: Call,
     answer: Scripted,
-    finding: Finding,
+    finding: ControlFinding,
     ended_by: EndedBy,
 ) -> None:
     """One row, one answer; the comments in the table say why."""
@@ -194,7 +194,7 @@ def test_the_quota_is_asked_for_while_all_others_are_held(
     service.usual[Call.VERIFY] = REJECTED
     leg.budget.take_snapshot(2, None)
     leg.dispatcher.hold(is_held=True)
-    found: list[Finding] = []
+    found: list[ControlFinding] = []
 
     thread = threading.Thread(target=lambda: found.append(calls.make(SERVICE, []).finding), daemon=True)
     thread.start()
@@ -214,7 +214,7 @@ def test_without_calls_for_it_no_control_is_made_now(
     calls = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=2)).control.calls
     calls.past = KnownPast([accepted(tmp_path, "small.wav")])
 
-    assert calls.make(subject, [suspect(8)]).finding is Finding.NOT_NOW
+    assert calls.make(subject, [suspect(8)]).finding is ControlFinding.NOT_NOW
     assert service.calls == []
 
 
@@ -227,7 +227,7 @@ def test_a_control_that_the_end_of_the_leg_meets_has_shown_nothing(
     service.usual[Call.UPLOADS] = Scripted(status=500)
     service.on_call = lambda _call: stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
-    assert calls.make(subject, [suspect(8)]).finding is Finding.NOT_NOW
+    assert calls.make(subject, [suspect(8)]).finding is ControlFinding.NOT_NOW
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,13 @@ def test_the_smallest_accepted_file_that_is_large_enough_shows_whether_uploads_w
     ],
 )
 def test_any_answer_shows_that_an_upload_of_this_size_works(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, call: Call, answer: Scripted, finding: Finding
+    calls: ControlCalls,
+    service: ScriptedService,
+    tmp_path: Path,
+    *,
+    call: Call,
+    answer: Scripted,
+    finding: ControlFinding,
 ) -> None:
     """Whether it is accepted is another question."""
     calls.past = KnownPast([accepted(tmp_path, "a.wav", 100)])
@@ -274,7 +280,7 @@ def test_a_large_file_that_is_gone_shows_nothing(calls: ControlCalls, service: S
     (tmp_path / "b.wav").unlink()
 
     assert (second.finding, second.most_bytes) == (RIGHT, 61)
-    assert calls.make(SIZE, [suspect(8)]).finding is Finding.NO_CONTROL
+    assert calls.make(SIZE, [suspect(8)]).finding is ControlFinding.NO_CONTROL
     assert service.calls == THREE_CALLS
 
 
@@ -296,7 +302,7 @@ def test_only_what_was_accepted_in_the_same_mode_is_a_control(
     """The wire name may be wrong for pairs alone."""
     calls.past = KnownPast([accepted(tmp_path, "a.wav")])
 
-    assert calls.make(Subject(doubt, Mode.LEGACY_PAIR), [suspect(8)]).finding is Finding.NO_CONTROL
+    assert calls.make(Subject(doubt, Mode.LEGACY_PAIR), [suspect(8)]).finding is ControlFinding.NO_CONTROL
     assert service.calls == []
 
 
@@ -313,7 +319,7 @@ def test_only_what_was_accepted_in_the_same_mode_is_a_control(
     ],
 )
 def test_most_of_three_accepted_files_must_be_accepted_again(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, answers: list[Scripted], finding: Finding
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, answers: list[Scripted], finding: ControlFinding
 ) -> None:
     """Fewer, where fewer are known."""
     calls.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(len(answers))])
@@ -350,9 +356,9 @@ def test_files_that_changed_or_are_gone_are_no_controls(
     assert sent_names(service, "0.wav", "1.wav", "2.wav", "3.wav") == ["3.wav"]
 
 
-@pytest.mark.parametrize(("proof", "finding"), [(b"proof", RIGHT), (b"other", Finding.NO_CONTROL)])
+@pytest.mark.parametrize(("proof", "finding"), [(b"proof", RIGHT), (b"other", ControlFinding.NO_CONTROL)])
 def test_a_pair_is_a_control_if_its_sidecar_has_not_changed_either(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, proof: bytes, finding: Finding
+    calls: ControlCalls, service: ScriptedService, tmp_path: Path, *, proof: bytes, finding: ControlFinding
 ) -> None:
     """The sidecar is what is judged."""
     calls.past = KnownPast([accepted(tmp_path, "a.wav", sidecar=b"proof")])
@@ -402,7 +408,7 @@ def test_what_this_leg_accepted_serves_as_a_control(calls: ControlCalls, tmp_pat
 
     calls.note(noted(known))
 
-    assert before is Finding.NO_CONTROL
+    assert before is ControlFinding.NO_CONTROL
     assert calls.make(CONTENT, []).finding is RIGHT
 
 
@@ -449,7 +455,7 @@ def test_a_process_short_of_open_files_cannot_look_at_a_source_now(calls: Contro
     calls.source.files = Short()
     calls.source.note(str(tmp_path / "0.wav"))
 
-    assert calls.make(Subject(Doubt.SOURCE, Mode.ONE_FILE, str(tmp_path)), []).finding is Finding.NOT_NOW
+    assert calls.make(Subject(Doubt.SOURCE, Mode.ONE_FILE, str(tmp_path)), []).finding is ControlFinding.NOT_NOW
 
 
 @pytest.mark.parametrize(
