@@ -154,7 +154,7 @@ def test_the_bound_of_calls_holds_for_all_processes_together(world: ForeignWorld
     first, _ = world.legs()
     assert (first["ended_by"], first["calls"]) == ("window", charged)
     check_tables(world, legs=2)
-    assert world.service.received["verify"] == ROWS
+    assert world.service.received["verify"] == ROWS + 2  # the negative control of each leg
 
 
 def test_worker_processes_that_outlive_their_leg_give_way_to_the_next(

@@ -207,7 +207,7 @@ class ForeignService:
 
 
 def _is_silence(audio: bytes) -> bool:
-    return len(audio) > 8_000 and not any(audio[44:])
+    return len(audio) == 44 + 8_820 and not any(audio[44:])
 
 
 class _Server(ThreadingHTTPServer):
