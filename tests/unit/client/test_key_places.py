@@ -2,7 +2,6 @@
 
 import errno
 import os
-import struct
 from pathlib import Path
 
 import pytest
@@ -136,45 +135,6 @@ def test_a_group_that_a_file_system_does_not_keep_is_refused(tmp_path: Path, mon
         KeyFilePlace.of(tmp_path / "key").check()
 
 
-def _access(*others: tuple[int, int, int]) -> bytes:
-    """Give an ACL of mode 640, with further entries: tag, rights and ID (Linux, posix_acl_xattr.h, version 2)."""
-    entries = [(0x01, 6, 2**32 - 1), *others, (0x04, 0, 2**32 - 1), (0x10, 4, 2**32 - 1), (0x20, 0, 2**32 - 1)]
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
-
-
-def _set_acl(path: Path, kind: str, acl: bytes) -> None:
-    try:
-        os.setxattr(path, f"system.posix_acl_{kind}", acl)
-    except OSError as error:
-        pytest.skip(f"needs a file system with ACLs: {error.strerror}")
-
-
-def test_an_acl_is_kept(tmp_path: Path) -> None:
-    """A worker that reads the key by an entry of its own reads the new one, too."""
-    (tmp_path / "key").write_text("pk_old")
-    _set_acl(tmp_path / "key", "access", _access((0x02, 4, 4711)))
-    acl, place = os.getxattr(tmp_path / "key", "system.posix_acl_access"), KeyFilePlace.of(tmp_path / "key")
-
-    place.check()
-    place.keep(NEW)
-    place.promote()
-
-    assert os.getxattr(tmp_path / "key", "system.posix_acl_access") == acl
-    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o640
-
-
-def test_an_acl_that_a_folder_gives_to_new_files_lets_nobody_in(tmp_path: Path) -> None:
-    """The old file was there before, and has none."""
-    (tmp_path / "key").write_text("pk_old")
-    (tmp_path / "key").chmod(0o640)
-    _set_acl(tmp_path, "default", _access((0x02, 4, 4711)))
-
-    KeyFilePlace.of(tmp_path / "key").keep(NEW)
-
-    assert "system.posix_acl_access" not in os.listxattr(tmp_path / "key.new")
-    assert (tmp_path / "key.new").stat().st_mode & 0o777 == 0o640
-
-
 def test_a_mounted_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A file that is mounted is of another file system than its folder, and a rename onto it fails."""
     (tmp_path / "key").write_text("pk_old")
@@ -224,22 +184,6 @@ def test_a_key_that_a_killed_command_has_left_waits(tmp_path: Path) -> None:
     assert place.leftovers() == [str(tmp_path / DRAFT)]
     assert (place.waiting(), place.current()) == (NEW, OLD)
     assert place.leftovers() == [str(tmp_path / "key.new")]
-
-
-def test_whoever_reads_the_key_finds_what_was_left(tmp_path: Path) -> None:
-    """A key that is in place already is deleted; another one waits, and never replaces one that waits."""
-    (tmp_path / "key").write_text("pk_new")
-    (tmp_path / DRAFT).write_text("pk_new\n")
-    (tmp_path / "link").symlink_to("key")
-
-    assert key_file(tmp_path / "link")() == NEW
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["key", "link"]
-
-    (tmp_path / "key.new").write_text("pk_other\n")
-    (tmp_path / DRAFT).write_text("pk_third\n")
-    assert key_file(tmp_path / "key")() == NEW
-    assert (tmp_path / "key.new").read_text() == "pk_other\n"
-    assert KeyFilePlace.of(tmp_path / "key").leftovers() == [str(tmp_path / "key.new"), str(tmp_path / DRAFT)]
 
 
 @pytest.mark.parametrize("content", [b"", b"pk_ne", b"\0" * 4096])
