@@ -52,9 +52,10 @@ class WatchedFolder:
         """Begin a pass."""
         settings, results = self.settings, results_for(self.settings)
         rules, disposal = _rules(settings), _disposal(settings, self.path)
+        watch = Watch(ingest_store(settings.results.url), self.claim.claims.run_id)
         return IngestPass(
             results=results,
-            watch=Watch(ingest_store(settings.results.url), self.claim.claims.run_id),
+            watch=watch,
             folder=self._folder,
             look=Look(
                 files=Files(),
@@ -65,6 +66,7 @@ class WatchedFolder:
             ),
             records=Records(
                 results=results,
+                watch=watch,
                 disposal=disposal,
                 rules=rules,
                 environment=settings.service.environment,

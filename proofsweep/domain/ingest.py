@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, raw_bytes
+from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, WorkItem, raw_bytes
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tables.columns import Row
 
@@ -120,6 +120,22 @@ class PastAnswer:
         return text_of_versions(self.audio_version, self.sidecar_version)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A verified file with the names that were chosen for it before anything was copied.
+
+    Attributes:
+        audio, sidecar: where they go.
+        owns_sidecar: whether the sidecar's name was free, so that what is there later is a copy of this move.
+    """
+
+    item: WorkItem
+    answer: PastAnswer
+    audio: str
+    sidecar: str | None
+    owns_sidecar: bool
+
+
 @dataclass(slots=True)
 class PassReport:
     """What a pass did.
@@ -226,6 +242,12 @@ def targets_of(
 def watch_id(environment: str, watched: str) -> str:
     """Name a watched folder in the results store."""
     return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]
+
+
+def watch_ids_above(environment: str, location: str) -> set[str]:
+    """Name a location and all folders that hold it, as watched folders are named."""
+    parts = location.split("/")
+    return {watch_id(environment, "/".join(parts[:depth])) for depth in range(1, len(parts) + 1)}
 
 
 def _in(folder: str, location: str) -> str:

@@ -1,17 +1,20 @@
-"""What the passes over one watched folder remember: files that wait, and runs whose files are not disposed of yet.
+"""What the passes over one watched folder remember: files that wait, moves, and runs not disposed of yet.
 
 What is known of waiting files is derived: without it they only wait anew, and failed files begin to count again.
 """
 
 import json
+import os
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from proofsweep.domain.ingest import PastAnswer, Sighting
+from proofsweep.domain.ingest import Move, PastAnswer, Sighting, watch_ids_above
+from proofsweep.domain.items import WorkItem
 from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.storage.locations import is_bucket
 from proofsweep.storage.results.store import Store, open_store
 
 # By these a file is recognised that was renamed since its answer. Chosen: some 2 MB; half forgets a delivery of several
@@ -20,7 +23,7 @@ MOST_ANSWERS = 5_000
 
 # Inside the results store, so that one URL holds everything.
 _FOLDER = "_ingest"
-_SIGHTINGS, _ANSWERS = "sightings.json", "answers.json"
+_SIGHTINGS, _ANSWERS, _MOVES = "sightings.json", "answers.json", "moves.json"
 
 
 def ingest_store(results_url: str) -> Store:
@@ -31,6 +34,23 @@ def ingest_store(results_url: str) -> Store:
 def watched_ids(store: Store) -> list[str]:
     """Name the folders that were watched with an ingest store."""
     return store.folders("_runs")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFolders:
+    """The folders that were ever watched with a results store, by their IDs."""
+
+    ids: Collection[str]
+    environments: Collection[str]
+
+    def hold(self, location: str) -> bool:
+        """Say whether a location is or lies in one of them, by its name or by where links lead."""
+        places = {location, location if is_bucket(location) else os.path.realpath(location)}
+        return any(
+            not watch_ids_above(environment, place).isdisjoint(self.ids)
+            for environment in self.environments
+            for place in places
+        )
 
 
 def forget_files(results_store: Store) -> None:
@@ -79,6 +99,30 @@ class Watch:
         document = [asdict(answer) for answer in newest]
         self.store.replace(self._answers, json.dumps(document, default=datetime.isoformat).encode())
 
+    def moves(self) -> tuple[str | None, list[Move]]:
+        """Read the moves that were begun and not ended, and the part that takes their rows; None if another one does.
+
+        Raises:
+            ResultsError: they cannot be understood.
+        """
+        content = self.store.read(self._moves)
+        try:
+            document = json.loads(content or b'{"part": null, "moves": []}')
+            return document["part"], [_move(facts) for facts in document["moves"]]
+        except (ValueError, TypeError, KeyError, AttributeError) as damage:
+            raise ResultsError(
+                f"{self._moves} in {self.store.url} is damaged: see whether each pair is whole where files are moved, "
+                "then delete it."
+            ) from damage
+
+    def keep_moves(self, part: str | None, moves: Sequence[Move]) -> None:
+        """Write which moves begin now, in the place of what was kept before."""
+        document = {"part": part, "moves": [asdict(move) for move in moves]}
+        if moves:
+            self.store.replace(self._moves, json.dumps(document, default=datetime.isoformat).encode())
+        else:
+            self.store.delete(self._moves)
+
     def open_runs(self) -> list[str]:
         """List the runs that were begun and not disposed of, oldest first."""
         return [name.rpartition("/")[2].removesuffix(".json") for name in self.store.names(f"{self.name}/runs")]
@@ -102,6 +146,10 @@ class Watch:
     def _answers(self) -> str:
         return f"{self.name}/{_ANSWERS}"
 
+    @property
+    def _moves(self) -> str:
+        return f"{self.name}/{_MOVES}"
+
     def _run(self, run_id: str) -> str:
         return f"{self.name}/runs/{run_id}.json"
 
@@ -109,6 +157,11 @@ class Watch:
 def _answer(facts: dict[str, Any]) -> PastAnswer:
     at = facts.pop("verified_at")
     return PastAnswer(verified_at=None if at is None else datetime.fromisoformat(at), **facts)
+
+
+def _move(facts: dict[str, Any]) -> Move:
+    item, answer = WorkItem(**facts.pop("item")), _answer(facts.pop("answer"))
+    return Move(item=item, answer=answer, **facts)
 
 
 def _sighting(facts: dict[str, str | int | None]) -> Sighting:

@@ -63,6 +63,7 @@ class IngestPass:
         """
         if self.records.disposal.is_wanted:
             self.records.disposal.moves.put_back(self.records.disposal.watched)  # (1)
+        self.report.rows += self.records.of_killed_pass()
         for run_id in self.watch.open_runs():
             yield from self._finished(run_id)  # (2)
             if not self.report.is_whole:
@@ -128,9 +129,7 @@ class IngestPass:
     def _dispose_of_answered(self, looked: Looked) -> None:
         """Move files whose answer is known: they were delivered again, or could not be moved before."""
         answered = ((work_item_of(row, looked.catalog_name, self.limits), answer) for row, answer in looked.answered)
-        now = self.clock()
-        part = layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
-        self.report.rows += self.records.of_answered(answered, part)
+        self.report.rows += self.records.of_answered(answered)
 
     def _planned(self, ready: list[ManifestRow]) -> str:
         run_id = new_run_id(self.clock(), secrets.token_hex(3))

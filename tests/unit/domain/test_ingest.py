@@ -19,6 +19,7 @@ from proofsweep.domain.ingest import (
     supplier_of,
     targets_of,
     watch_id,
+    watch_ids_above,
 )
 from proofsweep.domain.items import FileFacts, ManifestRow
 
@@ -156,3 +157,14 @@ def test_a_file_keeps_its_place_below_the_target_and_a_pair_its_names() -> None:
 def test_each_environment_watches_a_folder_by_itself() -> None:
     """What beta has answered says nothing about production."""
     assert watch_id("beta", "/in") != watch_id("production", "/in")
+
+
+@pytest.mark.parametrize("watched", ["/in", "/in/acme", "s3://b", "s3://b/in"])
+def test_a_location_knows_the_watched_folders_that_hold_it(watched: str) -> None:
+    """By their IDs alone; a folder whose name only begins alike is another one."""
+    name = watch_id("beta", watched)
+
+    assert name in watch_ids_above("beta", watched)
+    assert name in watch_ids_above("beta", f"{watched}/acme/a.wav")
+    assert name not in watch_ids_above("beta", f"{watched}2/a.wav")
+    assert name not in watch_ids_above("production", f"{watched}/a.wav")

@@ -78,3 +78,14 @@ def test_a_digest_is_of_the_whole_file(moves: Moves, source: Path) -> None:
     """A file that is not there has none."""
     assert moves.digest(str(source)) == SHA256
     assert moves.digest(f"{source}.not") is None
+
+
+def test_only_a_copy_is_discarded(moves: Moves, source: Path) -> None:
+    """A file with other bytes stays; one that is gone is gone."""
+    moves.discard(str(source), hashlib.sha256(b"other").hexdigest())
+    assert source.exists()
+
+    moves.discard(str(source), SHA256)
+    moves.discard(str(source), SHA256)
+
+    assert list(source.parent.iterdir()) == []

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.ingest import PastAnswer, Sighting
+from proofsweep.domain.ingest import Move, PastAnswer, Sighting
+from proofsweep.domain.items import WorkItem
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.watches import MOST_ANSWERS, Watch, ingest_store
 
@@ -79,3 +80,23 @@ def test_open_runs_are_listed_until_they_are_closed(watch: Watch) -> None:
     watch.close_run("20261121T120000Z_000aa")
 
     assert watch.open_runs() == ["20261122T120000Z_000aa"]
+
+
+def test_moves_are_kept_until_they_are_ended(watch: Watch) -> None:
+    """Names that are not UTF-8 keep their bytes."""
+    item = WorkItem(manifest_row=3, item_id="i", audio="/in/\udcff.wav", sidecar="/in/a.sidecar")
+    move = Move(item=item, answer=answer("i"), audio="/ok/\udcff.wav", sidecar="/ok/a.sidecar", owns_sidecar=True)
+
+    watch.keep_moves("part", [move])
+    kept = watch.moves()
+    watch.keep_moves("part", [])
+
+    assert (kept, watch.moves()) == (("part", [move]), (None, []))
+
+
+def test_moves_that_cannot_be_understood_stop_a_pass(watch: Watch) -> None:
+    """Nobody else knows what was begun."""
+    watch.store.replace(f"{watch.name}/moves.json", b"{}")
+
+    with pytest.raises(ResultsError, match=r"moves\.json .* is damaged"):
+        watch.moves()

@@ -92,7 +92,12 @@ class Watched:
                 keeps_answered=moves,
             ),
             records=Records(
-                results=self.results, disposal=disposal, rules=rules, environment="beta", clock=lambda: self.now
+                results=self.results,
+                watch=self.watch,
+                disposal=disposal,
+                rules=rules,
+                environment="beta",
+                clock=lambda: self.now,
             ),
             plan=self._plan,
             limits=SizeLimits(),
