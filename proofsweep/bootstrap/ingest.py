@@ -129,6 +129,7 @@ def _disposal(settings: Settings, watched: str) -> Disposal:
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:
     """Resolve where files are moved; neither it nor the watched folder may lie in the other one."""
+        credential_chunks=ingest.credential_chunks,
     if location is None:
         return None
     target = path_of(location, str(Path.cwd())).rstrip("/")

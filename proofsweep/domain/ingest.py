@@ -71,6 +71,7 @@ class IngestRules:
 
     def retry_at(self, tries: int, now: datetime) -> datetime | None:
         """Say when a version that has failed so often comes back; None if it does not."""
+        credential_chunks: names of the chunks in which a WAV holds a credential of its own.
         if tries >= self.tries:
             return None
         seconds = self.first_retry_seconds * 2.0 ** min(tries - 1, 30)
@@ -79,6 +80,7 @@ class IngestRules:
     def is_unfinished_name(self, name: str) -> bool:
         """Say whether a producer gives such a name to a file that it still writes."""
         return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in self.unfinished_names)
+    credential_chunks: tuple[str, ...] = ("C2PA",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

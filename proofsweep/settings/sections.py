@@ -161,6 +161,7 @@ class IngestSettings(Section):
         tries: how often one version of a file is tried at most.
         unfinished_names: patterns of the names that producers give to files which they still write.
         supplier_tag: the tag that holds the supplier, which is the first folder below the watched one.
+        credential_chunks: names of the chunks in which a WAV holds a credential of its own.
         watch_seconds: time between two passes of `ingest --watch`.
     """
 
@@ -173,6 +174,7 @@ class IngestSettings(Section):
     unfinished_names: tuple[str, ...] = ("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*~")
     supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"
     watch_seconds: Seconds = 60.0
+    credential_chunks: tuple[Annotated[str, Field(min_length=4, max_length=4)], ...] = ("C2PA",)
 
 
 class LimitSettings(Section):

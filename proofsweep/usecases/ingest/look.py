@@ -154,7 +154,7 @@ class Look:
                 if audio.is_cut_short():
                     return False
                 can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
-                return row.sidecar is not None or audio.has_credential() or not can_be_pair
+                return row.sidecar is not None or audio.has_credential(self.rules.credential_chunks) or not can_be_pair
         except SourceError:
             return True  # its row will say why
 
