@@ -46,7 +46,8 @@ class Moves:
     def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
 
-        Gives the facts of the source as it was read; None if the source is gone or is another file by now.
+        Gives the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
+        somebody takes away at once was made.
 
         Raises:
             NameTaken: the target is another file.
@@ -61,7 +62,7 @@ class Moves:
                     self._place_of(target).create(target, _pieces(file, facts.size_bytes), sha256)
                 elif _digest(file, facts.size_bytes) != sha256:
                     facts = None
-        if (held or self.digest(target)) != sha256:
+        if (held or self.digest(target)) not in {None, sha256}:
             raise NameTaken("There is another file of that name.")
         return facts
 
