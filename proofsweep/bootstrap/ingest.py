@@ -127,6 +127,7 @@ def _disposal(settings: Settings, watched: str) -> Disposal:
     return Disposal(moves=Moves(Files()), watched=watched, accepted=accepted, quarantine=quarantine)
 
 
+        ask_again_seconds=ingest.ask_again_seconds,
 def _target(location: str | None, watched: str, setting: str) -> str | None:
     """Resolve where files are moved; neither it nor the watched folder may lie in the other one."""
         credential_chunks=ingest.credential_chunks,

@@ -72,7 +72,12 @@ class Watched:
         """Begin a pass."""
         files = Files()
         rules = IngestRules(
-            settle_seconds=10, pair_seconds=0, first_retry_seconds=300, tries=2, unfinished_names=("*.part",)
+            settle_seconds=10,
+            pair_seconds=0,
+            first_retry_seconds=300,
+            tries=2,
+            ask_again_seconds=86_400,
+            unfinished_names=("*.part",),
         )
         disposal = Disposal(
             moves=Moves(files),
