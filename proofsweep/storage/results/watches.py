@@ -5,7 +5,7 @@ What is known of waiting files is derived: without it they only wait anew, and f
 
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ MOST_ANSWERS = 5_000
 
 # Inside the results store, so that one URL holds everything.
 _FOLDER = "_ingest"
-_SIGHTINGS, _ANSWERS = "sightings.json", "answers.json"
+_SIGHTINGS, _ANSWERS, _LETTERS = "sightings.json", "answers.json", "letters.json"
 
 
 def ingest_store(results_url: str) -> Store:
@@ -78,6 +78,18 @@ class Watch:
         newest = deque(answers, maxlen=MOST_ANSWERS)
         document = [asdict(answer) for answer in newest]
         self.store.replace(self._answers, json.dumps(document, default=datetime.isoformat).encode())
+
+    def letters_due(self) -> dict[str, list[str]]:
+        """Read for which items letters must be written, by the parts of `ingest` that hold their rows."""
+        content = self.store.read(f"{self.name}/{_LETTERS}")
+        try:
+            return {part: list(map(str, items)) for part, items in json.loads(content or b"{}").items()}
+        except (ValueError, TypeError, AttributeError):
+            return {}
+
+    def keep_letters_due(self, due: Mapping[str, Sequence[str]]) -> None:
+        """Write for which items letters must be written, in the place of what was due before."""
+        self.store.replace(f"{self.name}/{_LETTERS}", json.dumps(due).encode())
 
     def open_runs(self) -> list[str]:
         """List the runs that were begun and not disposed of, oldest first."""

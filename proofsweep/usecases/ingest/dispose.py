@@ -62,7 +62,7 @@ class Disposal:
             except NameTaken:
                 continue
             except SourceError as error:
-                is_gone = error.reason == Reason.MISSING_AUDIO
+                is_gone = error.reason in {Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED}
                 return Placed(Disposition.GONE if is_gone else Disposition.LEFT, detail=error.message)
         return Placed(Disposition.LEFT, detail="Other files have its names at the target.")
 
@@ -84,6 +84,6 @@ class Disposal:
             if sidecar_facts is not None and file.sidecar is not None:
                 self.moves.remove(file.sidecar, sidecar_facts)
         except SourceError as error:
-            return Placed(Disposition.LEFT, detail=f"It was copied to {audio}, but not removed. {error.message}")
+            return Placed(Disposition.LEFT, detail=f"It was copied, but not removed. {error.message}")
         moved = Disposition.ACCEPTED if file.outcome == "accepted" else Disposition.QUARANTINED
         return Placed(moved, audio, sidecar)

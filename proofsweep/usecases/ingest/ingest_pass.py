@@ -5,15 +5,18 @@ shown and stored like any other.
 """
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
 
 from proofsweep.domain import layout
-from proofsweep.domain.ingest import Decision, PassReport, Sighting
+from proofsweep.domain.ingest import Decision, PassReport, PastAnswer, Sighting, due_letters, is_not_moved
 from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.preflight import SizeLimits, work_item_of
 from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.results.legs import Legs
@@ -26,6 +29,9 @@ from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.leg.remaining import RemainingItems
 
+WriteLetters = Callable[[str, Sequence[Row]], list[str]]
+"""Writes the letters about rows; its first argument distinguishes their names from those of other letters."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPass:
@@ -37,6 +43,7 @@ class IngestPass:
         limits: largest sizes that are sent.
         rest: waits for a number of seconds.
         supplier_tag: the tag of a row in `verdicts` that names its supplier.
+        write_letters: to the suppliers; None writes none.
     """
 
     results: Results
@@ -49,18 +56,24 @@ class IngestPass:
     clock: Clock
     rest: Callable[[float], None]
     supplier_tag: str
+    write_letters: WriteLetters | None = None
     report: PassReport = field(default_factory=PassReport)
 
     def runs(self) -> Iterator[str]:
         """Give the runs that the caller must verify, one after another; after each, its files are disposed of.
 
         (1) heal what a killed pass has left, (2) finish its runs, (3) look at the folder, (4) move what was answered
-        before, (5) plan a run of what is ready. A run of which rows remain ends the pass: the next one takes it up.
+        before, (5) plan a run of what is ready, (6) write the letters that are due, also those of killed passes. A run
+        of which rows remain ends the pass: the next one takes it up.
 
         Raises:
             RunIsActive: another process works on a run of this folder.
             CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
         """
+        yield from self._worked_runs()
+        self._write_due_letters()  # (6)
+
+    def _worked_runs(self) -> Iterator[str]:
         if self.records.disposal.is_wanted:
             self.records.disposal.moves.put_back(self.records.disposal.watched)  # (1)
         for run_id in self.watch.open_runs():
@@ -87,10 +100,12 @@ class IngestPass:
         legs = Legs(self.results, run_id, self.clock)
         for leg in (number for number in legs.numbers() if legs.receipt(number) is not None):
             is_new = not self.records.has_leg(plan, leg)
-            rows = self.records.of_leg(plan, leg, sightings)
+            rows = self.records.of_leg(plan, leg, sightings, partial(self._note_letters, answers))
             sightings = sightings_after(rows, sightings, self.clock())
             answers = answers_after(rows, answers)
             self.report.rows += rows if is_new else []
+            self.report.not_moved += filter(is_not_moved, rows if is_new else [])
+        self.report.given_up = self.look.rules.given_up(sightings)
         self.watch.keep(sightings)
         self.watch.keep_answers(answers.values())
         self.report.is_whole = not RemainingItems(self.results, plan).slices()
@@ -112,6 +127,7 @@ class IngestPass:
             self.rest(self.look.rules.settle_seconds)
             looked = self._looked(looked.sightings)
         self.report.decisions = looked.decisions
+        self.report.given_up = self.look.rules.given_up(looked.sightings)
         return looked
 
     def _looked(self, before: dict[str, Sighting]) -> Looked:
@@ -130,7 +146,29 @@ class IngestPass:
         answered = ((work_item_of(row, looked.catalog_name, self.limits), answer) for row, answer in looked.answered)
         now = self.clock()
         part = layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
-        self.report.rows += self.records.of_answered(answered, part)
+        again = {answer.item_id for answer in looked.recognised}
+        rows, self.report.not_moved = self.records.of_answered(answered, part, partial(self._note_letters, {}), again)
+        self.report.rows += rows
+
+    def _note_letters(self, before: dict[str, PastAnswer], part: str, rows: Sequence[Row]) -> None:
+        """Note which letters are due before the rows are written, so that no kill loses one."""
+        if self.write_letters is not None and (items := due_letters(rows, before)):
+            self.watch.keep_letters_due({**self.watch.letters_due(), part: items})
+
+    def _write_due_letters(self) -> None:
+        """Write letters, and forget them part by part; what cannot be written is left to the next pass."""
+        if (write := self.write_letters) is None:
+            return
+        due = self.watch.letters_due()
+        for part, items in [(part, set(items)) for part, items in due.items()]:
+            try:
+                rows = [row for row in self.records.rows_of(part) if row["item_id"] in items]
+                self.report.letters += write(PurePosixPath(part).stem, rows)
+            except ResultsError as error:
+                self.report.letters_error = error
+                continue
+            del due[part]
+            self.watch.keep_letters_due(due)
 
     def _planned(self, ready: list[ManifestRow]) -> str:
         run_id = new_run_id(self.clock(), secrets.token_hex(3))

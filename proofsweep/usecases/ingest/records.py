@@ -1,6 +1,6 @@
 """What became of verified files, as rows of the `ingest` table; those of a leg are written once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -15,6 +15,7 @@ from proofsweep.domain.ingest import (
     PastAnswer,
     Sighting,
     is_final,
+    is_not_moved,
     supplier_of,
     text_of_versions,
 )
@@ -31,6 +32,9 @@ from proofsweep.usecases.item.item_work import Clock
 # Files that are moved at once, which mostly wait for a store. Chosen: half is slower in a bucket; twice needs twice the
 # memory, since an object is held while it is moved.
 _AT_ONCE = 4
+
+Note = Callable[[str, Sequence[Row]], None]
+"""Takes the name of a part of `ingest` and its rows."""
 
 _ANSWER = tuple(each.name for each in fields(PastAnswer))
 
@@ -49,21 +53,40 @@ class Records:
         """Say whether the files that a leg has verified are disposed of."""
         return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
 
-    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> list[Row]:
-        """Dispose of the files that a leg has verified, unless that is done; give its rows."""
+    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting], note: Note) -> list[Row]:
+        """Dispose of the files that a leg has verified, unless that is done; give its rows.
+
+        `note` is called with the name of the part and its rows before they are written.
+        """
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
         if not self.has_leg(plan, leg):
             rows = self._disposed(self._verified_by(plan, leg), sightings)
+            note(name, rows)
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
-        return self.results.table("ingest", [name]).to_pylist()
+        return self.rows_of(name)
 
-    def of_answered(self, answered: Iterable[tuple[WorkItem, PastAnswer]], name: str) -> list[Row]:
-        """Dispose of files that were answered before and still lie there; write the rows of those that are moved."""
-        rows = [row for row in self._disposed(answered, {}) if row["disposition"] != Disposition.LEFT]
-        if rows:
-            self.results.create_part(name, "ingest", rows)
-        return rows
+    def rows_of(self, part: str) -> list[Row]:
+        """Read the rows of a part; none if it was never written."""
+        is_there = self.results.store.read(part) is not None
+        return self.results.table("ingest", [part]).to_pylist() if is_there else []
+
+    def of_answered(
+        self, answered: Iterable[tuple[WorkItem, PastAnswer]], name: str, note: Note, delivered_again: Collection[str]
+    ) -> tuple[list[Row], list[Row]]:
+        """Dispose of files that were answered before and still lie there.
+
+        Gives the rows that it writes, and those of files that could not be moved. It writes what leaves, and what could
+        not be moved only when it was just delivered again: a pass every minute must not repeat it.
+        """
+        rows = self._disposed(answered, {})
+        stuck = [row for row in rows if is_not_moved(row)]
+        new = [row for row in rows if row["disposition"] != Disposition.LEFT]
+        new += [row for row in stuck if row["item_id"] in delivered_again]
+        if new:
+            note(name, [row for row in new if row["item_id"] in delivered_again])
+            self.results.create_part(name, "ingest", new)
+        return new, stuck
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
         """Give the items that a leg has finished; their locations are the plan's, which are exact."""

@@ -95,13 +95,13 @@ def test_a_move_that_was_interrupted_is_finished(disposal: Disposal, pair: Verif
     assert set(files_in(tmp_path)) == {"ok/a.wav", "ok/a.sidecar"}
 
 
-def test_a_file_that_changed_since_stays(disposal: Disposal, pair: Verified, tmp_path: Path) -> None:
-    """It is another delivery, which has no verdict yet."""
+def test_a_file_that_changed_since_is_gone(disposal: Disposal, pair: Verified, tmp_path: Path) -> None:
+    """In its place is another delivery, which has no verdict yet and stays: nobody must do anything."""
     Path(pair.audio).write_bytes(b"the next version")
 
     placed = disposal.place(pair)
 
-    assert placed.disposition is Disposition.LEFT
+    assert placed.disposition is Disposition.GONE
     assert "not the one that was verified" in (placed.detail or "")
     assert files_in(tmp_path)["in/a.wav"] == b"the next version"
 

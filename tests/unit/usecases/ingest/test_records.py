@@ -28,7 +28,7 @@ def test_the_files_of_a_leg_are_disposed_of_once(watched: Watched) -> None:
     plan = watched.results.plan(one.report.run_ids[0])
     watched.deliver("a.wav")
 
-    again = one.records.of_leg(plan, 1, {})
+    again = one.records.of_leg(plan, 1, {}, lambda _part, _rows: None)
 
     assert one.records.has_leg(plan, 1)
     assert again == one.report.rows
