@@ -20,7 +20,7 @@ from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.ingest import WatchedFolder, watched_folder
 from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.reporting.deliveries import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings import load_settings
 from tasks.stop_on_signals import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
@@ -75,7 +75,7 @@ def ingest(
         try:
             while True:
                 with stop_told(settings):
-                    code = _one_pass(watched, settings, request, letters)
+                    code = _one_pass(watched, request, letters)
                 if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
                     return code
                 time.sleep(every or settings.ingest.watch_seconds)
@@ -85,7 +85,7 @@ def ingest(
             return code
 
 
-def _one_pass(watched: WatchedFolder, settings: Settings, request: RunRequest, letters: str | None) -> ExitCode:
+def _one_pass(watched: WatchedFolder, request: RunRequest, letters: str | None) -> ExitCode:
     """Make one pass, and print what became of the files; give the highest exit code that applies."""
     one_pass, code = watched.one_pass(letters), ExitCode.ACCEPTED
     for run_id in one_pass.runs():
@@ -103,7 +103,7 @@ def _one_pass(watched: WatchedFolder, settings: Settings, request: RunRequest, l
     for path in done.letters:
         request.out.print(f"  letter: {path}", soft_wrap=True)
     errors = lines_of_unmoved(done) + ([] if done.letters_error is None else [done.letters_error.message])
-    for line in [*errors, *complaints_of(end_of_pass(settings, watched.path, done), read_block)]:
+    for line in [*errors, *complaints_of(end_of_pass(watched.settings, watched.path, done), read_block)]:
         print_error(line)
     return max(code, ExitCode.FAILED) if errors else code
 

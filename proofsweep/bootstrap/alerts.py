@@ -8,8 +8,8 @@ from datetime import datetime
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
-from proofsweep.domain.alerts.messages import Alert
-from proofsweep.domain.alerts.of_ingest import PassFacts, alerts_of_pass, over_after_pass
+from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of
+from proofsweep.domain.alerts.of_ingest import given_up, not_moved
 from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, not_begun, over_after_run
 from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, rotated_key_ends
 from proofsweep.domain.budget.bounds import Bounds
@@ -107,15 +107,12 @@ def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
 
 def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasion:
     """Tell of files that a pass over a watched folder could not move, or has given up."""
-    facts = PassFacts(
-        environment=settings.service.environment,
-        watched=watched,
-        results_url=results_for(settings).store.url,
-        not_moved=Counter(str(row["detail"]) for row in report.not_moved),
-        given_up=sorted(report.given_up),
-        is_whole=report.is_whole,
-    )
-    return Occasion(settings, lambda: (lambda _is_told: alerts_of_pass(facts), over_after_pass(facts)))
+    place = settings.service.environment, watched, results_for(settings).store.url
+    reasons = Counter(str(row["detail"]) for row in report.not_moved)
+    found = [not_moved(*place, reasons), given_up(*place, report.given_up)]
+    is_over = report.is_whole and not report.not_moved
+    over = [cause_of(AlertKind.NOT_MOVED, *place[:2])] if is_over else []
+    return Occasion(settings, lambda: (lambda _is_told: [alert for alert in found if alert is not None], over))
 
 
 def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion | None:

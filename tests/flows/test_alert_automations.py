@@ -108,7 +108,7 @@ def test_an_hourly_deployment_that_ends_alike_is_told_once(hook: Webhook, tmp_pa
 
 
 @pytest.mark.usefixtures("server")
-def test_the_command_can_be_run_again(hook: Webhook, tmp_path: Path) -> None:
+def test_the_command_can_be_run_again(hook: Webhook, script: ModuleType, tmp_path: Path) -> None:
     """What exists is updated; the URL is a secret in Prefect too."""
     from prefect import get_client  # noqa: PLC0415
 
@@ -118,7 +118,7 @@ def test_the_command_can_be_run_again(hook: Webhook, tmp_path: Path) -> None:
         names = [automation.name for automation in client.read_automations()]
         shown = client.read_block_document_by_name("proofsweep-alerts", "custom-webhook", include_secrets=False)
     assert codes == [0, 0]
-    assert len(names) == len(set(names)) == 8
+    assert len(names) == len(set(names)) == len(script.ADVICE) + 2
     assert SECRET not in shown.model_dump_json()
     assert hook.posts == []
 
