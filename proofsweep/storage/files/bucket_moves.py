@@ -44,9 +44,6 @@ class BucketMoves:
     def clear(self, location: str) -> None:
         """Do nothing: an object appears whole or not at all."""
 
-    def refuse_link(self, location: str) -> None:
-        """Do nothing: buckets have no links."""
-
     def remove(self, location: str, facts: FileFacts) -> bool:
         """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays.
 

@@ -50,12 +50,6 @@ class LocalMoves:
             if _aside_of(path).parent.is_dir():
                 _restore(_aside_of(path).parent)
 
-    def refuse_link(self, location: str) -> None:
-        """Raise SourceError if there is a link: what it leads to is somebody else's."""
-        with _wrapped_errors():
-            if Path(location).is_symlink():
-                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
-
     def remove(self, location: str, facts: FileFacts) -> bool:
         """Remove a file with these facts; say whether it is gone. A file that was replaced meanwhile stays.
 
@@ -65,7 +59,8 @@ class LocalMoves:
         path = Path(location)
         aside = _aside_of(path)
         with _wrapped_errors():
-            self.refuse_link(location)
+            if path.is_symlink():
+                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
             aside.parent.mkdir(exist_ok=True)
             try:
                 path.rename(aside)

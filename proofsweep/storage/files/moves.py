@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Protocol
 
 from proofsweep.domain.items import FileFacts
@@ -24,10 +25,6 @@ class WritableFiles(Protocol):
 
     def clear(self, location: str) -> None:
         """Heal what a killed process has left of a copy to this name."""
-        ...
-
-    def refuse_link(self, location: str) -> None:
-        """Raise SourceError if there is a link, which `remove` refuses."""
         ...
 
     def remove(self, location: str, facts: FileFacts) -> bool:
@@ -87,9 +84,11 @@ class Moves:
         """Heal what a killed process has left of a copy to this name."""
         self._place_of(target).clear(target)
 
-    def refuse_link(self, source: str) -> None:
-        """Raise SourceError if there is a link: it would be copied, and could not be removed."""
-        self._place_of(source).refuse_link(source)
+    def is_link(self, source: str) -> bool:
+        """Whether there is a link: it would be copied, and could not be removed."""
+        with suppress(OSError):
+            return not is_bucket(source) and Path(source).is_symlink()
+        return False
 
     def put_back(self, folder: str) -> None:
         """Give files back their names that a killed process had renamed in a folder or below it."""

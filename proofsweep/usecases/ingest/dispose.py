@@ -8,6 +8,8 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.storage.files.moves import Moves
 
+_GONE = frozenset({Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED})
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -50,9 +52,9 @@ class Disposal:
             return Placed(Disposition.LEFT, detail="It lies outside the watched folder.")
         if answer.audio_sha256 is None or (item.sidecar is not None and answer.sidecar_sha256 is None):
             return Placed(Disposition.LEFT, detail="The digest of what was verified is not known.")
+        if any(map(self.moves.is_link, filter(None, (item.audio, item.sidecar)))):
+            return Placed(Disposition.LEFT, detail="It is a link, and links are not moved.")
         try:
-            for source in filter(None, (item.audio, item.sidecar)):
-                self.moves.refuse_link(source)
             move = self._with_free_names(item, answer, target)
         except SourceError as error:
             return Placed(Disposition.LEFT, detail=error.message)
@@ -81,7 +83,7 @@ class Disposal:
                 sidecar_facts = self.moves.copy(item.sidecar, move.sidecar, answer.sidecar_sha256 or "")
             audio_facts = self.moves.copy(item.audio, move.audio, answer.audio_sha256 or "")
         except (NameTaken, SourceError) as error:
-            is_gone = isinstance(error, SourceError) and error.reason == Reason.MISSING_AUDIO
+            is_gone = isinstance(error, SourceError) and error.reason in _GONE
             disposition = Disposition.GONE if is_gone else Disposition.LEFT
             return Placed(disposition, detail=error.message, is_half=not self._is_undone(move))
         try:
@@ -90,7 +92,7 @@ class Disposal:
             if sidecar_facts is not None and item.sidecar is not None:
                 self.moves.remove(item.sidecar, sidecar_facts)
         except SourceError as error:
-            detail = f"It was copied to {move.audio}, but not removed. {error.message}"
+            detail = f"It was copied, but not removed. {error.message}"
             return Placed(Disposition.LEFT, detail=detail, is_half=True)
         moved = Disposition.ACCEPTED if answer.outcome == "accepted" else Disposition.QUARANTINED
         return Placed(moved, move.audio, move.sidecar)

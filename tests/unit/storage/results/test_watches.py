@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.ingest import Move, PastAnswer, Sighting
+from proofsweep.domain.ingest import Move, PastAnswer, Sighting, watch_id
 from proofsweep.domain.items import WorkItem
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.watches import MOST_ANSWERS, Watch, ingest_store
+from proofsweep.storage.results.watches import MOST_ANSWERS, Watch, ingest_store, is_watched
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -100,3 +100,14 @@ def test_moves_that_cannot_be_understood_stop_a_pass(watch: Watch) -> None:
 
     with pytest.raises(ResultsError, match=r"moves\.json .* is damaged"):
         watch.moves()
+
+
+@pytest.mark.parametrize("watched", ["/in", "/in/acme", "s3://b", "s3://b/in"])
+def test_a_location_knows_the_watched_folders_that_hold_it(watched: str) -> None:
+    """By their IDs alone; a folder whose name only begins alike is another one."""
+    ids = {watch_id("beta", watched)}
+
+    assert is_watched(watched, ids, {"beta"})
+    assert is_watched(f"{watched}/acme/a.wav", ids, {"production", "beta"})
+    assert not is_watched(f"{watched}2/a.wav", ids, {"beta"})
+    assert not is_watched(f"{watched}/a.wav", ids, {"production"})

@@ -24,7 +24,7 @@ OF_MOVES = ("ingest/records.py", "results/watches.py", "files/local_moves.py", "
 
 AUDIO, PROOF, OTHER = b"audio", b"proof", b"another file"
 PAIR = {"a.wav": AUDIO, "a.sidecar": PROOF}
-RULES = IngestRules(settle_seconds=1, pair_seconds=1, first_retry_seconds=1, tries=1)
+RULES = IngestRules(settle_seconds=1, pair_seconds=1, first_retry_seconds=1, tries=1, ask_again_seconds=1)
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
@@ -120,7 +120,7 @@ class KilledMove:
         moves.put_back(f"{root}/in")
         records.of_killed_pass()
         if self.site.below("in").get("a.wav") == AUDIO:  # else nobody knows it again
-            records.of_answered([(self.item, ANSWER)])
+            records.of_answered([(self.item, ANSWER)], lambda _part, _answers: None, ())
 
 
 def _digest(content: bytes) -> str:

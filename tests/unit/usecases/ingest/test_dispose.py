@@ -147,7 +147,7 @@ def test_a_sidecar_that_was_there_before_stays(disposal: Disposal, pair: Verifie
     (tmp_path / "ok" / "a.sidecar").write_bytes(b"proof")
     Path(pair.item.audio).write_bytes(b"the next version")
 
-    assert place(disposal, pair).disposition is Disposition.LEFT
+    assert place(disposal, pair).disposition is Disposition.GONE
     assert files_in(tmp_path / "ok") == {"a.sidecar": b"proof"}
 
 
@@ -188,13 +188,13 @@ def test_a_move_that_was_interrupted_is_finished(disposal: Disposal, pair: Verif
     assert set(files_in(tmp_path)) == {"ok/a.wav", "ok/a.sidecar"}
 
 
-def test_a_file_that_changed_since_stays(disposal: Disposal, pair: Verified, tmp_path: Path) -> None:
-    """It is another delivery, which has no verdict yet."""
+def test_a_file_that_changed_since_is_gone(disposal: Disposal, pair: Verified, tmp_path: Path) -> None:
+    """In its place is another delivery, which has no verdict yet and stays: nobody must do anything."""
     Path(pair.item.audio).write_bytes(b"the next version")
 
     placed = place(disposal, pair)
 
-    assert placed.disposition is Disposition.LEFT
+    assert placed.disposition is Disposition.GONE
     assert "not the one that was verified" in (placed.detail or "")
     assert files_in(tmp_path) == {"in/a.wav": b"the next version", "in/a.sidecar": b"proof"}
 

@@ -11,7 +11,7 @@ from proofsweep.domain.ingest import Sighting
 from proofsweep.domain.tables import ingest
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.ingest.records import answers_after, sightings_after
+from proofsweep.usecases.ingest.records import known_after
 
 from .conftest import Watched
 from .killed_moves import KilledMove, LocalSite, Site, check_every_line, deliver_anew, nothing, take_back, take_name
@@ -36,7 +36,7 @@ def test_the_files_of_a_leg_are_disposed_of_once(watched: Watched) -> None:
     plan = watched.results.plan(one.report.run_ids[0])
     watched.deliver("a.wav")
 
-    again = one.records.of_leg(plan, 1, {})
+    again = one.records.of_leg(plan, 1, {}, lambda _part, _answers: None)
 
     assert one.records.has_leg(plan, 1)
     assert again == one.report.rows
@@ -52,7 +52,7 @@ def test_an_answer_ends_the_waiting_and_a_failure_is_counted(watched: Watched) -
     accepted, failed = (str(row["item_id"]) for row in rows)
     before = {accepted: Sighting(version="v", since=datetime(2026, 1, 1, tzinfo=UTC))}
 
-    sightings, answers = sightings_after(rows, before, watched.now), answers_after(rows, {})
+    sightings, answers = known_after(rows, before, {}, watched.now)
 
     assert set(sightings) == {failed}
     assert sightings[failed].tries == 1
