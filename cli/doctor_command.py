@@ -7,10 +7,11 @@ import typer
 
 from cli.check_command import verify_file
 from cli.exit_codes import ExitCode, code_of_error
-from cli.key_block import read_block
+from cli.key_block import BLOCKS, read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
 from proofsweep.bootstrap.engines import Engine, engine_for
+from proofsweep.bootstrap.keys import unfinished_rotation
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
@@ -79,6 +80,7 @@ def _findings(config: str | None, results: str | None, pair: tuple[str, str] | N
     yield key
     if key.code:
         return
+    yield from _unfinished_rotation(settings)
     service = _finding_about("service", lambda: _check_service(engine_for(settings, read_block)))
     yield service
     if pair is not None and not service.code:
@@ -107,6 +109,16 @@ def _pairing(settings: Settings) -> str:
 
 def _check_key(settings: Settings) -> str:
     return f"fingerprint {engine_for(settings, read_block).key_fingerprint}"
+
+
+def _unfinished_rotation(settings: Settings) -> Iterator[Finding]:
+    """Yield a finding only if there is one."""
+    try:
+        said = unfinished_rotation(settings, BLOCKS)
+    except ProofsweepError:  # the findings about the store and the key say why
+        return
+    if said is not None:
+        yield Finding("rotation", said, ExitCode.FAILED)
 
 
 def _check_service(engine: Engine) -> str:

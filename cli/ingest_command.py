@@ -13,12 +13,13 @@ from cli.key_block import read_block
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_flow import run_leg
 from cli.run_request import RunRequest, report
-from cli.screen import print_json
+from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
+from proofsweep.bootstrap.alerts import complaints_of, end_of_pass
 from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.ingest import WatchedFolder, watched_folder
 from proofsweep.bootstrap.runs import bounds_for
-from proofsweep.reporting.deliveries import json_of_pass, line_of_pass, messages_of, write_letters
+from proofsweep.reporting.deliveries import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.settings import load_settings
 from tasks.stop_on_signals import STOP_ASKED
 
@@ -85,8 +86,8 @@ def ingest(
 
 
 def _one_pass(watched: WatchedFolder, request: RunRequest, letters: str | None) -> ExitCode:
-    """Make one pass, and print what became of the files; give the highest exit code of its runs."""
-    one_pass, code = watched.one_pass(), ExitCode.ACCEPTED
+    """Make one pass, and print what became of the files; give the highest exit code that applies."""
+    one_pass, code = watched.one_pass(letters), ExitCode.ACCEPTED
     for run_id in one_pass.runs():
         with prefect_api() as server, watched.ahead_of_sweeps():
             run_leg(run_id, request, server)
@@ -94,14 +95,17 @@ def _one_pass(watched: WatchedFolder, request: RunRequest, letters: str | None) 
         code = max(code, code_of_run(run))
         if not request.as_json:
             report(run, request)
+    done = one_pass.report
     if request.as_json:
-        print_json(json_of_pass(watched.path, one_pass.report))
+        print_json(json_of_pass(watched.path, done))
     else:
-        _print_pass(request.out, messages_of(one_pass.report), line_of_pass(watched.path, one_pass.report))
-    if letters is not None:
-        for path in write_letters(letters, one_pass.report):
-            request.out.print(f"  letter: {path}", soft_wrap=True)
-    return code
+        _print_pass(request.out, messages_of(done), line_of_pass(watched.path, done))
+    for path in done.letters:
+        request.out.print(f"  letter: {path}", soft_wrap=True)
+    errors = lines_of_unmoved(done) + ([] if done.letters_error is None else [done.letters_error.message])
+    for line in [*errors, *complaints_of(end_of_pass(watched.settings, watched.path, done), read_block)]:
+        print_error(line)
+    return max(code, ExitCode.FAILED) if errors else code
 
 
 def _print_pass(out: Console, messages: list[str], line: str) -> None:

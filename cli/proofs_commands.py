@@ -127,8 +127,9 @@ def recover(
 ) -> int:
     """Write the sealed sidecars of items whose own are missing; no file is overwritten.
 
-    A keyed call for each sidecar that is not as it was accepted. The exit code is 3 if a local sidecar differs from the
-    sealed one, and 4 if one could not be had.
+    A keyed call for each sidecar that is not as it was accepted. Sidecars follow the files that `ingest` has moved.
+    The exit code is 3 if a local sidecar differs from the sealed one or lies in a watched folder, where nothing is
+    written, and 4 if one could not be had.
 
     Example: `proofsweep proofs recover --to recovered`
     """
@@ -144,7 +145,7 @@ def recover(
         console().print(line_of_recovery(done), soft_wrap=True)
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
-    return ExitCode.REJECTED if {"differs", "exists", "gone"} & done.outcomes.keys() else ExitCode.ACCEPTED
+    return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
 
 
 def verify(

@@ -12,6 +12,7 @@ from cli.exit_codes import ExitCode
 from cli.next_command import next_command
 from cli.options import AsJson, Config, ResultsUrl, RunId
 from cli.screen import COLOURS, console, counted, print_json, styled
+from proofsweep.bootstrap.ingest import given_up_items
 from proofsweep.bootstrap.selections import selected_rows
 from proofsweep.reporting.attention import AttentionGroup, attention_groups
 from proofsweep.reporting.run_status import NEED_ATTENTION
@@ -42,8 +43,9 @@ def rejects(
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
-    selected = selected_rows(load_settings(config, results), run_id, NEED_ATTENTION)
-    groups = attention_groups(selected, limit, by)
+    settings = load_settings(config, results)
+    selected = selected_rows(settings, run_id, NEED_ATTENTION)
+    groups = attention_groups(selected, limit, by, given_up_items(settings))
     if as_json:
         print_json(_json_of(selected, groups))
         return ExitCode.ACCEPTED

@@ -51,6 +51,7 @@ ADVICE = {
     ): "nothing at first: the next run resumes. If it stays, report request IDs of `exchanges` to the partner.",
     ("SomeFailed", "AllFailed"): "see the reasons in the artifact; then verify these files with `proofsweep redrive`.",
     ("Failed", "TimedOut"): "see the message, and `proofsweep doctor`; the next run resumes what remains.",
+    ("NotMoved",): "make room at the target, or give the right to write there; the next pass moves what remains.",
     ("Crashed",): "see whether the worker and its machine are well; the next run resumes what remains.",
     ("Late",): "start a worker: no worker has taken this run in time, see `prefect work-pool inspect proofsweep`.",
 }
@@ -63,6 +64,7 @@ TOLD_BY_STATES = {
     AlertKind.NOT_BEGUN,
     AlertKind.KEY_REFUSED,
     AlertKind.NO_SUCCESS,
+    AlertKind.NOT_MOVED,
     AlertKind.TEST,
 }
 """Alerts of a flow that are not sent on as events, because states, or their absence, tell the same."""

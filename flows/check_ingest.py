@@ -6,23 +6,22 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
-from prefect.states import Completed
 
 from flows.verify_catalog import verify_catalog
-from proofsweep.bootstrap.alerts import stop_before_leg
+from proofsweep.bootstrap.alerts import end_of_pass, stop_before_leg
 from proofsweep.bootstrap.ingest import watched_folder
 from proofsweep.domain.ingest import PassReport
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
-from proofsweep.reporting.deliveries import line_of_pass, markdown_of_pass, write_letters
+from proofsweep.reporting.deliveries import line_of_pass, markdown_of_pass
 from proofsweep.settings import Settings, load_settings
-from tasks.end_states import state_of_error
+from tasks.end_states import state_of_error, state_of_pass
 from tasks.key_block import read_block
 from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs
 from tasks.summary_artifact import show_deliveries
-from tasks.tell_alerts import stop_told
+from tasks.tell_alerts import stop_told, tell_alerts
 
 
 def _name_of_run() -> str:
@@ -36,8 +35,10 @@ def check_ingest(
 ) -> State[Any]:
     """Make one pass over a watched folder; Completed if nothing was ready, or if no file taken remains or failed.
 
+    It is NotMoved if verified files could not be moved.
+
     (1) let this flow run stand for those that were missed, (2) claim the folder, (3) verify the runs of the pass, each
-    as a flow run of its own, (4) show what became of the files, and write the letters.
+    as a flow run of its own, write the letters, and tell what must be told, (4) show what became of the files.
 
     Args:
         folder: a folder, or a bucket's prefix.
@@ -51,26 +52,28 @@ def check_ingest(
         settings = load_settings(config, results)
         cancel_missed_runs()  # (1)
         with stop_told(partial(stop_before_leg, settings)):
-            stopped, report = _make_pass(settings, folder, config, results)  # (2) and (3)
-        if report.rows:
-            show_deliveries(markdown_of_pass(folder, report))  # (4)
-        if letters is not None:
-            write_letters(letters, report)
+            stopped, report = _make_pass(settings, folder, config, results, letters)  # (2) and (3)
     except ProofsweepError as error:
         return state_of_error(error)
-    return stopped or Completed(message=line_of_pass(folder, report))
+    if report.rows or report.not_moved:
+        show_deliveries(markdown_of_pass(folder, report))  # (4)
+    ended = state_of_pass(report, line_of_pass(folder, report))
+    if stopped is None or (stopped.is_completed() and not ended.is_completed()):
+        return ended
+    return stopped
 
 
 def _make_pass(
-    settings: Settings, folder: str, config: str | None, results: str | None
+    settings: Settings, folder: str, config: str | None, results: str | None, letters: str | None
 ) -> tuple[State[Any] | None, PassReport]:
     """Make the pass; return the state of a run that did not end, or whose rows failed, and what became of the files."""
     stopped: State[Any] | None = None
     with watched_folder(settings, folder, read_block) as watched:
-        one_pass = watched.one_pass()
+        one_pass = watched.one_pass(letters)
         for run_id in one_pass.runs():
             with watched.ahead_of_sweeps():
                 state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
             if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
+        tell_alerts(end_of_pass(settings, watched.path, one_pass.report))
     return stopped, one_pass.report

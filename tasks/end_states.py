@@ -5,6 +5,7 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
+from proofsweep.domain.ingest import PassReport
 from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.reporting.run_status import RunStatus
@@ -42,6 +43,13 @@ def state_of_error(error: ProofsweepError) -> State[Any]:
     if isinstance(error, RunIsActive):  # somebody else does this work: nothing failed
         return Cancelled(message=error.message, data=error)
     return _stopped(error.ended_by if isinstance(error, RunMustStop) else None, error.message, error)
+
+
+def state_of_pass(report: PassReport, line: str) -> State[Any]:
+    """Return the state of a pass over a watched folder that came to its end: NotMoved if files could not be moved."""
+    if report.letters_error is not None:
+        return state_of_error(report.letters_error)
+    return Failed(name="NotMoved", message=line) if report.not_moved else Completed(message=line)
 
 
 def _stopped(ended_by: str | None, line: str, error: ProofsweepError | None = None) -> State[Any]:

@@ -1,5 +1,6 @@
 """Alerts, wired: from a run, an error or a forecast to those who are told."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,11 +8,13 @@ from datetime import datetime
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
-from proofsweep.domain.alerts.messages import Alert
+from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of
+from proofsweep.domain.alerts.of_ingest import alerts_of_pass
 from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, not_begun, over_after_run
 from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, rotated_key_ends
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Need, Quota, forecast
+from proofsweep.domain.ingest import PassReport
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ConfigError, ProofsweepError, RunMustStop
 from proofsweep.reporting.run_status import RunStatus
@@ -100,6 +103,16 @@ def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
         return always(not_begun(settings.service.environment, stop.ended_by, stop.message, where)), []
 
     return Occasion(settings, gather)
+
+
+def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasion:
+    """Tell of files that a pass over a watched folder could not move, or has given up."""
+    place = settings.service.environment, watched, results_for(settings).store.url
+    reasons = Counter(str(row["detail"]) for row in report.not_moved)
+    found = list(alerts_of_pass(*place, reasons, report.given_up))
+    is_over = report.is_whole and not report.not_moved
+    over = [cause_of(AlertKind.NOT_MOVED, *place[:2])] if is_over else []
+    return Occasion(settings, lambda: (lambda _is_told: found, over))
 
 
 def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion | None:

@@ -14,6 +14,7 @@ from proofsweep.bootstrap.runs import catalog_for, plan_listed
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.ingest import IngestRules, watch_id
 from proofsweep.errors import CatalogError, ConfigError
+from proofsweep.reporting.deliveries import write_letters
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.files.files import Files
@@ -22,7 +23,7 @@ from proofsweep.storage.locations import is_bucket, one_line, path_of
 from proofsweep.storage.results.lane_claims import LaneClaim
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.watches import Watch, ingest_store
+from proofsweep.storage.results.watches import Watch, ingest_store, watched_ids
 from proofsweep.usecases.ingest.dispose import Disposal
 from proofsweep.usecases.ingest.ingest_pass import IngestPass
 from proofsweep.usecases.ingest.look import Look
@@ -48,13 +49,14 @@ class WatchedFolder:
         """
         return self.claim.ahead_of_sweeps(lane_claim(self.settings, self.read_block))
 
-    def one_pass(self) -> IngestPass:
-        """Begin a pass."""
+    def one_pass(self, letters: str | None = None) -> IngestPass:
+        """Begin a pass; `letters` is the folder in which letters to the suppliers are written."""
         settings, results = self.settings, results_for(self.settings)
         rules, disposal = _rules(settings), _disposal(settings, self.path)
+        watch = Watch(ingest_store(settings.results.url), self.claim.claims.run_id)
         return IngestPass(
             results=results,
-            watch=Watch(ingest_store(settings.results.url), self.claim.claims.run_id),
+            watch=watch,
             folder=self._folder,
             look=Look(
                 files=Files(),
@@ -65,6 +67,7 @@ class WatchedFolder:
             ),
             records=Records(
                 results=results,
+                watch=watch,
                 disposal=disposal,
                 rules=rules,
                 environment=settings.service.environment,
@@ -75,6 +78,7 @@ class WatchedFolder:
             clock=utc_now,
             rest=time.sleep,
             supplier_tag=settings.ingest.supplier_tag,
+            write_letters=None if letters is None else partial(write_letters, letters),
         )
 
     def _folder(self) -> Catalog:
@@ -103,6 +107,16 @@ def watched_folder(settings: Settings, location: str, read_block: ReadBlock | No
         yield WatchedFolder(settings=settings, path=path, claim=claim, read_block=read_block)
 
 
+def given_up_items(settings: Settings) -> set[str]:
+    """Return the items of all watched folders that no pass tries again.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    store, rules = ingest_store(settings.results.url), _rules(settings)
+    return {item for name in watched_ids(store) for item in rules.given_up(Watch(store, name).sightings())}
+
+
 def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
     """Give the claim of ingest passes on the lane of the key in use."""
     return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
@@ -115,7 +129,9 @@ def _rules(settings: Settings) -> IngestRules:
         pair_seconds=ingest.pair_seconds,
         first_retry_seconds=ingest.first_retry_seconds,
         tries=ingest.tries,
+        ask_again_seconds=ingest.ask_again_seconds,
         unfinished_names=ingest.unfinished_names,
+        credential_chunks=ingest.credential_chunks,
     )
 
 

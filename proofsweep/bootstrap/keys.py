@@ -1,5 +1,6 @@
 """Keys, wired: list them, and rotate the one in use."""
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -85,6 +86,25 @@ def rotate_key(
     ).rotate(again=again)
     engine.key.renew(old_key)
     return rotated
+
+
+def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
+    """Say which rotation of the key in use was not finished, and where its new key is; None if there is none.
+
+    Raises:
+        ConfigError, ResultsError: the key or the store cannot be read.
+    """
+    engine, results = engine_for(settings, blocks.read), results_for(settings)
+    begun = Rotations(results).unfinished(engine.key_fingerprint)
+    named = Path(begun.place) if begun is not None and begun.place.startswith("/") else None
+    left: list[str] = []
+    with suppress(ConfigError):  # the key is in a variable, and nobody has named a file
+        left = place_for(settings, blocks, named).leftovers()
+    if begun is None and not left:
+        return None
+    since = "" if begun is None else f" began at {begun.requested_at:%Y-%m-%d %H:%M} UTC and"
+    where = f"; its new key is in {' and '.join(left)}" if left else ""
+    return f"a rotation of this key{since} was not finished{where}: run `proofsweep keys rotate` again"
 
 
 def _try_key(settings: Settings, log: RotationLog, key: SecretStr) -> None:

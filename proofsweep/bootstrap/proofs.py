@@ -1,8 +1,9 @@
 """Operations on proofs, wired."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
@@ -11,14 +12,16 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError
+from proofsweep.query.connection import opened
 from proofsweep.settings import Settings
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
-from proofsweep.storage.locations import path_of
+from proofsweep.storage.locations import one_line, path_of
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
+from proofsweep.storage.results.watches import ingest_store, is_watched, watched_ids
 from proofsweep.usecases.operations.outage_guard import OutageGuard
 from proofsweep.usecases.operations.sole_process import sole_process
 from proofsweep.usecases.proofs.compare_masters import compared_masters
@@ -50,7 +53,8 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     Raises:
         ConfigError, ResultsError, RunMustStop, UsageError: it could not be done to its end.
     """
-    place, environment = _place_of(settings, wanted), settings.service.environment
+    environment, lies_in_watched = settings.service.environment, _lies_in_watched(settings)
+    place = _place_of(settings, wanted, lies_in_watched)
     outcomes: Counter[str] = Counter()
     intent = {"to": place}  # nothing that names a file: a redaction must find all that does in tables
     with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work, _alone(work) as journals:
@@ -62,13 +66,14 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
             budget=call_budget(work, settings, wanted.max_calls),
             outage=OutageGuard(work.partner),
             files=work.engine.files,
+            is_watched=lies_in_watched,
             clock=utc_now,
             prefix=place,
             most_bytes=settings.limits.sidecar_bytes,
             compares_all=wanted.compares_all,
             outcomes=outcomes,
         )
-        items = proven_items(work.results, environment, wanted.below, with_one_files=wanted.with_one_files)
+        items = proven_items(work.results, environment, _below(wanted), with_one_files=wanted.with_one_files)
         recovery.run(items)
     return Recovered(operation_id=work.log.operation.operation_id, outcomes=outcomes)
 
@@ -118,10 +123,30 @@ def masters_of(settings: Settings, run_id: str) -> tuple[int, list[str]]:
     return sum(master.is_same for master in masters), [each.item_id for each in masters if not each.is_same]
 
 
-def _place_of(settings: Settings, wanted: RecoveryRequest) -> str | None:
+def _below(wanted: RecoveryRequest) -> str:
+    """Give the whole location of which a person wrote the beginning; a slash at its end counts."""
+    if not wanted.below:
+        return ""
+    location = path_of(wanted.below, str(Path.cwd()))
+    return f"{location}/" if wanted.below.endswith("/") and not location.endswith("/") else location
+
+
+def _lies_in_watched(settings: Settings) -> Callable[[str], bool]:
+    """Give what says whether a location lies in a folder that was ever watched with the results store."""
+    results, environments = results_for(settings), {settings.service.environment}
+    if ids := frozenset(watched_ids(ingest_store(results.store.url))):
+        with opened(results, "all", with_tags=False) as store:
+            environments.update(store.environments)
+    return partial(is_watched, ids=ids, environments=environments)
+
+
+def _place_of(settings: Settings, wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
     """Give the place to write below, before anything is called; None for beside the audio."""
     if settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     if wanted.with_one_files and wanted.prefix is None:
         raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
-    return None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
+    place = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
+    if place is not None and lies_in_watched(place.rstrip("/")):
+        raise UsageError(f"{one_line(place)} lies in a folder that ingest watches: its files are taken for deliveries.")
+    return place

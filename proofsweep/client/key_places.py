@@ -1,7 +1,6 @@
 """Where a new key is kept: beside its place until it is tested, then in its place. It is never shown."""
 
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
+from proofsweep.client.key_drafts import drafts_beside, settle_drafts, waiting_file, write_draft
 from proofsweep.client.keys import key_block, key_file
 from proofsweep.errors import ConfigError
 
@@ -45,6 +45,10 @@ class KeyPlace(Protocol):
         """Read the key that waits; None without one."""
         ...
 
+    def leftovers(self) -> list[str]:
+        """Name, for a person, where a new key is that is not in the place."""
+        ...
+
     def keep(self, key: SecretStr) -> None:
         """Let a new key wait, so that it survives a crash of the machine."""
         ...
@@ -60,7 +64,9 @@ class KeyPlace(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KeyFilePlace:
-    """A key file that only its owner can read; the new key waits in `<name>.new` beside it.
+    """A key file; the new key waits in `<name>.new` beside it, with the rights of the old one.
+
+    A file that is made where none was is for its owner only.
 
     Attributes:
         path: the file itself, not a link to it.
@@ -93,39 +99,35 @@ class KeyFilePlace:
         return str(self._waiting)
 
     def check(self) -> None:
-        """Write and delete a file in the folder; refuse a key file of another user, and one that is mounted."""
-        with _told(self.path):
-            here = self.path.stat() if self.path.exists() else None
-            if here is not None and here.st_uid != os.geteuid() and os.geteuid() != 0:
-                raise ConfigError(f"The key file {self.path} belongs to another user. {_ELSEWHERE}")
-            if here is not None and here.st_dev != self.path.parent.stat().st_dev:
-                raise ConfigError(f"The key file {self.path} is mounted, so it cannot be replaced. {_ELSEWHERE}")
-            probe = self._draft()
-            try:
-                _write(probe, b"\0" * _PROBE_BYTES)
-            finally:
-                probe.unlink(missing_ok=True)
+        """Write and delete a file in the folder, with the rights of the key file; refuse a key file that is mounted."""
+        try:
+            self._probe()
+        except ConfigError as error:
+            raise ConfigError(f"{error.message} {_ELSEWHERE}") from error
 
     def current(self) -> SecretStr | None:
         """Read the key file, if it exists."""
         return key_file(self.path)() if self.path.exists() else None
 
     def waiting(self) -> SecretStr | None:
-        """Read the file beside it, if it exists."""
+        """Read the file beside it, if it exists, or what a killed command has left of it."""
+        settle_drafts(self.path)
         return key_file(self._waiting)() if self._waiting.exists() else None
 
+    def leftovers(self) -> list[str]:
+        """Give the paths of the file beside it and of drafts that are left."""
+        files = [self._waiting, *(draft for draft, _ in drafts_beside(self.path))]
+        return [str(each) for each in files if each.exists()]
+
     def keep(self, key: SecretStr) -> None:
-        """Write a file that only the owner of the key file can read, and sync it and its folder."""
+        """Write a file that those can read who can read the key file, and sync it and its folder."""
         with _told(self._waiting):
-            draft = self._draft()
+            draft = write_draft(self.path, key.get_secret_value().encode() + b"\n")
             try:
-                _write(draft, key.get_secret_value().encode() + b"\n")
-                if os.geteuid() == 0 and self.path.exists():
-                    owner = self.path.stat()
-                    os.chown(draft, owner.st_uid, owner.st_gid)
                 draft.replace(self._waiting)
-            finally:
-                draft.unlink(missing_ok=True)
+            except FileNotFoundError:  # another command took it for what a killed one has left
+                if key not in {self.waiting(), self.current()}:
+                    raise
             _sync(self.path.parent)
 
     def promote(self) -> None:
@@ -135,18 +137,25 @@ class KeyFilePlace:
                 raise ConfigError(f"{self.path} exists; the new key is in {self._waiting}.")
             self._waiting.replace(self.path)
             _sync(self.path.parent)
+        settle_drafts(self.path)
 
     def discard(self) -> None:
         """Delete the file that waits."""
         with _told(self._waiting):
             self._waiting.unlink(missing_ok=True)
 
+    def _probe(self) -> None:
+        with _told(self.path):
+            if self.path.exists() and self.path.stat().st_dev != self.path.parent.stat().st_dev:
+                raise ConfigError(f"The key file {self.path} is mounted, so it cannot be replaced.")
+            write_draft(self.path, b"\0" * _PROBE_BYTES)
+            for draft, key in drafts_beside(self.path):
+                if not key:  # this one, and what a killed command had begun
+                    draft.unlink(missing_ok=True)
+
     @property
     def _waiting(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.new")
-
-    def _draft(self) -> Path:
-        return self.path.with_name(f".{self.path.name}-{secrets.token_hex(8)}")
+        return waiting_file(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +198,10 @@ class KeyBlockPlace:
             return key_block(self._waiting, self.blocks.read)()
         return None
 
+    def leftovers(self) -> list[str]:
+        """Name the other block, if it exists."""
+        return [] if self.waiting() is None else [self.waiting_name]
+
     def keep(self, key: SecretStr) -> None:
         """Write the other block."""
         self.blocks.write(self._waiting, key.get_secret_value())
@@ -208,15 +221,6 @@ class KeyBlockPlace:
 
 
 _ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a new file of mode 0600, durably."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync(folder: Path) -> None:

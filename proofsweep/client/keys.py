@@ -1,12 +1,14 @@
 """Where the API key comes from, and its fingerprint, which does not show it (contract, Authentication)."""
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pydantic import SecretStr
 
+from proofsweep.client.key_drafts import settle_drafts
 from proofsweep.errors import ConfigError
 
 KeySource = Callable[[], SecretStr]
@@ -17,10 +19,11 @@ _MOST_KEY_BYTES = 4096
 
 
 def key_file(path: Path) -> KeySource:
-    """Read the key from a file that holds nothing else."""
+    """Read the key from a file that holds nothing else; what a killed rotation has left beside it is put right."""
 
     def read() -> SecretStr:
         try:
+            settle_drafts(Path(os.path.realpath(path)))
             with path.open("rb") as file:
                 content = file.read(_MOST_KEY_BYTES)
         except OSError as error:

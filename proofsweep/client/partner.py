@@ -30,6 +30,7 @@ from proofsweep.contract.models import (
     VerifyResponse,
 )
 from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.items import NO_PROOF_IDS
 from proofsweep.domain.outcomes import Answer
 from proofsweep.errors import CallFailed, UsageError
 
@@ -210,7 +211,7 @@ class Partner:
 
 def _proof_path(proof_id: str) -> str:
     """Encode the whole ID. An empty one, or dots alone, would call another endpoint, since paths are normalised."""
-    if proof_id in {"", ".", ".."}:
+    if proof_id in NO_PROOF_IDS:
         raise UsageError(f"{proof_id!r} is no proof ID.")
     return f"/proofs/{quote(proof_id, safe='')}"
 

@@ -3,14 +3,17 @@
 import hashlib
 import posixpath
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, raw_bytes
+from proofsweep.contract.verdicts import Verdict
+from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, WorkItem, raw_bytes
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tables.columns import Row
+from proofsweep.errors import ResultsError
 
 # The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice lets it rest for
 # two days after the service was repaired.
@@ -28,6 +31,12 @@ _MAY_HEAL = frozenset(
     }
 )
 """Reasons of ineligible rows that may end without a new version of the file: a setting, a permission, a restore."""
+
+_HEALED_AT_THE_SERVICE = frozenset({Verdict.UNREGISTERED, Verdict.LOCAL_SEAL})
+"""Rejections that may end without other bytes: the proof or the seal is registered."""
+
+_NOT_THE_SUPPLIERS = _MAY_HEAL - {Reason.MISSING_SIDECAR} | {Reason.SOURCE_UNAVAILABLE}
+"""Reasons that the person who runs the pass must deal with."""
 
 
 class Decision(StrEnum):
@@ -48,7 +57,7 @@ class Disposition(StrEnum):
     LEFT = "left"
     ACCEPTED = "accepted"
     QUARANTINED = "quarantined"
-    GONE = "gone"  # somebody else took it away
+    GONE = "gone"  # somebody else took it away, or put another file in its place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +69,18 @@ class IngestRules:
         pair_seconds: how long a file waits for its sidecar, or for the end that its header promises.
         first_retry_seconds: the wait after the first failure; it doubles with each further one.
         tries: how often one version is tried at most.
+        ask_again_seconds: how long a rejection stands that may end without other bytes.
         unfinished_names: patterns of names that a producer uses while it writes.
+        credential_chunks: names of the chunks in which a WAV holds a credential of its own.
     """
 
     settle_seconds: float
     pair_seconds: float
     first_retry_seconds: float
     tries: int
+    ask_again_seconds: float
     unfinished_names: tuple[str, ...] = ()
+    credential_chunks: tuple[str, ...] = ("C2PA",)
 
     def retry_at(self, tries: int, now: datetime) -> datetime | None:
         """Say when a version that has failed so often comes back; None if it does not."""
@@ -75,6 +88,16 @@ class IngestRules:
             return None
         seconds = self.first_retry_seconds * 2.0 ** min(tries - 1, 30)
         return now + min(_LONGEST_RETRY, timedelta(seconds=min(seconds, _LONGEST_RETRY.total_seconds())))
+
+    def stands(self, answer: "PastAnswer", now: datetime) -> bool:
+        """Whether an answer still counts for its bytes."""
+        if answer.reason not in _HEALED_AT_THE_SERVICE or answer.verified_at is None:
+            return True
+        return (now - answer.verified_at).total_seconds() < self.ask_again_seconds
+
+    def given_up(self, sightings: Mapping[str, "Sighting"]) -> set[str]:
+        """Return the items that are not tried again."""
+        return {item_id for item_id, sighting in sightings.items() if sighting.tries >= self.tries}
 
     def is_unfinished_name(self, name: str) -> bool:
         """Say whether a producer gives such a name to a file that it still writes."""
@@ -120,6 +143,22 @@ class PastAnswer:
         return text_of_versions(self.audio_version, self.sidecar_version)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A verified file with the names that were chosen for it before anything was copied.
+
+    Attributes:
+        audio, sidecar: where they go.
+        owns_sidecar: whether the sidecar's name was free, so that what is there later is a copy of this move.
+    """
+
+    item: WorkItem
+    answer: PastAnswer
+    audio: str
+    sidecar: str | None
+    owns_sidecar: bool
+
+
 @dataclass(slots=True)
 class PassReport:
     """What a pass did.
@@ -127,13 +166,21 @@ class PassReport:
     Attributes:
         decisions: listed files by what was done with them.
         rows: the rows of the `ingest` table that it wrote.
+        not_moved: rows of files that should have been moved; those of earlier passes are not written again.
+        given_up: items that are not tried again.
         run_ids: the runs that it gave to be verified.
+        letters: the files of the letters that it wrote.
+        letters_error: why letters are left to the next pass; None if they are not.
         is_whole: False if rows of a run remain, and the pass ended there.
     """
 
     decisions: Counter[Decision] = field(default_factory=Counter)
     rows: list[Row] = field(default_factory=list)
+    not_moved: list[Row] = field(default_factory=list)
+    given_up: set[str] = field(default_factory=set)
     run_ids: list[str] = field(default_factory=list)
+    letters: list[str] = field(default_factory=list)
+    letters_error: ResultsError | None = None
     is_whole: bool = True
 
 
@@ -188,6 +235,22 @@ def may_be_same_bytes(answer: PastAnswer, row: ManifestRow) -> bool:
 def is_final(outcome: str, reason: str | None) -> bool:
     """Say whether an outcome stands until the file changes."""
     return outcome in {"accepted", "rejected"} or (outcome == "ineligible" and reason not in _MAY_HEAL)
+
+
+def is_not_moved(row: Row) -> bool:
+    """Whether a verified file lies where it was delivered, although it should have been moved."""
+    return row["disposition"] == Disposition.LEFT and row["detail"] is not None
+
+
+def needs_letter(answer: PastAnswer, before: PastAnswer | None) -> bool:
+    """Whether a supplier must be told of an answer; `before` is the newest one of earlier runs.
+
+    A rejection that was asked for again and is as before is not told again.
+    """
+    if answer.outcome not in {"rejected", "ineligible"} or answer.reason in _NOT_THE_SUPPLIERS:
+        return False
+    now, told = (each and (each.reason, each.audio_sha256, each.sidecar_sha256) for each in (answer, before))
+    return now != told or (before is not None and before.run_id == answer.run_id)
 
 
 def version_of(row: ManifestRow) -> str:

@@ -105,6 +105,9 @@ class WorkItem:
 PROOF_PREFIX = "proof:"
 """Begins the location of an item that is verified by its proof ID: its audio is the asset that the service holds."""
 
+NO_PROOF_IDS = frozenset({"", ".", ".."})
+"""What cannot stand in the path of a request; a service may give a rejected credential an empty proof ID."""
+
 
 def proof_id_of(location: str) -> str | None:
     """Give the proof ID of such a location; None for a file's."""

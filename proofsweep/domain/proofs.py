@@ -49,7 +49,7 @@ class Recovered:
     """The sidecars that were looked at.
 
     Attributes:
-        outcomes: items by outcome; of these, `intact` ones have no row in the table `recoveries`.
+        outcomes: items by outcome; of these, `intact`, `absent` and `watched` ones have no row in `recoveries`.
     """
 
     operation_id: str
@@ -61,7 +61,7 @@ class RecoveryRequest:
     """Which sidecars are recovered, and where to.
 
     Attributes:
-        below: only items whose audio's location begins so.
+        below: only items whose audio's location begins so, when it was verified or after ingest has moved it.
         prefix: a folder or a bucket's prefix to write below; None for beside the audio.
         compares_all: ask also for sidecars that are as they were when the service accepted them.
         with_one_files: also for items that were verified without a sidecar; they need a prefix.

@@ -1,6 +1,7 @@
 """The files that need attention, by what is to be done about them; only the first of each kind are in memory."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from proofsweep.domain.items import proof_id_of
@@ -28,6 +29,7 @@ class AttentionGroup:
 
     Attributes:
         value: of the tag; None if the files have no such tag, or none was asked for.
+        is_given_up: whether passes over a watched folder have tried them as often as they do.
         rows: how many there are.
         files: locations of the first ones.
     """
@@ -35,24 +37,34 @@ class AttentionGroup:
     value: str | None
     outcome: str
     reason: str
+    is_given_up: bool = False
     rows: int = 0
     files: list[str] = field(default_factory=list)
 
     @property
     def what_to_do(self) -> str:
         """Say what to do about these files."""
-        return remedy_for(self.reason)
+        given_up = "; given up: no pass tries it again before it is delivered anew" if self.is_given_up else ""
+        return remedy_for(self.reason) + given_up
 
 
-def attention_groups(selected: SelectedRows, most_files: int, tag: str | None = None) -> list[AttentionGroup]:
+def attention_groups(
+    selected: SelectedRows, most_files: int, tag: str | None = None, given_up: Collection[str] = ()
+) -> list[AttentionGroup]:
     """Count rows by kind, and name the first files of each; the largest kinds come first.
+
+    Args:
+        selected: the rows.
+        most_files: names of each kind.
+        tag: its values make kinds of their own.
+        given_up: items that no pass over a watched folder tries again.
 
     Raises:
         ResultsError: the store cannot be read.
         UsageError: no row has the tag.
     """
-    groups: dict[tuple[str | None, str, str], AttentionGroup] = {}
-    columns = ["audio", "outcome", "reason", *(["tags"] if tag else [])]
+    groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
+    columns = ["audio", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
     known: dict[str, None] = {}
     for _, table in selected.tables(columns):
         for row in table.to_pylist():
@@ -60,8 +72,11 @@ def attention_groups(selected: SelectedRows, most_files: int, tag: str | None = 
             known |= dict.fromkeys(tags)
             value = None if tag is None or tags.get(tag) is None else str(tags[tag])
             outcome, reason = row["outcome"], row["reason"] or ""
-            kind = (value, outcome, reason)
-            group = groups.setdefault(kind, AttentionGroup(value=value, outcome=outcome, reason=reason))
+            is_given_up = outcome != "rejected" and row["item_id"] in given_up
+            kind = (value, outcome, reason, is_given_up)
+            group = groups.setdefault(
+                kind, AttentionGroup(value=value, outcome=outcome, reason=reason, is_given_up=is_given_up)
+            )
             group.rows += 1
             if len(group.files) < most_files:
                 group.files.append(row["audio"])

@@ -1,19 +1,18 @@
 """What became of delivered files, in words: for the person who runs the pass, and for each supplier."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from itertools import chain, count
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from proofsweep.domain.ingest import Decision, Disposition, PassReport
 from proofsweep.domain.outcomes import MEANINGS
-from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.tables.columns import Row
-from proofsweep.errors import ResultsError
+from proofsweep.errors import ResultsError, UsageError
 from proofsweep.printable import markdown, printable
 from proofsweep.reporting.file_names import file_name_of
 from proofsweep.storage.locations import path_within
+from proofsweep.storage.new_file import new_file
 
 # Files that are named on a screen. Chosen: a person reads them at once; the letters and the table name all.
 _NAMED_FILES = 20
@@ -26,19 +25,6 @@ _WAITING = {
     Decision.GIVEN_UP: "given up after too many tries",
 }
 
-_NOT_THE_SUPPLIERS = frozenset(
-    {
-        Reason.SIDECAR_FIELD_UNKNOWN,
-        Reason.MISSING_AUDIO,
-        Reason.UNREADABLE_FILE,
-        Reason.UNREADABLE_FOLDER,
-        Reason.SOURCE_FORBIDDEN,
-        Reason.SOURCE_UNAVAILABLE,
-        Reason.ARCHIVED,
-    }
-)
-"""Reasons that the person who runs the pass must deal with."""
-
 
 def line_of_pass(folder: str, report: PassReport) -> str:
     """Say on one line what a pass did."""
@@ -48,14 +34,21 @@ def line_of_pass(folder: str, report: PassReport) -> str:
     parts += [
         f"{moved[word]:,} moved ({word})" for word in (Disposition.ACCEPTED, Disposition.QUARANTINED) if moved[word]
     ]
+    parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
     parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := report.decisions[decision])]
-    return f"{printable(folder)}: {', '.join(parts)}"
+    return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report)])
+
+
+def lines_of_unmoved(report: PassReport) -> list[str]:
+    """Say how many files could not be moved, for each reason."""
+    reasons = Counter(str(row["detail"]) for row in report.not_moved)
+    return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
 
 
 def messages_of(report: PassReport) -> list[str]:
-    """Say of each file that was not accepted what to do; and of each move that was not made, why."""
-    messages = [_message(row) for row in report.rows if row["outcome"] != "accepted"]
-    messages += [f"{_audio(row)}: not moved. {row['detail']}" for row in report.rows if row["detail"]]
+    """Say of each move that was not made, why; and of each file that was not accepted, what to do."""
+    messages = [f"{_audio(row)}: not moved. {row['detail']}" for row in report.not_moved]
+    messages += [_message(row, report.given_up) for row in report.rows if row["outcome"] != "accepted"]
     more = len(messages) - _NAMED_FILES
     return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
 
@@ -74,49 +67,38 @@ def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
         "files": {str(decision): report.decisions[decision] for decision in Decision},
         "runs": report.run_ids,
         "rows": report.rows,
+        "not_moved": report.not_moved,
     }
 
 
 def letters_of(rows: Iterable[Row]) -> Mapping[str, str]:
-    """Write a letter to each supplier whose files were rejected or cannot be sent, by the supplier's name.
+    """Write a letter about these files to each supplier, by the supplier's name.
 
     Files without a supplier are in the letter of an empty name.
     """
     by_supplier: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        if row["outcome"] in {"rejected", "ineligible"} and row["reason"] not in _NOT_THE_SUPPLIERS:
-            by_supplier[str(row["supplier"] or "")].append(row)
+        by_supplier[str(row["supplier"] or "")].append(row)
     return {supplier: _letter(supplier, rejected) for supplier, rejected in sorted(by_supplier.items())}
 
 
-def write_letters(folder: str, report: PassReport) -> list[Path]:
-    """Write the letters of a pass, each into a file of its own; no file is ever overwritten.
+def write_letters(folder: str, name: str, rows: Sequence[Row]) -> list[str]:
+    """Write the letters about the rows of one part, whose name is in theirs; one that is there already stays.
 
     Raises:
         ResultsError: the folder cannot be written.
     """
-    if not report.rows:
-        return []
-    run_id = str(report.rows[-1]["run_id"])
-    written = []
-    for supplier, letter in letters_of(report.rows).items():
-        try:
-            written.append(_write_new(Path(folder), f"{file_name_of(supplier)}-{run_id}", letter))
-        except OSError as error:
-            because = error.strerror or "unknown error"
-            raise ResultsError(f"The letters cannot be written to {printable(folder)} ({because}).") from error
-    return written
-
-
-def _write_new(folder: Path, name: str, letter: str) -> Path:
-    """Write a letter under a name that no file has."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for ending in chain(("",), (f"-{number}" for number in count(2))):
-        path = folder / f"{name}{ending}.md"
-        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
-            file.write(letter)
-            return path
-    raise AssertionError  # the numbers never end
+    letters = {Path(folder, f"{file_name_of(each)}-{name}.md"): letter for each, letter in letters_of(rows).items()}
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for path, letter in letters.items():
+            if not path.exists():
+                with new_file(path) as file:
+                    file.write(letter.encode())
+    except (OSError, UsageError) as error:
+        because = error.message if isinstance(error, UsageError) else error.strerror or "unknown error"
+        raise ResultsError(f"The letters cannot be written to {printable(folder)} ({because}).") from error
+    return list(map(str, letters))
 
 
 def _letter(supplier: str, rows: Sequence[Row]) -> str:
@@ -137,9 +119,10 @@ def _entry(row: Row) -> str:
     return f"- `{name}`" + (f" (sha256 {row['audio_sha256']})" if row["audio_sha256"] else "")
 
 
-def _message(row: Row) -> str:
+def _message(row: Row, given_up: Collection[str]) -> str:
     reason = str(row["reason"])
-    return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}"
+    end = f"; given up at try {row['tries']}" if row["item_id"] in given_up else ""
+    return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}{end}"
 
 
 def _audio(row: Row) -> str:

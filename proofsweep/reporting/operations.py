@@ -51,6 +51,8 @@ def line_of_recovery(done: Recovered) -> str:
         "exists": "not written, since another file has the name",
         "gone": "have no proof any more",
         "failed": "could not be had",
+        "absent": "skipped, since their audio is gone",
+        "watched": "skipped, since ingest watches their folder (--to writes elsewhere)",
     }
     counts = [f"{done.outcomes[outcome]:,} {said}" for outcome, said in words.items() if done.outcomes.get(outcome)]
     return f"{sum(done.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"

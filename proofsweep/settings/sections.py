@@ -160,7 +160,9 @@ class IngestSettings(Section):
         accepted, quarantine: folders or prefixes to which accepted and rejected files are moved; None leaves them.
         first_retry_seconds: the wait before a failed file is tried again; it doubles each time.
         tries: how often one version of a file is tried at most.
+        ask_again_seconds: how long a rejection stands that may end without other bytes, as `unregistered` may.
         unfinished_names: patterns of the names that producers give to files which they still write.
+        credential_chunks: names of the chunks in which a WAV holds a credential of its own.
         supplier_tag: the tag that holds the supplier, which is the first folder below the watched one.
         watch_seconds: time between two passes of `ingest --watch`.
     """
@@ -171,7 +173,9 @@ class IngestSettings(Section):
     quarantine: Annotated[str, Field(min_length=1)] | None = None
     first_retry_seconds: Seconds = 300.0
     tries: Annotated[int, Field(ge=1)] = 5
+    ask_again_seconds: Seconds = 86_400.0
     unfinished_names: tuple[str, ...] = ("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*~")
+    credential_chunks: tuple[Annotated[str, Field(min_length=4, max_length=4)], ...] = ("C2PA",)
     supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"
     watch_seconds: Seconds = 60.0
 

@@ -46,6 +46,28 @@ def test_a_key_is_rotated_and_then_known(proofsweep: Command, key_file: Path) ->
     assert not [key for key in (old, new) if key in before.stdout + done.stdout + after.stdout + done.stderr]
 
 
+def test_a_worker_that_reads_the_key_by_its_group_reads_the_new_one(proofsweep: Command, key_file: Path) -> None:
+    """The new file has the mode of the old one; its owner and group, too."""
+    key_file.chmod(0o640)
+    before = key_file.stat()
+
+    assert proofsweep("keys", "rotate", "--yes").returncode == 0
+
+    after = key_file.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+def test_doctor_names_what_a_killed_rotation_has_left(proofsweep: Command, key_file: Path) -> None:
+    """And says what to do; the key itself is not shown."""
+    key_file.with_name(".partner-key-0123456789abcdef").write_text("pk_left\n")
+
+    done = proofsweep("doctor")
+
+    assert done.returncode == 4
+    assert f"its new key is in {key_file}.new: run `proofsweep keys rotate` again" in done.stdout
+    assert "pk_left" not in done.stdout + done.stderr
+
+
 def test_a_rotation_needs_a_confirmation(proofsweep: Command, key_file: Path) -> None:
     """Without a terminal nobody can type it."""
     old = key_file.read_text()
@@ -86,6 +108,8 @@ def test_a_rotation_whose_process_is_killed_is_finished_by_the_next_one(
         assert key_file.read_text() == old
     finally:
         running.operator.set_latency("usage", 0.0)
+    told = proofsweep("doctor")
+    assert (told.returncode, "was not finished" in told.stdout, str(waiting) in told.stdout) == (4, True, True)
 
     done = proofsweep("keys", "rotate", "--yes")
 

@@ -1,6 +1,8 @@
 """A foreign service and a Prefect server for all tests here; each test has a catalog and a folder of its own."""
 
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,32 @@ def new_runner() -> Iterator[NewRunner]:
     yield start
     for runner in running:
         runner.end()
+
+
+@contextmanager
+def mounted_disk(place: Path) -> Iterator[Path]:
+    """Mount a file system of four MiB."""
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={4 * 1024 * 1024}", "tmpfs", place]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A small file system for the results."""
+    with mounted_disk(tmp_path / "results") as place:
+        yield place
+
+
+@pytest.fixture
+def small_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A small file system to which the settings have files moved."""
+    with mounted_disk(tmp_path / "small") as place:
+        export_settings(monkeypatch, {"INGEST__ACCEPTED": f"{place}/ok", "INGEST__QUARANTINE": f"{place}/bad"})
+        yield place
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from ..servers.foreign_service import Answer
 from ..worlds.foreign_world import ForeignWorld
 
 ROWS = 400
-DISK_BYTES = 4 * 1024 * 1024
 
 # chosen: well above the second within which a write fails and stops new items; half may fail on a busy machine.
 NOTICED_SECONDS = 4.0
@@ -24,20 +22,6 @@ FULL_SECONDS = 6.0
 
 # chosen: an answer takes so long that rows remain when the disk has room again; half may end the run before.
 VERIFY_SECONDS, VERIFY_SECONDS_WHILE_FULL = 0.02, 0.2
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a few MiB for the results."""
-    place = tmp_path / "results"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", place], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("needs the right to mount a small file system")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def fill(filler: Path) -> None:

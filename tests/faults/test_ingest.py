@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -170,13 +171,17 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
 def test_a_pass_that_is_killed_anywhere_loses_no_file(
     bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path], runner: RunnerProcess
 ) -> None:
-    """After each kill every file is somewhere whole; in the end each is once where it belongs, with its sidecar."""
+    """After each kill every file is somewhere whole; in the end each is once where it belongs, with its sidecar.
+
+    Each rejected file is in one letter.
+    """
     chance, kills, steps = random.Random(11), 0, list(range(1, 90))  # noqa: S311
     chance.shuffle(steps)
     expected: dict[str, Counter[str]] = {"accepted": Counter(), "quarantine": Counter()}
+    rejected: list[str] = []
     while kills < KILLS:
-        for number in range(3):
-            _deliver_pair(bare_world, folder, f"{kills}-{number}", expected)
+        names = [f"{kills}-{number}" for number in range(3)]
+        rejected += [f"{name}.wav" for name in names if not _deliver_pair(bare_world, folder, name, expected)]
         code = runner.do(f"{folder} {steps[kills % len(steps)]} {chance.choice(['before', 'after'])}")
         assert code in {0, -signal.SIGKILL}
         kills += 1
@@ -189,13 +194,45 @@ def test_a_pass_that_is_killed_anywhere_loses_no_file(
     assert digests_in(targets[0]) == expected["accepted"]
     assert digests_in(targets[1]) == expected["quarantine"]
     assert not list(bare_world.folder.rglob(".proofsweep-*"))
+    letters = [path.read_text() for path in (bare_world.folder / "letters").glob("*.md")]
+    assert Counter(re.findall(r"- `(.*\.wav)`", "".join(letters))) == Counter(rejected)
 
 
-def _deliver_pair(world: ForeignWorld, folder: Path, name: str, expected: dict[str, Counter[str]]) -> None:
-    """Deliver a WAV and its sidecar, and note where both must be in the end."""
+def test_a_consumer_that_takes_files_at_once_gets_each_once(
+    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path], runner: RunnerProcess
+) -> None:
+    """It empties the target all the time; each file leaves the watched folder in its first pass, with one row."""
+    expected: dict[str, Counter[str]] = {"accepted": Counter(), "quarantine": Counter()}
+    for number in range(40):
+        _deliver_pair(bare_world, folder, f"a-{number}", expected)
+    taken: Counter[str] = Counter()
+    is_over = threading.Event()
+
+    def take() -> None:
+        while not is_over.is_set():
+            for path in filter(Path.is_file, targets[0].rglob("[!.]*")):
+                taken.update([digest_of(path.read_bytes())])
+                path.unlink()
+
+    consumer = threading.Thread(target=take)
+    consumer.start()
+    codes = [runner.do(str(folder)) for _ in range(2)]
+    is_over.set()
+    consumer.join()
+
+    rows = bare_world.table("ingest")
+    assert codes == [0, 0]
+    assert taken == expected["accepted"]
+    assert digests_in(folder) == Counter()
+    assert Counter(row["disposition"] for row in rows) == {"accepted": 20, "quarantined": 20}
+
+
+def _deliver_pair(world: ForeignWorld, folder: Path, name: str, expected: dict[str, Counter[str]]) -> bool:
+    """Deliver a WAV and its sidecar, and note where both must be in the end; say whether it will be accepted."""
     audio, sidecar = wav_of(len(world.service.verdicts) + 1), f"sidecar of {name}".encode()
     is_good = len(world.service.verdicts) % 2 == 0
     world.service.verdicts[digest_of(audio)] = "valid" if is_good else "tampered"
     (folder / f"{name}.wav.sidecar").write_bytes(sidecar)
     (folder / f"{name}.wav").write_bytes(audio)
     expected["accepted" if is_good else "quarantine"].update([digest_of(audio), digest_of(sidecar)])
+    return is_good

@@ -143,6 +143,28 @@ def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issue
     assert world.run("audit") == 0
 
 
+def test_lost_sidecars_follow_the_files_that_ingest_has_moved(
+    world: SandboxWorld, issued: list[sandbox.Issued], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None appears in the watched folder, where the next delivery of that name would be taken for its other half."""
+    delivered, accepted = world.folder / "delivered", world.folder / "accepted"
+    delivered.mkdir()
+    pair = issued[2]
+    assert pair.sidecar is not None
+    for path in (pair.audio, pair.sidecar):
+        path.rename(delivered / path.name)
+    for name, text in {"SETTLE_SECONDS": "0", "PAIR_SECONDS": "0", "ACCEPTED": str(accepted)}.items():
+        monkeypatch.setenv(f"PROOFSWEEP_INGEST__{name}", text)
+    codes = [world.run("ingest", str(delivered))]
+    lost = accepted / pair.sidecar.name
+    sealed = lost.read_bytes()
+    lost.unlink()
+
+    codes += [world.run("proofs", "recover", str(accepted)), world.run("proofs", "recover", "--to", str(delivered))]
+
+    assert (codes, lost.read_bytes(), list(delivered.iterdir())) == ([0, 0, 2], sealed, [])
+
+
 def test_proofs_are_verified_without_local_files(
     world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
 ) -> None:

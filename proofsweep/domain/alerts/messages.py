@@ -41,6 +41,8 @@ class AlertKind(StrEnum):
     LATENCY = "latency"
     THROTTLED = "throttled"
     QUOTA_LOW = "quota_low"
+    NOT_MOVED = "not_moved"
+    GIVEN_UP = "given_up"
     TEST = "test"
 
 

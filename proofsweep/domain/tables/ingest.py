@@ -20,7 +20,12 @@ COLUMNS = (
     Column("reason", TEXT, "why it is not accepted; null if it is"),
     Column("tries", SMALL, "how often this version was tried, this time included", nullable=False),
     Column("retry_at", TIME, "when it is tried again; null if it is not"),
-    Column("disposition", TEXT, "left, accepted, quarantined or gone", nullable=False),
+    Column(
+        "disposition",
+        TEXT,
+        "left, accepted, quarantined, or gone: taken away or replaced by somebody else",
+        nullable=False,
+    ),
     Column("audio_moved_to", TEXT, "where the audio is after a move"),
     Column("sidecar_moved_to", TEXT, "where the sidecar is after a move"),
     Column("detail", TEXT, "why a move was not made, in one sentence; null if it was, or if none was wanted"),

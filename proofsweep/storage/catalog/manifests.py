@@ -9,7 +9,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from proofsweep.domain.completion_report import RUN_COLUMN, own_columns, restored
-from proofsweep.domain.items import PROOF_PREFIX, FileFacts, ManifestRow, Unlisted, printable, proof_id_of
+from proofsweep.domain.items import NO_PROOF_IDS, PROOF_PREFIX, FileFacts, ManifestRow, Unlisted, printable, proof_id_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.storage.catalog.ignored import Ignored
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from proofsweep.storage.catalog.object_lookup import ObjectLookup
 
 _AUDIO = ("audio", "path", "proof_id")
-_NO_PROOF_IDS = frozenset({".", ".."})
 """Would call another endpoint, since paths are normalised."""
 
 
@@ -224,7 +223,7 @@ def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
         return None, None
     proof_id = proof_id_of(cell)
     if proof_id is not None:
-        is_one = proof_id.strip() and proof_id not in _NO_PROOF_IDS and printable(proof_id) == proof_id
+        is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and printable(proof_id) == proof_id
         return cell, None if is_one else "this is no proof ID."
     try:
         return path_of(cell, folder), None

@@ -1,8 +1,9 @@
 """Read an audio file or sidecar while it is sent: its format, its bytes, and whether it changed meanwhile."""
 
 import hashlib
+import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, Self
 from zlib import crc32
 
@@ -26,6 +27,12 @@ _BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"R
 _UNKNOWN_SIZES = frozenset({0, 0x7FFFFFFF, 0xFFFFFFFF})
 # chosen: a WAV has some ten chunks; half still finds the credential, twice reads longer in a file that is broken.
 _MOST_CHUNKS = 100
+_WAVES = frozenset({b"RIFF", b"RF64", b"BW64"})
+# A chunk of 4 GiB or more has this size; that of the audio then stands in the chunk `ds64` (EBU Tech 3306).
+_SIZE_ELSEWHERE = 0xFFFFFFFF
+_NO_CREDENTIALS = frozenset({"fmt ", "data"})
+# A C2PA manifest is a JUMBF box, which begins with its description (ISO/IEC 19566-5). XMP may name one elsewhere.
+_MANIFEST = re.compile(rb"jumb.{4}jumd|dcterms:provenance", re.DOTALL)
 
 _LOCAL = LocalFiles()
 
@@ -70,18 +77,32 @@ class AudioFile:
         """Give a checksum of the file's first 64 KiB: equal files have the same."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
-    def has_credential(self) -> bool:
-        """Say whether this is a WAV with a C2PA manifest inside, which stands in a RIFF chunk of its own."""
-        offset = _RIFF_HEADER_BYTES
-        if _read_up_to(self._file, offset)[:4] != b"RIFF" or self.audio_format is not AudioFormat.WAV:
-            return False
-        for _ in range(_MOST_CHUNKS):
-            head = _read_up_to(self._file, _CHUNK_HEADER_BYTES, offset)
-            if head[:4] == b"C2PA" or len(head) < _CHUNK_HEADER_BYTES:
-                return head[:4] == b"C2PA"
-            size_bytes = int.from_bytes(head[4:], "little")
-            offset += _CHUNK_HEADER_BYTES + size_bytes + size_bytes % 2
-        return False
+    def has_credential(self, carriers: Collection[str] = ("C2PA",)) -> bool:
+        """Whether this is a WAV with a credential inside: a chunk of such a name, or one that holds a C2PA manifest.
+
+        The contract names no chunk; the C2PA specification names `C2PA`.
+        """
+        return any(
+            name in carriers or (name not in _NO_CREDENTIALS and _MANIFEST.search(_read_up_to(self._file, size, start)))
+            for name, start, size in self._riff_chunks()
+        )
+
+    def _riff_chunks(self) -> Iterator[tuple[str, int, int]]:
+        """Return the name of each chunk of a WAV, where its content starts, and how much of that is read at once."""
+        offset, data_bytes = _RIFF_HEADER_BYTES, 0
+        front = _read_up_to(self._file, offset)
+        for _ in range(_MOST_CHUNKS if front[:4] in _WAVES and front[8:] == b"WAVE" else 0):
+            head = _read_up_to(self._file, _CHUNK_HEADER_BYTES, offset) if offset < self.facts.size_bytes else b""
+            if len(head) < _CHUNK_HEADER_BYTES:
+                return
+            name, size_bytes = head[:4].decode("latin-1"), int.from_bytes(head[4:], "little")
+            offset += _CHUNK_HEADER_BYTES
+            if name == "ds64":
+                data_bytes = int.from_bytes(_read_up_to(self._file, 8, offset + 8), "little")
+            elif name == "data" and size_bytes == _SIZE_ELSEWHERE and data_bytes:
+                size_bytes = data_bytes
+            yield name, offset, min(size_bytes, PIECE_BYTES)
+            offset += size_bytes + size_bytes % 2
 
     def is_cut_short(self) -> bool:
         """Say whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""

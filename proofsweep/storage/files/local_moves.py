@@ -43,9 +43,12 @@ class LocalMoves:
                 draft.unlink(missing_ok=True)
 
     def clear(self, location: str) -> None:
-        """Delete what a killed process has left of a copy to this name."""
+        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
+        path = Path(location)
         with _wrapped_errors():
-            _draft_of(Path(location)).unlink(missing_ok=True)
+            _draft_of(path).unlink(missing_ok=True)
+            if _aside_of(path).parent.is_dir():
+                _restore(_aside_of(path).parent)
 
     def remove(self, location: str, facts: FileFacts) -> bool:
         """Remove a file with these facts; say whether it is gone. A file that was replaced meanwhile stays.
@@ -54,7 +57,7 @@ class LocalMoves:
         first: what is then deleted is what was looked at.
         """
         path = Path(location)
-        aside = path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
+        aside = _aside_of(path)
         with _wrapped_errors():
             if path.is_symlink():
                 raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
@@ -81,10 +84,19 @@ class LocalMoves:
         for path, folders, _ in os.walk(folder):
             for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
                 with _wrapped_errors():
-                    for each in aside.iterdir():
-                        _put_back(each, Path(path, each.name))
-                    aside.rmdir()
+                    _restore(aside)
             folders[:] = [name for name in folders if not name.startswith(".")]
+
+
+def _restore(aside: Path) -> None:
+    for each in aside.iterdir():
+        _put_back(each, aside.parent / each.name)
+    aside.rmdir()
+
+
+def _aside_of(path: Path) -> Path:
+    """Name the file in a hidden folder, as which a file is deleted."""
+    return path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
 
 
 def _draft_of(path: Path) -> Path:

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Protocol
 
 from proofsweep.domain.items import FileFacts
@@ -23,7 +24,7 @@ class WritableFiles(Protocol):
         ...
 
     def clear(self, location: str) -> None:
-        """Delete what a killed process has left of a copy to this name."""
+        """Heal what a killed process has left of a copy to this name."""
         ...
 
     def remove(self, location: str, facts: FileFacts) -> bool:
@@ -46,13 +47,14 @@ class Moves:
     def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
 
-        Gives the facts of the source as it was read; None if the source is gone or is another file by now.
+        Gives the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
+        somebody takes away at once was made.
 
         Raises:
             NameTaken: the target is another file.
             SourceError: neither source nor target is that file, or one of the two cannot be read or written.
         """
-        self._place_of(target).clear(target)
+        self.clear(target)
         held = self.digest(target)
         with self._opened(source, is_needed=held is None) as file:
             facts = None if file is None else file.facts()
@@ -61,13 +63,32 @@ class Moves:
                     self._place_of(target).create(target, _pieces(file, facts.size_bytes), sha256)
                 elif _digest(file, facts.size_bytes) != sha256:
                     facts = None
-        if (held or self.digest(target)) != sha256:
+        if (held or self.digest(target)) not in {None, sha256}:
             raise NameTaken("There is another file of that name.")
         return facts
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         """Remove a file that was copied; say whether it is gone: one that changed since then stays."""
         return self._place_of(source).remove(source, facts)
+
+    def discard(self, copy: str, sha256: str) -> None:
+        """Delete a copy that has no use; a file with other bytes stays."""
+        self.clear(copy)
+        with self._opened(copy, is_needed=False) as file:
+            facts = None if file is None else file.facts()
+            is_copy = file is not None and facts is not None and _digest(file, facts.size_bytes) == sha256
+        if is_copy and facts is not None:
+            self.remove(copy, facts)
+
+    def clear(self, target: str) -> None:
+        """Heal what a killed process has left of a copy to this name."""
+        self._place_of(target).clear(target)
+
+    def is_link(self, source: str) -> bool:
+        """Whether there is a link: it would be copied, and could not be removed."""
+        with suppress(OSError):
+            return not is_bucket(source) and Path(source).is_symlink()
+        return False
 
     def put_back(self, folder: str) -> None:
         """Give files back their names that a killed process had renamed in a folder or below it."""

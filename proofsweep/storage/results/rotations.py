@@ -51,6 +51,16 @@ class Rotations:
                 "its Idempotency-Key an interrupted rotation cannot be finished."
             ) from damage
 
+    def unfinished(self, key_fingerprint: str) -> RotationIntent | None:
+        """Read the intent for a key whose rotation has no receipt; None if there is none.
+
+        Raises:
+            ResultsError: it is damaged.
+        """
+        intent = self.begun(key_fingerprint)
+        is_open = intent is not None and Operations(self._results).receipt(intent.operation_id) is None
+        return intent if is_open else None
+
     def record(self, rotation: Rotation, run_date: date) -> Rotation:
         """Write the row of a rotation once; give the one that is there, which another process may have written.
 

@@ -1,17 +1,21 @@
-"""What the passes over one watched folder remember: files that wait, and runs whose files are not disposed of yet.
+"""What the passes over one watched folder remember: files that wait, moves, and runs not disposed of yet.
 
 What is known of waiting files is derived: without it they only wait anew, and failed files begin to count again.
 """
 
 import json
+import os
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from proofsweep.domain.ingest import PastAnswer, Sighting
+from proofsweep.domain.ingest import Move, PastAnswer, Sighting, watch_id
+from proofsweep.domain.items import WorkItem
 from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.storage.locations import is_bucket
 from proofsweep.storage.results.store import Store, open_store
 
 # By these a file is recognised that was renamed since its answer. Chosen: some 2 MB; half forgets a delivery of several
@@ -20,7 +24,9 @@ MOST_ANSWERS = 5_000
 
 # Inside the results store, so that one URL holds everything.
 _FOLDER = "_ingest"
-_SIGHTINGS, _ANSWERS = "sightings.json", "answers.json"
+_SIGHTINGS, _ANSWERS, _MOVES, _LETTERS = "sightings.json", "answers.json", "moves.json", "letters.json"
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 
 def ingest_store(results_url: str) -> Store:
@@ -31,6 +37,15 @@ def ingest_store(results_url: str) -> Store:
 def watched_ids(store: Store) -> list[str]:
     """Name the folders that were watched with an ingest store."""
     return store.folders("_runs")
+
+
+def is_watched(location: str, ids: Collection[str], environments: Collection[str]) -> bool:
+    """Whether a location is or lies in a watched folder, by its name or by where links lead; `ids` name the folders."""
+    places = {location, location if is_bucket(location) else os.path.realpath(location)}
+    above = {
+        "/".join(parts[: depth + 1]) for parts in (each.split("/") for each in places) for depth in range(len(parts))
+    }
+    return any(watch_id(environment, folder) in ids for environment in environments for folder in above)
 
 
 def forget_files(results_store: Store) -> None:
@@ -53,31 +68,57 @@ class Watch:
 
     def sightings(self) -> dict[str, Sighting]:
         """Read what is known of waiting files, by item ID; nothing if it cannot be understood."""
-        content = self.store.read(self._sightings)
-        try:
-            document = json.loads(content or b"{}")
+        with suppress(*_DAMAGE):
+            document = json.loads(self._content(_SIGHTINGS) or b"{}")
             return {item_id: _sighting(facts) for item_id, facts in document.items()}
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return {}
+        return {}
 
     def keep(self, sightings: Mapping[str, Sighting]) -> None:
         """Write what is known of waiting files in the place of what was known before."""
-        document = {item_id: asdict(sighting) for item_id, sighting in sightings.items()}
-        self.store.replace(self._sightings, json.dumps(document, default=datetime.isoformat).encode())
+        self._replace(_SIGHTINGS, {item_id: asdict(sighting) for item_id, sighting in sightings.items()})
 
     def answers(self) -> dict[str, PastAnswer]:
         """Read the newest answers, by item ID; none if they cannot be understood."""
-        content = self.store.read(self._answers)
-        try:
-            return {answer.item_id: answer for answer in map(_answer, json.loads(content or b"[]"))}
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return {}
+        with suppress(*_DAMAGE):
+            return {answer.item_id: answer for answer in map(_answer, json.loads(self._content(_ANSWERS) or b"[]"))}
+        return {}
 
     def keep_answers(self, answers: Iterable[PastAnswer]) -> None:
         """Write the newest of some answers, the last ones, in the place of those that were kept before."""
-        newest = deque(answers, maxlen=MOST_ANSWERS)
-        document = [asdict(answer) for answer in newest]
-        self.store.replace(self._answers, json.dumps(document, default=datetime.isoformat).encode())
+        self._replace(_ANSWERS, [asdict(answer) for answer in deque(answers, maxlen=MOST_ANSWERS)])
+
+    def moves(self) -> tuple[str | None, list[Move]]:
+        """Read the moves that were begun and not ended, and the part that takes their rows; None if another one does.
+
+        Raises:
+            ResultsError: they cannot be understood.
+        """
+        try:
+            document = json.loads(self._content(_MOVES) or b'{"part": null, "moves": []}')
+            return document["part"], [_move(facts) for facts in document["moves"]]
+        except _DAMAGE as damage:
+            raise ResultsError(
+                f"{self.name}/{_MOVES} in {self.store.url} is damaged: see whether each pair is whole where files are "
+                "moved, then delete it."
+            ) from damage
+
+    def keep_moves(self, part: str | None, moves: Collection[Move]) -> None:
+        """Write which moves begin now, in the place of what was kept before."""
+        if moves:
+            self._replace(_MOVES, {"part": part, "moves": [asdict(move) for move in moves]})
+        else:
+            self.store.delete(f"{self.name}/{_MOVES}")
+
+    def letters_due(self) -> dict[str, list[str]]:
+        """Read for which items letters must be written, by the parts of `ingest` that hold their rows."""
+        with suppress(*_DAMAGE):
+            document = json.loads(self._content(_LETTERS) or b"{}")
+            return {part: list(map(str, items)) for part, items in document.items()}
+        return {}
+
+    def keep_letters_due(self, due: Mapping[str, Sequence[str]]) -> None:
+        """Write for which items letters must be written, in the place of what was due before."""
+        self._replace(_LETTERS, due)
 
     def open_runs(self) -> list[str]:
         """List the runs that were begun and not disposed of, oldest first."""
@@ -94,28 +135,27 @@ class Watch:
         """Forget a run: all its files are disposed of, or it was never planned."""
         self.store.delete(self._run(run_id))
 
-    @property
-    def _sightings(self) -> str:
-        return f"{self.name}/{_SIGHTINGS}"
+    def _content(self, name: str) -> bytes | None:
+        return self.store.read(f"{self.name}/{name}")
 
-    @property
-    def _answers(self) -> str:
-        return f"{self.name}/{_ANSWERS}"
+    def _replace(self, name: str, document: object) -> None:
+        self.store.replace(f"{self.name}/{name}", json.dumps(document, default=datetime.isoformat).encode())
 
     def _run(self, run_id: str) -> str:
         return f"{self.name}/runs/{run_id}.json"
 
 
 def _answer(facts: dict[str, Any]) -> PastAnswer:
-    at = facts.pop("verified_at")
-    return PastAnswer(verified_at=None if at is None else datetime.fromisoformat(at), **facts)
+    return PastAnswer(**facts | {"verified_at": _time(facts["verified_at"])})
 
 
-def _sighting(facts: dict[str, str | int | None]) -> Sighting:
-    retry_at = facts["retry_at"]
-    return Sighting(
-        version=str(facts["version"]),
-        since=datetime.fromisoformat(str(facts["since"])),
-        tries=int(facts["tries"] or 0),
-        retry_at=None if retry_at is None else datetime.fromisoformat(str(retry_at)),
-    )
+def _move(facts: dict[str, Any]) -> Move:
+    return Move(**facts | {"item": WorkItem(**facts["item"]), "answer": _answer(facts["answer"])})
+
+
+def _sighting(facts: dict[str, Any]) -> Sighting:
+    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")})
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

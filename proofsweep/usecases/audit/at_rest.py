@@ -10,7 +10,7 @@ from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.watches import ingest_store, watched_ids
+from proofsweep.storage.results.watches import Watch, ingest_store, watched_ids
 from proofsweep.usecases.explain.find_item import in_parallel
 
 _OF_ITEMS = (OperationKind.INVENTORY, OperationKind.INTERPRETATIONS, OperationKind.RECOVERY)
@@ -36,6 +36,8 @@ def runs_at_rest(results: Results, clock: Callable[[], datetime]) -> list[str]:
     for watch in watched_ids(watches.store):
         if Legs(watches, watch).active_claim() is not None:
             raise RunIsActive("A folder is being watched with this results store: stop proofsweep ingest, then redact.")
+        if Watch(watches.store, watch).moves()[1]:
+            raise RunIsActive("A pass over a watched folder has not ended its moves: make another pass, then redact.")
     operations, since = Operations(results), new_run_id(clock() - _LONGEST_OPERATION, "")
     for kind, operation_id in filter(None, in_parallel(operations.ids(since), partial(_at_work, operations))):
         raise RunIsActive(

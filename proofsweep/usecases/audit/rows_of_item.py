@@ -40,7 +40,7 @@ class _Known:
         """Take rows of the item."""
         item_ids, proof_ids, locations = (rows[name].to_pylist() for name in ("item_id", "proof_id", "audio"))
         self.item_ids.update(map(str, item_ids))
-        self.proof_ids.update(str(each) for each in proof_ids if each is not None)
+        self.proof_ids.update(str(each) for each in proof_ids if each)
         named = (str(each) for each in locations if str(each).startswith(PROOF_PREFIX))
         self.proof_ids.update(each.removeprefix(PROOF_PREFIX) for each in named)
 

@@ -85,7 +85,8 @@ class Look:
         """
         looked = Looked(catalog_name=folder.name)
         listed = {item_id_of(row, folder.name): row for row in self._finished(folder.rows(), looked)}
-        past = self._past_answers(listed, folder.name) | {
+        recent = self._standing(recent, now)
+        past = self._standing(self._past_answers(listed, folder.name), now) | {
             item_id: answer for item_id, row in listed.items() if (answer := _recent_answer(recent, item_id, row))
         }
         for item_id, row in listed.items():
@@ -115,6 +116,9 @@ class Look:
                 looked.decisions[Decision.UNFINISHED] += 1
             else:
                 yield row
+
+    def _standing(self, answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
+        return {item_id: answer for item_id, answer in answers.items() if self.rules.stands(answer, now)}
 
     def _past_answers(self, listed: Mapping[str, ManifestRow], catalog_name: str) -> dict[str, PastAnswer]:
         """Find the answers of items, also those that earlier builds stored under a former ID."""
@@ -154,7 +158,7 @@ class Look:
                 if audio.is_cut_short():
                     return False
                 can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
-                return row.sidecar is not None or audio.has_credential() or not can_be_pair
+                return row.sidecar is not None or audio.has_credential(self.rules.credential_chunks) or not can_be_pair
         except SourceError:
             return True  # its row will say why
 

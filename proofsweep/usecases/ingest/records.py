@@ -1,30 +1,34 @@
 """What became of verified files, as rows of the `ingest` table; those of a leg are written once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import partial
+from itertools import islice
 from typing import Any
 
 from proofsweep.domain import layout
 from proofsweep.domain.ingest import (
     Disposition,
     IngestRules,
+    Move,
     PastAnswer,
     Sighting,
     is_final,
+    is_not_moved,
     supplier_of,
     text_of_versions,
 )
 from proofsweep.domain.items import WorkItem, printable
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken
 from proofsweep.storage.locations import path_within
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.ingest.dispose import Disposal, Placed, Verified
+from proofsweep.storage.results.watches import Watch
+from proofsweep.usecases.ingest.dispose import Disposal, Placed
 from proofsweep.usecases.ingest.past_answers import COLUMNS
 from proofsweep.usecases.item.item_work import Clock
 
@@ -32,38 +36,93 @@ from proofsweep.usecases.item.item_work import Clock
 # memory, since an object is held while it is moved.
 _AT_ONCE = 4
 
+# Files whose names are chosen and noted together. Chosen: half makes twice the writes; twice notes a megabyte at once.
+_WAVE = 500
+
+Note = Callable[[str, Mapping[str, PastAnswer]], None]
+"""Takes the name of a part of `ingest`, and the answers of which its rows may tell, by item ID."""
+
 _ANSWER = tuple(each.name for each in fields(PastAnswer))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """Disposes of verified files, and writes down what became of them."""
+    """Disposes of verified files, and writes down what became of them; made for one pass.
+
+    Attributes:
+        half: moves that could neither be finished nor undone, for the next pass, by where the audio goes.
+        not_moved: rows of files that should have been moved and lie where they were, by item ID.
+    """
 
     results: Results
+    watch: Watch
     disposal: Disposal
     rules: IngestRules
     environment: str
     clock: Clock
+    half: dict[str, Move] = field(default_factory=dict)
+    not_moved: dict[str, Row] = field(default_factory=dict)
 
     def has_leg(self, plan: Plan, leg: int) -> bool:
         """Say whether the files that a leg has verified are disposed of."""
         return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
 
-    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> list[Row]:
-        """Dispose of the files that a leg has verified, unless that is done; give its rows."""
+    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting], note: Note) -> list[Row]:
+        """Dispose of the files that a leg has verified, unless that is done; give its rows.
+
+        `note` is called before the rows are written.
+        """
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
         if not self.has_leg(plan, leg):
-            rows = self._disposed(self._verified_by(plan, leg), sightings)
+            verified = list(self._verified_by(plan, leg))
+            rows = [row for wave in _waves(verified) for row in self._disposed(wave, sightings, part=None)]
+            note(name, {item.item_id: answer for item, answer in verified})
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
-        return self.results.table("ingest", [name]).to_pylist()
+            self._end_moves()
+        return self.rows_of(name)
 
-    def of_answered(self, answered: Iterable[tuple[WorkItem, PastAnswer]], name: str) -> list[Row]:
-        """Dispose of files that were answered before and still lie there; write the rows of those that are moved."""
-        rows = [row for row in self._disposed(answered, {}) if row["disposition"] != Disposition.LEFT]
-        if rows:
-            self.results.create_part(name, "ingest", rows)
-        return rows
+    def rows_of(self, part: str) -> list[Row]:
+        """Read the rows of a part; none if it was never written."""
+        is_there = self.results.store.read(part) is not None
+        return self.results.table("ingest", [part]).to_pylist() if is_there else []
+
+    def of_answered(
+        self, answered: Iterable[tuple[WorkItem, PastAnswer]], note: Note, delivered_again: Collection[str]
+    ) -> list[Row]:
+        """Dispose of files that were answered before and still lie there; give the rows that it writes.
+
+        It writes what leaves, and what could not be moved only when it was just delivered again: a pass every minute
+        must not repeat it. `note` is called before anything is moved, since after a kill nobody knows what came again.
+        """
+        written: list[Row] = []
+        for wave in _waves(answered):
+            part = self._new_part()
+            note(part, {item.item_id: answer for item, answer in wave if item.item_id in delivered_again})
+            written += self._written(part, self._disposed(wave, {}, part), delivered_again)
+            self._end_moves()
+        return written
+
+    def of_killed_pass(self) -> list[Row]:
+        """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
+        part, begun = self.watch.moves()
+        rows = [self._row(move.item, move.answer, self._moved(move), None) for move in begun]
+        written = [] if part is None else self._written(part, rows)
+        if begun:
+            self._end_moves()
+        return written
+
+    def _written(self, part: str, rows: Sequence[Row], delivered_again: Collection[str] = ()) -> list[Row]:
+        stuck = [row for row in rows if is_not_moved(row) and row["item_id"] in delivered_again]
+        new = [row for row in rows if row["disposition"] != Disposition.LEFT] + stuck
+        if new:
+            with suppress(NameTaken):
+                self.results.create_part(part, "ingest", new)
+        return new
+
+    def _new_part(self) -> str:
+        now = self.clock()
+        return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
         """Give the items that a leg has finished; their locations are the plan's, which are exact."""
@@ -75,28 +134,37 @@ class Records:
                 yield items[row.pop("manifest_row")], PastAnswer(verified_at=row.pop("finished_at"), **row)
 
     def _disposed(
-        self, verified: Iterable[tuple[WorkItem, PastAnswer]], sightings: Mapping[str, Sighting]
-    ) -> Sequence[Row]:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return list(pool.map(partial(self._dispose, sightings), verified))
+        self, verified: Sequence[tuple[WorkItem, PastAnswer]], sightings: Mapping[str, Sighting], part: str | None
+    ) -> list[Row]:
+        """Dispose of some files: (1) choose all names, (2) note the moves, (3) make them.
 
-    def _dispose(self, sightings: Mapping[str, Sighting], verified: tuple[WorkItem, PastAnswer]) -> Row:
-        item, answer = verified
-        placed = self.disposal.place(
-            Verified(
-                outcome=answer.outcome,
-                audio=item.audio,
-                sidecar=item.sidecar,
-                audio_sha256=answer.audio_sha256,
-                sidecar_sha256=answer.sidecar_sha256,
-            )
-        )
-        return self._row(item, answer, placed, sightings.get(item.item_id))
+        After a kill, `part` takes the rows; without one, somebody disposes of these files again.
+        """
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            chosen = list(pool.map(lambda each: self.disposal.chosen(*each), verified))  # (1)
+            moves = {each.audio: each for each in chosen if isinstance(each, Move)} | self.half
+            self.watch.keep_moves(part, moves.values())  # (2)
+            placed = pool.map(lambda each: self._moved(each) if isinstance(each, Move) else each, chosen)  # (3)
+            return [
+                self._row(item, answer, at, sightings.get(item.item_id))
+                for (item, answer), at in zip(verified, placed, strict=True)
+            ]
+
+    def _moved(self, move: Move) -> Placed:
+        placed = self.disposal.moved(move)
+        if placed.is_half:
+            self.half.setdefault(move.audio, move)
+        elif placed.audio is not None:
+            self.half.pop(placed.audio, None)
+        return placed
+
+    def _end_moves(self) -> None:
+        self.watch.keep_moves(self._new_part(), self.half.values())
 
     def _row(self, item: WorkItem, answer: PastAnswer, placed: Placed, sighting: Sighting | None) -> Row:
         now, tries = self.clock(), _tries_before(sighting, item) + 1
         retry_at = None if is_final(answer.outcome, answer.reason) else self.rules.retry_at(tries, now)
-        return {
+        row: Row = {
             "run_id": answer.run_id,
             "leg": answer.leg,
             "environment": self.environment,
@@ -122,36 +190,41 @@ class Records:
             "verified_at": answer.verified_at,
             "acted_at": now,
         }
+        self.not_moved.pop(item.item_id, None)
+        if is_not_moved(row):
+            self.not_moved[item.item_id] = row
+        return row
 
 
-def sightings_after(rows: Iterable[Row], before: Mapping[str, Sighting], now: datetime) -> dict[str, Sighting]:
-    """Give what is known of waiting files after these rows: an answer ends the waiting, a failure is counted."""
-    known = dict(before)
+def _waves(verified: Iterable[tuple[WorkItem, PastAnswer]]) -> Iterator[list[tuple[WorkItem, PastAnswer]]]:
+    waiting = iter(verified)
+    while wave := list(islice(waiting, _WAVE)):
+        yield wave
+
+
+def known_after(
+    rows: Iterable[Row], sightings: Mapping[str, Sighting], answers: Mapping[str, PastAnswer], now: datetime
+) -> tuple[dict[str, Sighting], dict[str, PastAnswer]]:
+    """Give what is known of waiting files after these rows, and the newest answers, the newest last.
+
+    An answer ends the waiting, and a failure is counted.
+    """
+    waiting, answered = dict(sightings), dict(answers)
     for row in rows:
-        item_id, reason = str(row["item_id"]), row["reason"]
-        if is_final(str(row["outcome"]), None if reason is None else str(reason)):
-            known.pop(item_id, None)
-            continue
-        versions = text_of_versions(_text(row["audio_version"]), _text(row["sidecar_version"]))
-        seen, retry_at = row["first_seen_at"], row["retry_at"]
-        known[item_id] = Sighting(
-            version=versions,
-            since=seen if isinstance(seen, datetime) else now,
-            tries=int(str(row["tries"])),
-            retry_at=retry_at if isinstance(retry_at, datetime) else None,
-        )
-    return known
-
-
-def answers_after(rows: Iterable[Row], before: Mapping[str, PastAnswer]) -> dict[str, PastAnswer]:
-    """Give the newest answers after these rows, the newest last."""
-    known = dict(before)
-    for row in rows:
-        cells: dict[str, Any] = {name: row[name] for name in _ANSWER}
+        cells: dict[str, Any] = {**row}
+        item_id = cells["item_id"]
         if is_final(cells["outcome"], cells["reason"]):
-            known.pop(cells["item_id"], None)
-            known[cells["item_id"]] = PastAnswer(**cells)
-    return known
+            waiting.pop(item_id, None)
+            answered.pop(item_id, None)
+            answered[item_id] = PastAnswer(**{name: cells[name] for name in _ANSWER})
+            continue
+        waiting[item_id] = Sighting(
+            version=text_of_versions(cells["audio_version"], cells["sidecar_version"]),
+            since=cells["first_seen_at"] or now,
+            tries=cells["tries"],
+            retry_at=cells["retry_at"],
+        )
+    return waiting, answered
 
 
 def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
@@ -161,7 +234,3 @@ def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
 
 def _printable(text: str | None) -> str | None:
     return None if text is None else printable(text)
-
-
-def _text(cell: object) -> str | None:
-    return None if cell is None else str(cell)

@@ -19,7 +19,7 @@ WITH notes AS (
 ), accepted AS (
     SELECT proof_id, max_by(item_id, finished_at) AS item_id, max(finished_at) AS finished_at
     FROM latest_answer
-    WHERE accepted AND proof_id IS NOT NULL
+    WHERE accepted AND proof_id NOT IN ('', '.', '..')
     GROUP BY proof_id
 )
 SELECT accepted.proof_id, accepted.item_id

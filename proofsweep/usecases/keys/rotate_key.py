@@ -128,7 +128,8 @@ class RotateKey:
         if begun is not None:
             return self.rotations.begin(begun), False
         waiting, current = self.place.waiting(), self.place.current()
-        if waiting is not None and waiting != self.key:
+        known = {fingerprint(self.key), *(each.key_fingerprint for each in self.rotations.answered())}
+        if waiting is not None and fingerprint(waiting) not in known:
             raise ConfigError(
                 f"There is a key in {self.place.waiting_name} that no rotation of this results store has put there. "
                 "Give the results store of that rotation (--results), or move that key away; nothing was rotated."

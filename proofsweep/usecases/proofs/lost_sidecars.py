@@ -1,4 +1,4 @@
-"""Which items may have lost their sidecar: those with a proof, by their newest answer."""
+"""Which items may have lost their sidecar: those with a proof, by their newest answer; and where they are now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +7,28 @@ from proofsweep.query.connection import opened
 from proofsweep.storage.results.plans_and_parts import Results
 
 _ITEMS = """
-SELECT proof_id, item_id, audio, sidecar, sidecar_sha256, relative_path, accepted
-FROM latest_answer
-WHERE proof_id IS NOT NULL AND starts_with(audio, $below) AND (sidecar IS NOT NULL OR $with_one_files)
-    AND NOT starts_with(audio, 'proof:')
+WITH moves AS (  -- the last one of a file; of those that went to one place, only the last one is still there
+    SELECT *
+    FROM ingest
+    QUALIFY row_number() OVER (PARTITION BY item_id, run_id ORDER BY acted_at DESC) = 1
+        AND (audio_moved_to IS NULL OR row_number() OVER (PARTITION BY audio_moved_to ORDER BY acted_at DESC) = 1)
+), placed AS (
+    SELECT
+        answers.proof_id, answers.item_id, answers.audio, answers.sidecar, answers.sidecar_sha256,
+        answers.relative_path, answers.accepted, answers.audio_bytes,
+        coalesce(moves.audio_moved_to, moves.audio, answers.audio) AS placed_audio,
+        coalesce(moves.sidecar_moved_to, moves.sidecar, answers.sidecar) AS placed_sidecar
+    FROM latest_answer AS answers
+    LEFT JOIN moves  -- by the bytes: a file that was renamed before it was moved has another item
+        ON moves.run_id = answers.run_id AND moves.audio_sha256 = answers.audio_sha256
+        AND moves.sidecar_sha256 IS NOT DISTINCT FROM answers.sidecar_sha256
+    WHERE answers.proof_id NOT IN ('', '.', '..') AND (answers.sidecar IS NOT NULL OR $with_one_files)
+        AND NOT starts_with(answers.audio, 'proof:')
+    QUALIFY row_number() OVER (
+        PARTITION BY placed_audio, placed_sidecar ORDER BY coalesce(moves.item_id <> answers.item_id, false)) = 1
+)
+FROM placed
+WHERE starts_with(audio, $below) OR starts_with(placed_audio, $below)
 ORDER BY audio
 """
 # Rows that are in memory at once. Chosen: half and twice cost the same.
@@ -24,6 +42,8 @@ class ProvenItem:
     Attributes:
         sidecar: where its sidecar was when it was verified; None for a one-file item.
         sidecar_sha256: of the sidecar that was sent.
+        audio_bytes: size of the audio that was sent.
+        placed_audio, placed_sidecar: where they are now, if `ingest` has moved them.
     """
 
     proof_id: str
@@ -33,6 +53,9 @@ class ProvenItem:
     sidecar_sha256: str | None
     relative_path: str | None
     accepted: bool
+    audio_bytes: int | None
+    placed_audio: str
+    placed_sidecar: str | None
 
 
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
@@ -41,7 +64,7 @@ def proven_items(results: Results, environment: str, below: str = "", *, with_on
     Args:
         results: where the answers are.
         environment: whose answers count.
-        below: only items whose audio's location begins so.
+        below: only items whose audio's location begins so, when it was verified or now.
         with_one_files: also items without a sidecar.
 
     Raises:

@@ -32,7 +32,7 @@ WITH answers AS (
         max_by({'item_id': item_id, 'audio': audio, 'run_id': run_id, 'classification': classification,
             'issued_at': issued_at}, finished_at) AS newest
     FROM latest_answer
-    WHERE proof_id IS NOT NULL
+    WHERE proof_id NOT IN ('', '.', '..')
     GROUP BY proof_id
 ), paired AS (
     SELECT

@@ -5,6 +5,7 @@ import binascii
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,6 +15,7 @@ from itertools import count, islice
 
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.items import NO_PROOF_IDS
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
 from proofsweep.storage.files.audio import read_sidecar
@@ -57,10 +59,11 @@ class SidecarRecovery:
     Attributes:
         journals: take the rows of what is about to be written, so that no file is without a row.
         files: where local sidecars are read.
+        is_watched: whether a location lies in a folder to which others deliver; nothing is written there.
         prefix: the folder or bucket prefix to write below; None writes beside the audio.
         most_bytes: the largest sidecar that is read.
         compares_all: ask also for sidecars that are as they were when the service accepted them.
-        outcomes: how many items ended how; intact ones cost no call and have no row.
+        outcomes: how many items ended how; intact, absent and watched ones cost no call and have no row.
     """
 
     partner: Partner
@@ -69,6 +72,7 @@ class SidecarRecovery:
     budget: CallBudget
     outage: OutageGuard
     files: Files
+    is_watched: Callable[[str], bool]
     clock: Callable[[], datetime]
     prefix: str | None = None
     most_bytes: int
@@ -82,24 +86,25 @@ class SidecarRecovery:
             RunMustStop: the calls, the quota or the service end before the items; each that was asked for has its row.
             ResultsError: the results store cannot be written.
         """
-        waiting = iter(items)
+        waiting = (item for item in items if item.proof_id not in NO_PROOF_IDS)
         for number in count():
             if not (wave := list(islice(waiting, _WAVE))):
                 return
             asked: list[_Asked] = []
             try:
-                for is_intact in some_at_once(wave, partial(self._ask, asked)):
-                    self.outcomes.update(["intact"] if is_intact else [])
+                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked))))
             finally:
                 self._end(number, asked)
 
-    def _ask(self, asked: list[_Asked], item: ProvenItem) -> bool:
-        """Compare one item's sidecar with the sealed one, unless it is intact; say whether it is."""
+    def _ask(self, asked: list[_Asked], item: ProvenItem) -> str | None:
+        """Compare one item's sidecar with the sealed one; or say why it is not asked for."""
         local = self._local(item)
         local_sha256 = None if local is None else sha256(local).hexdigest()
         is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
         if is_as_accepted and not self.compares_all:
-            return True
+            return "intact"
+        if (skipped := self._skipped(item)) is not None:
+            return skipped
         self.budget.take()
         try:
             sealed = self._sealed(item)
@@ -125,7 +130,7 @@ class SidecarRecovery:
             asked.append(_Asked(row | {"outcome": "same"}))
         else:
             asked.append(_Asked(row | self._intended(item), sealed.content))
-        return False
+        return None
 
     def _end(self, number: int, asked: Sequence[_Asked]) -> None:
         """End a wave.
@@ -148,9 +153,21 @@ class SidecarRecovery:
     def _local(self, item: ProvenItem) -> bytes | None:
         """Read the local sidecar; None if it is missing, or cannot be read as one."""
         try:
-            return None if item.sidecar is None else read_sidecar(item.sidecar, self.most_bytes, self.files)
+            return (
+                None if item.placed_sidecar is None else read_sidecar(item.placed_sidecar, self.most_bytes, self.files)
+            )
         except SourceError:
             return None
+
+    def _skipped(self, item: ProvenItem) -> str | None:
+        """Say why nothing may be written beside an audio: its sidecar would be taken for that of another file."""
+        if self.prefix is not None:
+            return None
+        with suppress(SourceError):
+            facts = self.files.facts(item.placed_audio)
+            if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
+                return "absent"
+        return "watched" if self.is_watched(item.placed_sidecar or item.placed_audio) else None
 
     def _sealed(self, item: ProvenItem) -> _Sealed:
         """Ask for the sealed sidecar (contract, GetProofResponse: base64, identical to what issuance produced)."""
@@ -218,14 +235,14 @@ class SidecarRecovery:
     def _is_there(self, item: ProvenItem) -> bool:
         """Say whether something has the sidecar's name: it may be damaged, empty or no file."""
         try:
-            return item.sidecar is not None and self.files.facts(item.sidecar) is not None
+            return item.placed_sidecar is not None and self.files.facts(item.placed_sidecar) is not None
         except SourceError:
             return True
 
     def _place(self, item: ProvenItem, *, is_there: bool) -> str:
         """Name the place: below the prefix as the catalog names the audio; else where the sidecar was, or beside it."""
         if self.prefix is None:
-            return f"{item.sidecar}.recovered" if is_there else str(item.sidecar)
+            return f"{item.placed_sidecar}.recovered" if is_there else str(item.placed_sidecar)
         audio = item.relative_path or posixpath.basename(item.audio)
         safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
         name = posixpath.basename(item.sidecar) if item.sidecar else f"{safe[-1]}.sidecar"

@@ -6,14 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.proofs import inventory_proofs, recover_sidecars
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.ingest import watch_id
 from proofsweep.domain.proofs import RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.settings import Settings
+from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
+from proofsweep.storage.results.watches import ingest_store
+from proofsweep.usecases.ingest.pass_claim import claimed_folder
 
 from ..ended_operations import leave_operation, operation_named
 from ..ended_runs import answered, end_leg, plan_of_run
@@ -32,18 +38,52 @@ def test_an_inventory_is_recorded(settings: Settings, service: ScriptedService) 
     assert receipt["counts"] == {"no_file": 1, "unnamed": 0, "problem": None}
 
 
-def test_a_lost_sidecar_is_recovered(change: Change, service: ScriptedService, tmp_path: Path) -> None:
-    """The receipt counts the outcomes."""
+def test_a_lost_sidecar_is_recovered(
+    change: Change, service: ScriptedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The receipt counts the outcomes; a folder may be named as it is seen from here."""
     settings = change(SERVICE__SIDECAR_FIELD="seal")
     results, plan = results_for(settings), plan_of_run("20261120T010000Z_000aa")
-    lost = tmp_path / "a.sidecar"
-    end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", sidecar=str(lost))])
+    lost, audio = tmp_path / "a.sidecar", tmp_path / "a.wav"
+    audio.write_bytes(b"audio")
+    end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", audio=str(audio), sidecar=str(lost))])
     service.script[Call.PROOF] = [Scripted(document={"seal": base64.b64encode(b"sealed").decode()})]
 
-    done = recover_sidecars(settings, RecoveryRequest())
+    monkeypatch.chdir(tmp_path)
+    assert recover_sidecars(settings, RecoveryRequest(below="a.wav/")).outcomes == {}
+    done = recover_sidecars(settings, RecoveryRequest(below="a"))
 
     receipt = Operations(results).receipt(done.operation_id) or {}
     assert (lost.read_bytes(), receipt["counts"]) == (b"sealed", {"outcomes": {"recovered": 1}})
+
+
+@pytest.mark.parametrize("environment", ["beta", "production"])
+def test_nothing_is_written_below_a_watched_folder(
+    change: Change, service: ScriptedService, tmp_path: Path, environment: str
+) -> None:
+    """Neither beside the audio, nor in a place that leads there; whichever environment it is watched for."""
+    settings, watched, linked = change(SERVICE__SIDECAR_FIELD="seal"), tmp_path / "in", tmp_path / "link"
+    watched.mkdir()
+    linked.symlink_to(watched)
+    (watched / "a.wav").write_bytes(b"audio")
+    results = results_for(settings)
+    plan = plan_of_run("20261120T010000Z_000aa")
+    files = {"audio": str(watched / "a.wav"), "sidecar": str(watched / "a.sidecar")}
+    end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", **files)])
+    other = plan_of_run("20261120T020000Z_000bb", environment="production")
+    end_leg(results, other, [answered(other, 0, "b")])
+    with claimed_folder(
+        Legs(Results(ingest_store(settings.results.url)), watch_id(environment, str(watched))), utc_now
+    ):
+        pass
+
+    done = recover_sidecars(settings, RecoveryRequest())
+    for place in (watched, watched / "sub", linked):
+        with pytest.raises(UsageError, match="ingest watches"):
+            recover_sidecars(settings, RecoveryRequest(prefix=str(place)))
+
+    assert (done.outcomes, service.calls.count(Call.PROOF)) == ({"watched": 1}, 0)
+    assert [path.name for path in watched.iterdir()] == ["a.wav"]
 
 
 def test_a_killed_recovery_is_ended_by_the_next_one(change: Change, service: ScriptedService, tmp_path: Path) -> None:

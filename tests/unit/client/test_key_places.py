@@ -1,12 +1,15 @@
 """A new key waits beside its place, and then takes it: in files, and in secret blocks."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
+from proofsweep.client import key_drafts, key_places
 from proofsweep.client.key_places import KeyBlockPlace, KeyFilePlace, KeyPlace, SecretBlocks
+from proofsweep.client.keys import key_file
 from proofsweep.errors import ConfigError
 
 OLD, NEW = SecretStr("pk_old"), SecretStr("pk_new")
@@ -55,13 +58,29 @@ def test_a_key_that_waits_can_be_discarded(place: KeyPlace) -> None:
     assert (place.current(), place.waiting()) == (OLD, None)
 
 
-def test_a_key_file_is_for_its_owner_only_from_its_first_byte(tmp_path: Path) -> None:
-    """Whatever the umask, and whatever mode the old file had."""
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_the_new_key_file_has_the_mode_of_the_old_one(tmp_path: Path, mode: int) -> None:
+    """Whatever the umask: a worker that reads the key by its group reads the new one, too."""
     (tmp_path / "key").write_text("pk_old")
-    (tmp_path / "key").chmod(0o644)
-    before = os.umask(0)
+    (tmp_path / "key").chmod(mode)
+    before = os.umask(0o077)
     try:
         place = KeyFilePlace.of(tmp_path / "key")
+        place.check()
+        place.keep(NEW)
+        waits = (tmp_path / "key.new").stat().st_mode & 0o777
+        place.promote()
+    finally:
+        os.umask(before)
+
+    assert (waits, (tmp_path / "key").stat().st_mode & 0o777) == (mode, mode)
+
+
+def test_a_key_file_that_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
+    """Whatever the umask."""
+    before = os.umask(0)
+    try:
+        place = KeyFilePlace.of(tmp_path / "key", is_new=True)
         place.keep(NEW)
         place.promote()
     finally:
@@ -77,26 +96,43 @@ def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_key_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its owner could not read the new one, which is for this user only."""
+def test_owner_and_group_are_those_of_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are set before there is a key in the file."""
     (tmp_path / "key").write_text("pk_old")
-    monkeypatch.setattr(os, "geteuid", lambda: 4711)
-
-    with pytest.raises(ConfigError, match=r"another user.*--new-key-file"):
-        KeyFilePlace.of(tmp_path / "key").check()
-
-
-def test_a_key_file_keeps_its_owner_if_root_replaces_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the service that reads it could not any more."""
-    (tmp_path / "key").write_text("pk_old")
-    owners: list[tuple[int, int]] = []
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(os, "chown", lambda _path, uid, gid: owners.append((uid, gid)))
+    set_to: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(os, "fchown", lambda file, uid, gid: set_to.append((uid, gid, os.fstat(file).st_size)))
 
     KeyFilePlace.of(tmp_path / "key").keep(NEW)
 
     here = (tmp_path / "key").stat()
-    assert owners == [(here.st_uid, here.st_gid)]
+    assert set_to == [(here.st_uid, here.st_gid, 0)]
+
+
+def test_rights_that_cannot_be_kept_are_refused_before_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only root may give a file to another user; nothing is left behind."""
+
+    def refuse(_file: int, _uid: int, _gid: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    (tmp_path / "key").write_text("pk_old")
+    monkeypatch.setattr(os, "fchown", refuse)
+
+    with pytest.raises(ConfigError, match=r"key \(Operation not permitted\).*--new-key-file.*nothing was rotated"):
+        KeyFilePlace.of(tmp_path / "key").check()
+
+    assert os.listdir(tmp_path) == ["key"]  # noqa: PTH208 - hidden files count
+
+
+def test_a_group_that_a_file_system_does_not_keep_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some say yes, and do nothing."""
+    (tmp_path / "key").write_text("pk_old")
+    (tmp_path / "key").chmod(0o640)
+    monkeypatch.setattr(os, "fchmod", lambda _file, _mode: None)
+
+    with pytest.raises(ConfigError, match="the file system gives it others"):
+        KeyFilePlace.of(tmp_path / "key").check()
 
 
 def test_a_mounted_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -133,6 +169,51 @@ def test_a_new_file_never_replaces_another_one(tmp_path: Path) -> None:
         place.promote()
 
     assert (tmp_path / "key").read_text() == "pk_other"
+
+
+DRAFT = ".key-0123456789abcdef"
+"""What a command leaves that is killed while it writes a new key."""
+
+
+def test_a_key_that_a_killed_command_has_left_waits(tmp_path: Path) -> None:
+    """It may be the only copy: the service gives it again for 24 hours only."""
+    (tmp_path / "key").write_text("pk_old\n")
+    (tmp_path / DRAFT).write_text("pk_new\n")
+    place = KeyFilePlace.of(tmp_path / "key")
+
+    assert place.leftovers() == [str(tmp_path / DRAFT)]
+    assert (place.waiting(), place.current()) == (NEW, OLD)
+    assert place.leftovers() == [str(tmp_path / "key.new")]
+
+
+@pytest.mark.parametrize("content", [b"", b"pk_ne", b"\0" * 4096])
+def test_what_a_killed_command_had_begun_is_no_key(tmp_path: Path, content: bytes) -> None:
+    """The next check deletes it; files of other names stay."""
+    (tmp_path / "key").write_text("pk_old\n")
+    for name in (DRAFT, ".key-b-0123456789abcdef", ".key-notes"):
+        (tmp_path / name).write_bytes(content)
+    place = KeyFilePlace.of(tmp_path / "key")
+
+    assert place.waiting() is None
+    place.check()
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".key-b-0123456789abcdef", ".key-notes", "key"]
+
+
+def test_a_key_that_another_command_took_over_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was read between its last byte and its name: it waits there already."""
+    (tmp_path / "key").write_text("pk_old\n")
+    place, written = KeyFilePlace.of(tmp_path / "key"), key_drafts.write_draft
+
+    def write(path: Path, content: bytes) -> Path:
+        draft = written(path, content)
+        assert key_file(path)() == OLD
+        return draft
+
+    monkeypatch.setattr(key_places, "write_draft", write)
+    place.keep(NEW)
+
+    assert place.waiting() == NEW
 
 
 def test_no_place_shows_a_key(place: KeyPlace) -> None:

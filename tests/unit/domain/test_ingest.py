@@ -15,6 +15,7 @@ from proofsweep.domain.ingest import (
     is_final,
     is_patient,
     may_be_same_bytes,
+    needs_letter,
     sighted,
     supplier_of,
     targets_of,
@@ -24,7 +25,12 @@ from proofsweep.domain.items import FileFacts, ManifestRow
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 RULES = IngestRules(
-    settle_seconds=10, pair_seconds=900, first_retry_seconds=300, tries=3, unfinished_names=("*.part", "*~")
+    settle_seconds=10,
+    pair_seconds=900,
+    first_retry_seconds=300,
+    tries=3,
+    ask_again_seconds=86_400,
+    unfinished_names=("*.part", "*~"),
 )
 ROW = ManifestRow(
     number=0,
@@ -156,3 +162,53 @@ def test_a_file_keeps_its_place_below_the_target_and_a_pair_its_names() -> None:
 def test_each_environment_watches_a_folder_by_itself() -> None:
     """What beta has answered says nothing about production."""
     assert watch_id("beta", "/in") != watch_id("production", "/in")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "hours", "stands"),
+    [
+        ("rejected", "unregistered", 23.9, True),
+        ("rejected", "unregistered", 24, False),
+        ("rejected", "local_seal", 24, False),
+        ("rejected", "tampered", 999, True),
+        ("rejected", "audioChanged", 999, True),
+        ("accepted", None, 999, True),
+        ("rejected", "unregistered", None, True),
+    ],
+)
+def test_a_rejection_that_may_end_at_the_service_expires(
+    outcome: str, reason: str | None, hours: float | None, *, stands: bool
+) -> None:
+    """The proof or the seal may have been registered since; other bytes cannot become right by waiting."""
+    verified_at = None if hours is None else NOW - timedelta(hours=hours)
+
+    assert RULES.stands(replace(ANSWER, outcome=outcome, reason=reason, verified_at=verified_at), NOW) is stands
+
+
+def test_files_that_failed_often_enough_are_given_up() -> None:
+    """Those that will be tried again are not."""
+    assert RULES.given_up({"a": seen(1, tries=2, retry_in=9), "b": seen(1, tries=3), "c": seen(1)}) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "before", "is_due"),
+    [
+        ({}, None, True),
+        ({"outcome": "ineligible", "reason": "too_large"}, None, True),
+        ({"outcome": "accepted", "reason": None}, None, False),
+        ({"outcome": "failed", "reason": "timeout"}, None, False),
+        ({"outcome": "ineligible", "reason": "source_forbidden"}, None, False),
+        ({}, {"run_id": "yesterday"}, False),
+        ({}, {"run_id": "yesterday", "reason": "local_seal"}, True),
+        ({}, {"run_id": "yesterday", "audio_sha256": "other"}, True),
+        ({}, {"run_id": "today"}, True),
+    ],
+)
+def test_a_letter_is_due_for_what_a_supplier_was_not_told(
+    cells: dict[str, str | None], before: dict[str, str] | None, *, is_due: bool
+) -> None:
+    """An answer that was asked for again and is the same is no news; one of this very run is."""
+    rejected = replace(ANSWER, run_id="today", outcome="rejected", reason="unregistered")
+    known = None if before is None else replace(rejected, **before)  # type: ignore[arg-type]  # texts all
+
+    assert needs_letter(replace(rejected, **cells), known) is is_due  # type: ignore[arg-type]  # texts all

@@ -78,3 +78,15 @@ def test_the_first_files_of_a_run_are_named_as_in_the_catalog(selected: Selected
     ]
     assert len(named_files(selected.results, run)) == 5
     assert named_files(selected.results, replace(run, groups=())) == []
+
+
+def test_files_that_no_pass_tries_again_are_a_kind_of_their_own(selected: SelectedRows) -> None:
+    """A rejected file has its answer, whatever became of it later."""
+    groups = attention_groups(selected, 9, given_up={"c", "d"})
+
+    assert [(each.reason, each.is_given_up) for each in groups] == [
+        ("tampered", False),
+        ("unreadable", False),
+        ("timeout", True),
+    ]
+    assert "no pass tries it again" in groups[2].what_to_do

@@ -1,6 +1,7 @@
 """What became of delivered files, in words."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from proofsweep.reporting.deliveries import (
     json_of_pass,
     letters_of,
     line_of_pass,
+    lines_of_unmoved,
     markdown_of_pass,
     messages_of,
     write_letters,
@@ -21,8 +23,11 @@ from proofsweep.reporting.deliveries import (
 def row(audio: str, outcome: str, reason: str | None = None, **cells: object) -> Row:
     """Give a row of the table `ingest`, as far as it is read here."""
     moved = {"accepted": "accepted", "rejected": "quarantined"}.get(outcome, "left")
-    common = {"watched": "/in", "supplier": "acme", "audio_sha256": "aa", "run_id": "r1", "detail": None}
-    return common | {"audio": audio, "outcome": outcome, "reason": reason, "disposition": moved} | cells
+    common = {"watched": "/in", "supplier": "acme", "audio_sha256": "aa", "run_id": "r1", "detail": None, "tries": 1}
+    common |= {"retry_at": datetime(2026, 11, 22, tzinfo=UTC) if outcome == "failed" else None}
+    return (
+        common | {"audio": audio, "item_id": audio, "outcome": outcome, "reason": reason, "disposition": moved} | cells
+    )
 
 
 ROWS = [
@@ -58,9 +63,20 @@ def test_each_file_that_was_not_accepted_has_a_message() -> None:
 
 def test_a_move_that_was_not_made_is_told() -> None:
     """Also for an accepted file."""
-    report = PassReport(rows=[row("/in/a.wav", "accepted", detail="Other files have its names at the target.")])
+    stuck = [row(f"/in/{number}.wav", "accepted", detail="No space left on device.") for number in range(2)]
+    report = PassReport(rows=stuck, not_moved=[*stuck, row("/in/z.wav", "rejected", "tampered", detail="Denied.")])
 
-    assert messages_of(report) == ["/in/a.wav: not moved. Other files have its names at the target."]
+    assert messages_of(report)[0] == "/in/0.wav: not moved. No space left on device."
+    assert lines_of_unmoved(report) == ["2 not moved: No space left on device.", "1 not moved: Denied."]
+    assert line_of_pass("/in", report).endswith("; 2 not moved: No space left on device.; 1 not moved: Denied.")
+
+
+def test_a_file_that_is_given_up_is_told() -> None:
+    """The last try of a version says that it was the last."""
+    failed = row("/in/a.wav", "failed", "timeout", tries=5, retry_at=None)
+    report = PassReport(rows=[failed], given_up={str(failed["item_id"])})
+
+    assert messages_of(report)[0].endswith("; given up at try 5")
 
 
 def test_many_messages_are_cut() -> None:
@@ -71,8 +87,9 @@ def test_many_messages_are_cut() -> None:
 
 
 def test_each_supplier_gets_a_letter_about_its_own_files() -> None:
-    """Failures of the service and of permissions are no supplier's, and our folders are not named."""
-    letters = letters_of(ROWS)
+    """Each file stands under its reason, and our folders are not named."""
+    due = [row for row in ROWS if row["outcome"] != "failed" and row["reason"] not in {None, "source_forbidden"}]
+    letters = letters_of(due)
 
     assert set(letters) == {"acme", "ze/ta"}
     assert "- `acme/bad.wav` (sha256 aa)" in letters["acme"]
@@ -83,16 +100,16 @@ def test_each_supplier_gets_a_letter_about_its_own_files() -> None:
 
 
 def test_letters_are_files_that_overwrite_nothing(tmp_path: Path) -> None:
-    """A supplier's name is no path, and a second letter gets another name."""
-    first = write_letters(str(tmp_path / "letters"), REPORT)
-    second = write_letters(str(tmp_path / "letters"), REPORT)
+    """A supplier's name is no path; a letter that is there stays as it is, and is whole."""
+    folder = tmp_path / "letters"
+    names = write_letters(str(folder), "r1-001", ROWS)
+    (folder / "acme-r1-001.md").write_text("with a word by hand")
 
-    assert first[0].name == "acme-r1.md"
-    assert second[0].name == "acme-r1-2.md"
-    assert first[1].parent == tmp_path / "letters"
-    assert first[1].name.startswith("ze_ta-")
-    assert write_letters(str(tmp_path / "none"), PassReport()) == []
-    assert not (tmp_path / "none").exists()
+    again = write_letters(str(folder), "r1-001", ROWS)
+
+    assert [Path(name).name.partition("-")[0] for name in names] == ["acme", "ze_ta"]
+    assert {str(path) for path in folder.iterdir()} == set(names) == set(again)
+    assert (folder / "acme-r1-001.md").read_text() == "with a word by hand"
 
 
 def test_letters_that_cannot_be_written_are_one_line(tmp_path: Path) -> None:
@@ -100,7 +117,7 @@ def test_letters_that_cannot_be_written_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "letters").write_bytes(b"")
 
     with pytest.raises(ResultsError, match="letters cannot be written"):
-        write_letters(str(tmp_path / "letters"), REPORT)
+        write_letters(str(tmp_path / "letters"), "r1-001", ROWS)
 
 
 def test_markdown_escapes_names() -> None:

@@ -1,6 +1,7 @@
 """Kill a command after any of its lines, in this process: nothing that comes later has an effect."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -12,7 +13,7 @@ class Killed(BaseException):
 
 @contextmanager
 def killed_after(lines: int, files: tuple[str, ...]) -> Iterator[Callable[[], bool]]:
-    """Kill the work inside after so many lines of some files, by the ends of their paths.
+    """Kill the work inside, with the threads that it begins, after so many lines of some files, by their paths' ends.
 
     Yields:
         says afterwards whether the work came to its end before.
@@ -31,9 +32,11 @@ def killed_after(lines: int, files: tuple[str, ...]) -> Iterator[Callable[[], bo
 
     before = sys.gettrace()
     sys.settrace(trace)
+    threading.settrace(trace)
     try:
         yield lambda: left >= 0
     except Killed:
         pass
     finally:
         sys.settrace(before)
+        threading.settrace(None)

@@ -109,3 +109,19 @@ def test_what_a_killed_copy_left_is_deleted(tmp_path: Path) -> None:
     moves.clear(target)
 
     assert os.listdir(tmp_path) == ["a.wav"]  # noqa: PTH208 - as above
+
+
+def test_a_copy_whose_deletion_was_killed_gets_its_name_back(tmp_path: Path) -> None:
+    """So that the next try finds it."""
+    target, moves = tmp_path / "a.wav", LocalMoves()
+    target.write_bytes(b"copy")
+    facts = LocalFiles().facts(str(target))
+    assert facts is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda _path, **_options: None)  # as if it was killed before
+        moves.remove(str(target), facts)
+    assert not target.exists()
+
+    moves.clear(str(target))
+
+    assert [path.name for path in tmp_path.iterdir()] == ["a.wav"]

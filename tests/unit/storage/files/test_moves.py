@@ -1,12 +1,14 @@
 """Copying one file to a free name, reading it back, and removing it."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.storage.files.files import Files
+from proofsweep.storage.files.local_moves import LocalMoves
 from proofsweep.storage.files.moves import Moves
 
 SHA256 = hashlib.sha256(b"audio").hexdigest()
@@ -78,3 +80,34 @@ def test_a_digest_is_of_the_whole_file(moves: Moves, source: Path) -> None:
     """A file that is not there has none."""
     assert moves.digest(str(source)) == SHA256
     assert moves.digest(f"{source}.not") is None
+
+
+def test_only_a_copy_is_discarded(moves: Moves, source: Path) -> None:
+    """A file with other bytes stays; one that is gone is gone."""
+    moves.discard(str(source), hashlib.sha256(b"other").hexdigest())
+    assert source.exists()
+
+    moves.discard(str(source), SHA256)
+    moves.discard(str(source), SHA256)
+
+    assert list(source.parent.iterdir()) == []
+
+
+class EagerConsumer(LocalMoves):
+    """Somebody takes each file from the target the moment that it is there."""
+
+    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
+        """Make the file; it is taken at once."""
+        super().create(location, pieces, sha256)
+        Path(location).unlink()
+
+
+def test_a_copy_that_is_taken_at_once_counts(source: Path, tmp_path: Path) -> None:
+    """A consumer has it, so it must not be copied a second time under another name."""
+    moves = Moves(Files())
+    moves._local = EagerConsumer()
+
+    facts = moves.copy(str(source), str(tmp_path / "ok" / "a.wav"), SHA256)
+
+    assert facts is not None
+    assert moves.remove(str(source), facts)

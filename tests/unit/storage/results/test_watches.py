@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.ingest import PastAnswer, Sighting
+from proofsweep.domain.ingest import Move, PastAnswer, Sighting, watch_id
+from proofsweep.domain.items import WorkItem
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.watches import MOST_ANSWERS, Watch, ingest_store
+from proofsweep.storage.results.watches import MOST_ANSWERS, Watch, ingest_store, is_watched
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -79,3 +80,34 @@ def test_open_runs_are_listed_until_they_are_closed(watch: Watch) -> None:
     watch.close_run("20261121T120000Z_000aa")
 
     assert watch.open_runs() == ["20261122T120000Z_000aa"]
+
+
+def test_moves_are_kept_until_they_are_ended(watch: Watch) -> None:
+    """Names that are not UTF-8 keep their bytes."""
+    item = WorkItem(manifest_row=3, item_id="i", audio="/in/\udcff.wav", sidecar="/in/a.sidecar")
+    move = Move(item=item, answer=answer("i"), audio="/ok/\udcff.wav", sidecar="/ok/a.sidecar", owns_sidecar=True)
+
+    watch.keep_moves("part", [move])
+    kept = watch.moves()
+    watch.keep_moves("part", [])
+
+    assert (kept, watch.moves()) == (("part", [move]), (None, []))
+
+
+def test_moves_that_cannot_be_understood_stop_a_pass(watch: Watch) -> None:
+    """Nobody else knows what was begun."""
+    watch.store.replace(f"{watch.name}/moves.json", b"{}")
+
+    with pytest.raises(ResultsError, match=r"moves\.json .* is damaged"):
+        watch.moves()
+
+
+@pytest.mark.parametrize("watched", ["/in", "/in/acme", "s3://b", "s3://b/in"])
+def test_a_location_knows_the_watched_folders_that_hold_it(watched: str) -> None:
+    """By their IDs alone; a folder whose name only begins alike is another one."""
+    ids = {watch_id("beta", watched)}
+
+    assert is_watched(watched, ids, {"beta"})
+    assert is_watched(f"{watched}/acme/a.wav", ids, {"production", "beta"})
+    assert not is_watched(f"{watched}2/a.wav", ids, {"beta"})
+    assert not is_watched(f"{watched}/a.wav", ids, {"production"})

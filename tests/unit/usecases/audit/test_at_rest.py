@@ -2,11 +2,13 @@
 
 import pytest
 
+from proofsweep.domain.ingest import Move, PastAnswer
+from proofsweep.domain.items import WorkItem
 from proofsweep.domain.operations import OperationKind
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.watches import ingest_store
+from proofsweep.storage.results.watches import Watch, ingest_store
 from proofsweep.usecases.audit.at_rest import runs_at_rest
 
 from ....worlds.audited_store import NEWEST, NOW
@@ -43,5 +45,11 @@ def test_a_watched_folder_stands_in_the_way(results: Results) -> None:
         runs_at_rest(results, lambda: NOW)
 
     claims.write_receipt(1, {})
+    watch, item = Watch(claims.results.store, claims.run_id), WorkItem(manifest_row=0, item_id="i", audio="/in/a.wav")
+    answer = PastAnswer(**dict.fromkeys(PastAnswer.__slots__))  # type: ignore[arg-type]  # what it says does not matter
+    watch.keep_moves(None, [Move(item=item, answer=answer, audio="/ok/a.wav", sidecar=None, owns_sidecar=False)])
+    with pytest.raises(RunIsActive, match="has not ended its moves"):
+        runs_at_rest(results, lambda: NOW)
+    watch.keep_moves(None, [])
 
     assert NEWEST in runs_at_rest(results, lambda: NOW)

@@ -1,12 +1,17 @@
 """An item is found by its ID, by its earlier ID and by its location, wherever its rows are."""
 
+from pathlib import Path
+
 import pytest
 
 from proofsweep.errors import ResultsError
+from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.audit.rows_of_item import planned_rows_of_item, read_object, rows_of_item
 
 from ....worlds.audited_store import NEWEST, TWO_LEGS
+from ...ended_operations import leave_operation, operation_named
+from ...ended_runs import answered, end_leg, plan_of_run
 
 
 @pytest.mark.parametrize("item", ["e", "/c/e"])
@@ -17,6 +22,16 @@ def test_the_rows_of_an_item_are_found(results: Results, item: str) -> None:
 
     assert (TWO_LEGS in answered.name, answered.places) == (True, [0])
     assert (planned.name, planned.places) == (f"_runs/{TWO_LEGS}/shards/00000.parquet", [4])
+
+
+def test_items_without_a_proof_id_have_nothing_in_common(tmp_path: Path) -> None:
+    """A service may give each rejected one an empty proof ID."""
+    results, plan = Results(FolderStore(tmp_path)), plan_of_run("20261120T010000Z_000aa", items=2)
+    end_leg(results, plan, [answered(plan, each, f"i{each}", "rejected", proof_id="") for each in range(2)])
+    operation = operation_named("20261121T120000Z_000aa", "inventory")
+    leave_operation(results, operation, rows={"proofs": [{"proof_id": "", "state": "no_file", "files": 0}]})
+
+    assert [found.name.partition("/")[0] for found in rows_of_item(results, "i0")] == ["verdicts"]
 
 
 def test_a_damaged_part_is_one_line(results: Results) -> None:

@@ -1,6 +1,7 @@
 """A watched folder with passes over it, and legs that are played instead of worked on."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from proofsweep.domain.preflight import SizeLimits
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.domain.tables.columns import Row, empty_row
 from proofsweep.domain.tables.verdicts import COLUMNS
+from proofsweep.errors import ResultsError
 from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
@@ -36,7 +38,8 @@ class Watched:
     """A watched folder whose clock moves only when a pass waits or a test says so.
 
     Attributes:
-        outcomes: what a played leg says of each file name; `accepted` for others, None for no answer.
+        outcomes: what a played leg says of each file name; `accepted` for others, None for no answer. A reason may
+            follow the outcome: `rejected unregistered`.
         rested: how long passes have waited.
     """
 
@@ -46,6 +49,8 @@ class Watched:
     outcomes: dict[str, str | None] = field(default_factory=dict)
     rested: list[float] = field(default_factory=list)
     planned: list[str] = field(default_factory=list)
+    letters: list[tuple[str, list[str]]] = field(default_factory=list)
+    letters_fail: bool = False
 
     @property
     def folder(self) -> Path:
@@ -72,7 +77,12 @@ class Watched:
         """Begin a pass."""
         files = Files()
         rules = IngestRules(
-            settle_seconds=10, pair_seconds=0, first_retry_seconds=300, tries=2, unfinished_names=("*.part",)
+            settle_seconds=10,
+            pair_seconds=0,
+            first_retry_seconds=300,
+            tries=2,
+            ask_again_seconds=86_400,
+            unfinished_names=("*.part",),
         )
         disposal = Disposal(
             moves=Moves(files),
@@ -92,13 +102,19 @@ class Watched:
                 keeps_answered=moves,
             ),
             records=Records(
-                results=self.results, disposal=disposal, rules=rules, environment="beta", clock=lambda: self.now
+                results=self.results,
+                watch=self.watch,
+                disposal=disposal,
+                rules=rules,
+                environment="beta",
+                clock=lambda: self.now,
             ),
             plan=self._plan,
             limits=SizeLimits(),
             clock=lambda: self.now,
             rest=self._rest,
             supplier_tag="supplier",
+            write_letters=self._write_letters,
         )
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
@@ -127,9 +143,10 @@ class Watched:
 
     def _row(self, plan: Plan, leg: int, item: Row) -> Row | None:
         audio = Path(str(item["audio"]))
-        outcome = self.outcomes.get(audio.name, "accepted")
-        if outcome is None:
+        known = self.outcomes.get(audio.name, "accepted")
+        if known is None:
             return None
+        outcome, _, reason = known.partition(" ")
         sidecar = None if item["sidecar"] is None else Path(str(item["sidecar"]))
         return empty_row(COLUMNS) | {
             "run_id": plan.run_id,
@@ -143,7 +160,7 @@ class Watched:
             "outcome": outcome,
             "accepted": outcome == "accepted",
             "action": "accept",
-            "reason": {"rejected": "tampered", "failed": "timeout"}.get(outcome),
+            "reason": reason or {"rejected": "tampered", "failed": "timeout"}.get(outcome),
             "verify_attempts": 1,
             "calls": 2,
             "finished_at": self.now,
@@ -160,6 +177,12 @@ class Watched:
             run_id=run_id,
         )
         return plan_run(request, self.results, self.now)
+
+    def _write_letters(self, name: str, rows: Sequence[Row]) -> list[str]:
+        if self.letters_fail:
+            raise ResultsError("The letters cannot be written.")
+        self.letters.append((name, [Path(str(row["audio"])).name for row in rows]))
+        return [name]
 
     def _rest(self, seconds: float) -> None:
         self.rested.append(seconds)

@@ -10,6 +10,9 @@ from proofsweep.domain.ingest import Decision
 from .conftest import WAV, Watched
 
 CREDENTIALED = WAV[:4] + (60).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"C2PA\x08\0\0\0" + bytes(8)
+MANIFEST = b"\0\0\0\x18jumb\0\0\0\x10jumdc2pa"
+ELSEWHERE = WAV[:4] + (72).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"prvn\x14\0\0\0" + MANIFEST + bytes(8)
+NAMED = WAV[:4] + (52).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"PRUF\x08\0\0\0" + bytes(8)
 MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
 
 
@@ -17,6 +20,8 @@ MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
     ("name", "content", "sidecar", "is_taken"),
     [
         ("a.wav", CREDENTIALED, None, True),
+        ("a.wav", ELSEWHERE, None, True),
+        ("a.wav", NAMED, None, True),
         ("a.wav", WAV + bytes(8), None, False),
         ("a.wav", WAV + bytes(8), b"proof", True),
         ("a.wav", WAV + bytes(8), b"", False),
@@ -26,7 +31,19 @@ MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
         ("a.mp3", MP3, b"proof", True),
         ("a.flac", b"fLaC" + bytes(64), None, True),
     ],
-    ids=["credential", "no sidecar", "pair", "empty sidecar", "cut short", "empty", "mp3", "mp3 pair", "unlisted"],
+    ids=[
+        "credential",
+        "other chunk",
+        "named chunk",
+        "no sidecar",
+        "pair",
+        "empty sidecar",
+        "cut short",
+        "empty",
+        "mp3",
+        "mp3 pair",
+        "unlisted",
+    ],
 )
 def test_only_a_complete_file_is_taken_before_its_time(
     watched: Watched, name: str, content: bytes, sidecar: bytes | None, *, is_taken: bool
@@ -36,7 +53,7 @@ def test_only_a_complete_file_is_taken_before_its_time(
     if sidecar is not None:
         watched.deliver(f"{name}.sidecar", sidecar)
     one = watched.new_pass()
-    look = replace(one.look, rules=replace(one.look.rules, pair_seconds=900))
+    look = replace(one.look, rules=replace(one.look.rules, pair_seconds=900, credential_chunks=("C2PA", "PRUF")))
 
     first = look(one.folder(), {}, {}, watched.now)
     later = look(one.folder(), first.sightings, {}, watched.now + timedelta(seconds=10))

@@ -1,12 +1,20 @@
 """Rows of the table `ingest`, and what the next pass learns from them."""
 
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
 
 from proofsweep.domain.ingest import Sighting
 from proofsweep.domain.tables import ingest
-from proofsweep.usecases.ingest.records import answers_after, sightings_after
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.ingest.records import known_after
 
 from .conftest import Watched
+from .killed_moves import KilledMove, LocalSite, Site, check_every_line, deliver_anew, nothing, take_back, take_name
 
 
 def test_each_row_has_all_columns(watched: Watched) -> None:
@@ -28,7 +36,7 @@ def test_the_files_of_a_leg_are_disposed_of_once(watched: Watched) -> None:
     plan = watched.results.plan(one.report.run_ids[0])
     watched.deliver("a.wav")
 
-    again = one.records.of_leg(plan, 1, {})
+    again = one.records.of_leg(plan, 1, {}, lambda _part, _answers: None)
 
     assert one.records.has_leg(plan, 1)
     assert again == one.report.rows
@@ -44,9 +52,24 @@ def test_an_answer_ends_the_waiting_and_a_failure_is_counted(watched: Watched) -
     accepted, failed = (str(row["item_id"]) for row in rows)
     before = {accepted: Sighting(version="v", since=datetime(2026, 1, 1, tzinfo=UTC))}
 
-    sightings, answers = sightings_after(rows, before, watched.now), answers_after(rows, {})
+    sightings, answers = known_after(rows, before, {}, watched.now)
 
     assert set(sightings) == {failed}
     assert sightings[failed].tries == 1
     assert sightings[failed].retry_at is not None
     assert set(answers) == {accepted}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its files open
+@pytest.mark.parametrize("meanwhile", [nothing, deliver_anew, take_back, take_name])
+def test_a_pair_is_moved_whole_or_not_at_all_wherever_a_pass_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[Site], None]
+) -> None:
+    """Also if its files, or its names at the target, are others by then; what was moved has one row."""
+    monkeypatch.setattr(os, "fsync", lambda _file: None)  # a process that is killed loses nothing that was written
+
+    def make(line: int) -> KilledMove:
+        folder = tmp_path / str(line)
+        return KilledMove(LocalSite(folder / "files"), Results(FolderStore(folder / "results")))
+
+    assert check_every_line(make, meanwhile) > 100

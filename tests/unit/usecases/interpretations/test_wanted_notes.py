@@ -18,9 +18,10 @@ def test_ready_and_gone_notes_are_not_asked_for_again(tmp_path: Path) -> None:
     """Never asked comes first; what is unavailable waits for a week; a rejected file's proof has no part in it."""
     results = Results(FolderStore(tmp_path))
     states = ["ready", "gone", "unavailable", "pending", "failed"]
-    plan = plan_of_run("20261120T010000Z_000aa", items=7)
+    plan = plan_of_run("20261120T010000Z_000aa", items=10)
     rows = [answered(plan, number, state, proof_id=state) for number, state in enumerate(states)]
     rows += [answered(plan, 5, "new", proof_id="new"), answered(plan, 6, "bad", "rejected", proof_id="bad")]
+    rows += [answered(plan, 7 + each, f"odd {each}", proof_id="." * each) for each in range(3)]  # no proof IDs
     end_leg(results, plan, rows)
     notes = [{"proof_id": state, "status": state, "asks": 1, "asked_at": ASKED} for state in states]
     leave_operation(results, REFRESH, rows={"interpretations": notes})

@@ -14,7 +14,10 @@ from ..killed_lines import killed_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
-OF_ROTATIONS = ("keys/rotate_key.py", "client/key_places.py", "storage/results/rotations.py")
+OF_ROTATIONS = (
+    *("keys/rotate_key.py", "client/key_places.py", "client/key_drafts.py"),
+    "storage/results/rotations.py",
+)
 
 
 @pytest.fixture
@@ -31,11 +34,12 @@ def here(tmp_path: Path, partner: Partner, service: RotatingService) -> Installa
 
 
 def test_the_new_key_takes_the_place_of_the_old_one(here: Installation) -> None:
-    """The file is for its owner only, and nothing else is left in its folder."""
+    """The file has the mode of the old one, and nothing else is left in its folder."""
+    here.key_file.chmod(0o640)
     rotated = here.rotate()
 
     assert here.key_file.read_text() == "pk_new_1\n"
-    assert here.key_file.stat().st_mode & 0o777 == 0o600
+    assert here.key_file.stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"]
     assert (rotated.rotation.new_key_id, rotated.rotation.replayed, rotated.was_done) == ("k1", False, False)
     assert rotated.rotation.previous_key_expires_at == NOW + timedelta(hours=72)
@@ -77,7 +81,7 @@ def test_a_rotation_that_is_killed_after_any_line_is_finished_by_the_same_comman
         here.rotate()
 
         assert (here.key_file.read_text(), service.minted) == ("pk_new_1\n", ["pk_new_1"]), line
-        assert not (here.folder / "key.new").exists(), line
+        assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"], line
         assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1, line
         assert len(here.receipts()) == 1, line
         line += 1
@@ -231,12 +235,13 @@ def test_after_three_days_the_old_key_is_refused_and_the_rotation_is_named(here:
 
 
 @pytest.mark.parametrize("hours", [25, 80])
+@pytest.mark.parametrize("name", ["key.new", ".key-0123456789abcdef"])
 def test_a_key_that_was_kept_is_used_although_the_service_repeats_its_answer_no_more(
-    here: Installation, hours: int
+    here: Installation, hours: int, name: str
 ) -> None:
-    """The crash came after the key was kept and before it was recorded; its ID is not known then."""
+    """The crash came while the key was kept, or before it was recorded; its ID is not known then."""
     _lose_the_answer(here)
-    (here.folder / "key.new").write_text("pk_new_1\n")
+    (here.folder / name).write_text("pk_new_1\n")
     here.now = here.service.now = NOW + timedelta(hours=hours)
 
     rotated = here.rotate()
@@ -324,6 +329,16 @@ def test_a_key_that_waits_for_no_rotation_of_this_store_stops_the_next_one(here:
         here.rotate()
 
     assert here.service.calls == []
+
+
+def test_a_key_that_was_replaced_since_stops_no_rotation(here: Installation) -> None:
+    """An earlier release left it in a hidden file, for ever."""
+    here.rotate()
+    here.now += timedelta(hours=73)
+    (here.folder / ".key-0123456789abcdef").write_text(f"{OLD}\n")
+
+    assert here.rotate().rotation.new_key_id == "k2"
+    assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"]
 
 
 @pytest.mark.parametrize("step", ["ROTATE", "USAGE"])

@@ -36,8 +36,11 @@ def rows_of(results: Results, *proofs: ProofSummary, environment: str = "beta") 
 
 
 def test_each_proof_has_its_state(results: Results) -> None:
-    """A rejected file's proof is not missed; a classification that either side lacks does not differ."""
-    plan = plan_of_run("20261120T010000Z_000aa", items=6)
+    """A rejected file's proof is not missed; a classification that either side lacks does not differ.
+
+    What is no proof ID is none, even where the service calls it one.
+    """
+    plan = plan_of_run("20261120T010000Z_000aa", items=9)
     facts: Row = {"issued_at": ISSUED, "classification": "human"}
     rows = [
         answered(plan, 0, "a", proof_id="same", **facts),
@@ -47,6 +50,7 @@ def test_each_proof_has_its_state(results: Results) -> None:
         answered(plan, 4, "e", "rejected", proof_id="rejected", **facts),
         answered(plan, 5, "f", proof_id="same", **facts),
     ]
+    rows += [answered(plan, 6 + each, f"odd {each}", proof_id="." * each, **facts) for each in range(3)]
     end_leg(results, plan, rows)
 
     found = rows_of(

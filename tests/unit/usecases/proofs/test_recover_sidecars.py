@@ -42,6 +42,8 @@ class Recovery:
         self.partner = partner
         self.music = folder / "music"
         self.music.mkdir()
+        (self.music / "a.wav").write_bytes(b"audio")
+        self.watched: str | None = None
         self.sidecar = self.music / "a.wav.sidecar"
 
     def item(self, accepted_bytes: bytes = SEALED, *, accepted: bool = True, has_sidecar: bool = True) -> ProvenItem:
@@ -54,6 +56,9 @@ class Recovery:
             sidecar_sha256=sha256(accepted_bytes).hexdigest() if has_sidecar else None,
             relative_path="disc 1/a.wav",
             accepted=accepted,
+            audio_bytes=5,
+            placed_audio=str(self.music / "a.wav"),
+            placed_sidecar=str(self.sidecar) if has_sidecar else None,
         )
 
     def run(
@@ -67,6 +72,7 @@ class Recovery:
             budget=CallBudget(self.log, most_calls),
             outage=OutageGuard(self.partner, 3),
             files=Files(),
+            is_watched=lambda location: self.watched is not None and location.startswith(self.watched),
             clock=lambda: NOW,
             prefix=prefix,
             most_bytes=1_000,
@@ -95,7 +101,7 @@ def test_a_missing_sidecar_is_written_where_it_was(recovery: Recovery) -> None:
     assert recovery.sidecar.read_bytes() == SEALED
     assert (row["outcome"], row["recovered_to"], row["local_sha256"]) == ("recovered", str(recovery.sidecar), None)
     assert (row["sidecar_bytes"], row["sidecar_sha256"]) == (len(SEALED), sha256(SEALED).hexdigest())
-    assert [path.name for path in recovery.music.iterdir()] == ["a.wav.sidecar"]
+    assert sorted(path.name for path in recovery.music.iterdir()) == ["a.wav", "a.wav.sidecar"]
 
 
 def test_an_intact_sidecar_costs_no_call(recovery: Recovery, service: ScriptedService) -> None:
@@ -129,6 +135,45 @@ def test_a_rejected_pair_is_compared(recovery: Recovery) -> None:
     (row,) = recovery.run(recovery.item(b"as sent", accepted=False))
 
     assert (row["outcome"], row["local_sha256"]) == ("differs", sha256(b"as sent").hexdigest())
+
+
+def test_a_sidecar_follows_its_audio(recovery: Recovery) -> None:
+    """The row names the item as its answer does, and the place that was written."""
+    moved = recovery.music / "moved"
+    moved.mkdir()
+    (moved / "a.wav").write_bytes(b"audio")
+    places = {"placed_audio": str(moved / "a.wav"), "placed_sidecar": str(moved / "a.wav.sidecar")}
+
+    (row,) = recovery.run(replace(recovery.item(), **places))  # type: ignore[arg-type]  # these are texts
+
+    assert (row["sidecar"], row["recovered_to"]) == (str(recovery.sidecar), places["placed_sidecar"])
+    assert ((moved / "a.wav.sidecar").read_bytes(), recovery.sidecar.exists()) == (SEALED, False)
+
+
+@pytest.mark.parametrize("audio", [None, b"another file of that name"])
+def test_where_the_audio_is_gone_nothing_is_written(
+    recovery: Recovery, service: ScriptedService, tmp_path: Path, audio: bytes | None
+) -> None:
+    """The next file of its name would be taken for the other half of a pair; a place of its own is none of these."""
+    (recovery.music / "a.wav").unlink() if audio is None else (recovery.music / "a.wav").write_bytes(audio)
+
+    assert (recovery.run(), service.calls, recovery.sidecar.exists()) == ([], [], False)
+    assert len(recovery.run(prefix=str(tmp_path / "to"))) == 1
+
+
+def test_nothing_is_written_into_a_watched_folder(recovery: Recovery, service: ScriptedService) -> None:
+    """What appears there is taken for a delivery."""
+    recovery.watched = str(recovery.music)
+
+    assert (recovery.run(), service.calls, recovery.sidecar.exists()) == ([], [], False)
+
+
+@pytest.mark.parametrize("proof_id", ["", ".", ".."])
+def test_an_item_without_a_proof_id_is_skipped(recovery: Recovery, service: ScriptedService, proof_id: str) -> None:
+    """The others go on."""
+    rows = recovery.run(replace(recovery.item(), proof_id=proof_id), recovery.item())
+
+    assert ([row["proof_id"] for row in rows], len(service.calls)) == (["p"], 1)
 
 
 def test_a_place_of_their_own_keeps_the_folders(recovery: Recovery, tmp_path: Path) -> None:
@@ -198,7 +243,7 @@ def test_without_sealed_bytes_nothing_is_written(
     (row,) = recovery.run()
 
     assert (row["outcome"], row["recovered_to"], row["detail"] is None) == (outcome, None, False)
-    assert list(recovery.music.iterdir()) == []
+    assert [path.name for path in recovery.music.iterdir()] == ["a.wav"]
 
 
 def test_a_place_that_cannot_be_written_is_told(recovery: Recovery, tmp_path: Path) -> None:
@@ -214,7 +259,7 @@ def test_the_calls_are_never_more_than_given(recovery: Recovery, service: Script
     """What was asked for has its row."""
     with pytest.raises(RunMustStop):
         recovery.run(
-            *(replace(recovery.item(), sidecar=f"{recovery.sidecar}-{each}") for each in range(9)), most_calls=4
+            *(replace(recovery.item(), placed_sidecar=f"{recovery.sidecar}-{each}") for each in range(9)), most_calls=4
         )
 
     assert (len(service.calls), len(recovery.rows)) == (4, 4)

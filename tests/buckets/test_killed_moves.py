@@ -1,0 +1,69 @@
+"""A pair in a bucket is moved whole or not at all, wherever a pass is killed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import obstore
+import pytest
+
+from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.plans_and_parts import Results
+
+from ..servers.buckets import Bucket, S3Server
+from ..unit.usecases.ingest.killed_moves import (
+    KilledMove,
+    Site,
+    check_every_line,
+    deliver_anew,
+    nothing,
+    take_back,
+    take_name,
+)
+from ..worlds.bucket_world import export_bucket
+
+OF_BUCKETS = ("files/bucket_moves.py",)
+"""What changes something in a bucket; the rest is as for folders."""
+
+
+@dataclass(frozen=True)
+class BucketSite:
+    """A prefix of a bucket."""
+
+    bucket: Bucket
+    prefix: str
+
+    @property
+    def root(self) -> str:
+        """Its URL."""
+        return f"{self.bucket.url}/{self.prefix}"
+
+    def put(self, name: str, content: bytes) -> None:
+        """Make an object or replace it."""
+        self.bucket.put(f"{self.prefix}/{name}", content)
+
+    def delete(self, name: str) -> None:
+        """Delete an object, if it is there."""
+        if name in self.below(""):
+            obstore.delete(self.bucket.store, f"{self.prefix}/{name}")
+
+    def below(self, folder: str) -> dict[str, bytes]:
+        """Give all objects below a prefix, by their names in it."""
+        top = f"{self.prefix}/{folder}".rstrip("/")
+        return {key.removeprefix(f"{top}/"): self.bucket.content(key) for key in self.bucket.keys(top)}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its files open
+@pytest.mark.parametrize("meanwhile", [nothing, deliver_anew, take_back, take_name])
+def test_a_pair_is_moved_whole_or_not_at_all(
+    moto: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, meanwhile: Callable[[Site], None]
+) -> None:
+    """Also if its objects, or its names at the target, are others by then."""
+    bucket = moto.new_bucket()
+    export_bucket(monkeypatch, bucket)
+
+    def make(line: int) -> KilledMove:
+        return KilledMove(BucketSite(bucket, f"line-{line}"), Results(FolderStore(tmp_path / str(line))), OF_BUCKETS)
+
+    assert check_every_line(make, meanwhile) > 20

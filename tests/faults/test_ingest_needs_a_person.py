@@ -1,0 +1,99 @@
+"""A pass over a watched folder says what it could not do: by its exit code, its state, a line and an alert."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ..servers.alert_receivers import Webhook, webhook
+from ..servers.foreign_service import Answer
+from ..worlds.command_world import export_settings
+from ..worlds.foreign_world import ForeignWorld
+from .test_ingest import digests_in, wav_of
+
+FILES = 16
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Webhook]:
+    """A webhook that the settings name."""
+    with webhook() as hook:
+        (tmp_path / "urls").write_text(f"json://127.0.0.1:{hook.port}/path\n")
+        monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
+        yield hook
+
+
+@pytest.fixture
+def delivered(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A watched folder, whose files settle soon and wait for no sidecar."""
+    export_settings(monkeypatch, {"INGEST__SETTLE_SECONDS": "0.1", "INGEST__PAIR_SECONDS": "0"})
+    folder = world.folder / "delivered"
+    folder.mkdir()
+    return folder
+
+
+def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_moved(
+    world: ForeignWorld, delivered: Path, small_target: Path, hook: Webhook, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each pass exits with 4 or is NotMoved, says why on a line, and sends nothing again; somebody is told once."""
+    from flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
+
+    for number in range(FILES):
+        audio = wav_of(number)
+        world.service.verdicts[hashlib.sha256(audio).hexdigest()] = "tampered" if number % 2 else "valid"
+        (delivered / f"{number}.wav").write_bytes(audio)
+    expected, filler = digests_in(delivered), small_target / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+    codes = [world.run("ingest", str(delivered))]
+    first = capfd.readouterr()
+    charged = world.service.charged
+    codes += [world.run("ingest", str(delivered))]
+    state = check_ingest(str(delivered), results=world.results_url, return_state=True)
+    told = list(hook.titles)
+    filler.unlink()
+    codes += [world.run("ingest", str(delivered)), world.run("ingest", str(delivered))]
+
+    assert codes == [4, 4, 0, 0]
+    assert "proofsweep: 16 not moved: The file cannot be moved: No space left on device." in first.err
+    assert (state.type.value, state.name) == ("FAILED", "NotMoved")
+    assert "16 not moved: The file cannot be moved: No space left on device." in str(state.message)
+    assert told == ["proofsweep: verified files that are not moved: 16 (elsewhere)"]
+    assert world.service.charged == charged
+    assert (digests_in(delivered), digests_in(small_target)) == (digests_in(), expected)
+
+
+def test_a_file_that_is_given_up_is_said_told_and_listed(
+    world: ForeignWorld,
+    delivered: Path,
+    hook: Webhook,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The pass of its last try says so, somebody is told once, and `rejects` names it as one that waits for nobody."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__TRIES", "1")
+    for number in range(8):
+        (delivered / f"{number}.wav").write_bytes(wav_of(number))
+    world.service.verdicts[hashlib.sha256(wav_of(3)).hexdigest()] = "down"
+
+    def fail_for_one(_number: int, usual: Answer) -> Answer:
+        is_down = isinstance(usual.document, dict) and usual.document.get("verdict") == "down"
+        return Answer(500, {"error": "down", "code": "internal"}) if is_down else usual
+
+    world.service.changes["verify"] = fail_for_one
+
+    codes = [world.run("ingest", str(delivered)), world.run("ingest", str(delivered))]
+    said = capfd.readouterr().out
+    world.run("rejects")
+
+    assert codes == [4, 0]
+    assert "; given up at try 1" in said
+    assert "1 given up after too many tries" in said
+    assert hook.titles == ["proofsweep: delivered files that are given up: 1 (elsewhere)"]
+    listed = capfd.readouterr().out
+    assert "3.wav" in listed
+    assert "no pass tries it again" in " ".join(listed.split())
