@@ -20,7 +20,7 @@ class Event(StrEnum):
     SHARD_PUBLISHED = "shard_published"
     WORKERS_LOWERED = "workers_lowered"
     LANE_LEARNED = "lane_learned"
-    CONTROL_MADE = "control_made"
+    CONTROL_ENDED = "control_ended"
     HEADER_IGNORED = "header_ignored"
     UPDATE_MISSED = "update_missed"
     STOP_REQUESTED = "stop_requested"
@@ -36,7 +36,7 @@ SENTENCES = {
     Event.SHARD_PUBLISHED: "A shard is finished; its rows are published.",
     Event.WORKERS_LOWERED: "Few files can be open here (ulimit -n), so fewer workers work than are set.",
     Event.LANE_LEARNED: "The rate of calls changed.",
-    Event.CONTROL_MADE: "A call whose answer is known was made, to see whose fault a strange outcome is.",
+    Event.CONTROL_ENDED: "A call whose answer is known was made, to see whose fault a strange outcome is.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
     Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; `proofsweep compact` does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",

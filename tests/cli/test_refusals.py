@@ -138,12 +138,13 @@ def test_a_configured_prefect_server_that_is_down_is_reported(
 ) -> None:
     """It is reported at once, before a run is planned."""
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    (workdir / "music").mkdir()
 
     done = proofsweep(*command)
 
     assert done.returncode == 2
     assert is_one_line_with(done, "No Prefect server answers at http://127.0.0.1:1/api")
-    assert list(workdir.iterdir()) == []
+    assert [path.name for path in workdir.iterdir()] == ["music"]
 
 
 def test_a_server_that_is_no_prefect_server_is_reported(workdir: Path, catalog: Path, other_site: str) -> None:

@@ -12,6 +12,7 @@ from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
 from .test_ingest import digests_in, wav_of
+from .test_whose_fault import for_poison, late
 
 FILES = 16
 
@@ -93,7 +94,27 @@ def test_a_file_that_is_given_up_is_said_told_and_listed(
     assert codes == [4, 0]
     assert "; given up at try 1" in said
     assert "1 given up after too many tries" in said
-    assert hook.titles == ["proofsweep: delivered files that are given up: 1 (elsewhere)"]
+    failed = "proofsweep: 1 of 8 rows failed (elsewhere)"
+    assert hook.titles == [failed, "proofsweep: delivered files that are given up: 1 (elsewhere)"]
     listed = capfd.readouterr().out
     assert "3.wav" in listed
     assert "no pass tries it again" in " ".join(listed.split())
+
+
+def test_a_file_in_doubt_holds_no_later_delivery_up(
+    world: ForeignWorld, delivered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It always times out, and no accepted file is as large: it comes last, in its own run, in each later pass."""
+    export_settings(monkeypatch, {"TIMEOUTS__READ_SECONDS": "0.3", "RETRY__CONTROL_WAIT_SECONDS": "0.2"})
+    large = wav_of(0) + bytes(20_000)
+    (delivered / "large.wav").write_bytes(large)
+    world.service.verdicts[hashlib.sha256(large).hexdigest()] = "poison"
+    world.service.changes["verify"] = for_poison(late)
+
+    codes = [world.run("ingest", str(delivered))]
+    (delivered / "later.wav").write_bytes(wav_of(1))
+    codes += [world.run("ingest", str(delivered)), world.run("ingest", str(delivered))]
+
+    assert codes == [8, 8, 8]
+    assert [(Path(str(row["audio"])).name, row["outcome"]) for row in world.rows()] == [("later.wav", "accepted")]
+    assert len(world.runs) == 2

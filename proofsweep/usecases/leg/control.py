@@ -200,7 +200,7 @@ class Control:
     def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
         result = self._read(lambda: self.calls.make(subject, suspects))
         if result.finding is not ControlFinding.NO_CONTROL:
-            log(Event.CONTROL_MADE, doubt=subject.doubt, mode=subject.mode, finding=result.finding)
+            log(Event.CONTROL_ENDED, doubt=subject.doubt, mode=subject.mode, finding=result.finding)
         return result
 
     def _trust(self) -> None:

@@ -180,7 +180,7 @@ class ControlCalls:
 
     def _sent(self, item: WorkItem, files: Files) -> Finished | None:
         """Take an item through the core flow; None if no calls or no time are left for it, or if the leg ends."""
-        if not self.budget.admits(_NO_ROW):
+        if not self.budget.admits_control():
             return None
         partner, limits, clock = self.verify.partner.for_control(), self.verify.limits, self.verify.clock
         context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
