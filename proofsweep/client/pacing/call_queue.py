@@ -124,8 +124,8 @@ class CallQueue:
         ticket = None if now < self.pacer.next_at else self.head(now)
         if ticket is None:
             return None
+        ticket.sent = self.pacer.send(now)  # first: if this fails, the call still waits
         self._queues[ticket.priority].popleft()
-        ticket.sent = self.pacer.send(now)
         if ticket.priority is Priority.NEW_SLOT:
             self._last_slot_at = now
         if not self.in_flight:

@@ -4,7 +4,8 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from proofsweep.client.call_errors import outage_error
@@ -16,12 +17,15 @@ from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.errors import RunMustStop
 
-# How late a waiting call sees the end of the leg. Chosen: half wakes a thread twice as often; a person feels twice.
+# How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
+# Chosen: half wakes each thread twice as often; a person feels twice.
 _STOP_CHECK_SECONDS = 0.5
+_LATEST_STOP_SECONDS = 1.0
 # How long work in hand may be paused while the leg ends. Chosen: half would drop it at usual 429s; twice ends late.
 _DRAIN_SECONDS = 2.0
 # By which share a wait may be longer than told. Chosen: half lets more processes return together; twice wastes time.
 _JITTER_SHARE = 0.1
+_BROKEN = "The order of the calls is lost through a mistake of this program"
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 
@@ -72,6 +76,7 @@ class Dispatcher:
         self._report = report
         self._make_room = make_room
         self._lock = threading.Lock()
+        self._is_broken = False
         self._waiting: dict[Ticket, threading.Condition] = {}
 
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False) -> Ticket:
@@ -83,15 +88,15 @@ class Dispatcher:
         Raises:
             RunMustStop: the leg ends, and the call is not made.
         """
-        with self._lock:
+        with self._locked():
             ticket = self._queue.enter(_priority_of(call, is_retry=is_retry), holder)
             changed = self._waiting[ticket] = threading.Condition(self._lock)
             try:
                 self._serve()
                 while ticket.sent is None:
                     self._check_stop(ticket)
-                    changed.wait(self._wait_seconds(ticket))
-                    self._serve()
+                    if changed.wait(self._wait_seconds(ticket)) or ticket is self._queue.first():
+                        self._serve()
             finally:
                 del self._waiting[ticket]
                 if ticket.sent is None:
@@ -107,7 +112,7 @@ class Dispatcher:
 
         GET /partner/usage may have a lane of its own, so its 429 changes nothing here.
         """
-        with self._lock:
+        with self._locked():
             was_outage, now = self._queue.is_half_open, self.clock()
             if ticket is not None and not exchange.is_throttled:
                 self._queue.was_answered(ticket, now)
@@ -133,7 +138,7 @@ class Dispatcher:
 
         Only a 429 changes the rate: an outage does not.
         """
-        with self._lock:
+        with self._locked():
             now, before = self.clock(), self._status()
             pause_seconds = _with_jitter(wait_seconds)
             if ticket is not None and exchange.is_throttled:
@@ -150,14 +155,14 @@ class Dispatcher:
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
         """Take note that a call has no result, and that its item will not use its slot, if it has one."""
-        with self._lock:
+        with self._locked():
             self._queue.drop(holder, ticket, self.clock())
             self._health.forget(holder)
             self._serve()
 
     def blame(self, exchange: Exchange, since: float) -> Culprit:
         """Say who is to blame for an item's exchange whose call has failed since then (`clock` seconds)."""
-        with self._lock:
+        with self._locked():
             return self._health.blame(exchange, since)
 
     def stop_if_lost(self, exchange: Exchange, since: float) -> None:
@@ -168,19 +173,34 @@ class Dispatcher:
     def remember(self, rate: float | None) -> None:
         """Begin with a rate that the lane had before, if one is known and no 429 has shown a newer one."""
         if rate is not None:
-            with self._lock:
+            with self._locked():
                 self._queue.remember(rate)
 
     def yield_to(self, floor_rate: float | None) -> None:
         """Keep new files to so many calls per second, while others go first; None ends that."""
-        with self._lock:
+        with self._locked():
             self._queue.slot_gap_seconds = 0.0 if floor_rate is None else CALLS_PER_ITEM / floor_rate
             self._serve()
 
     def status(self) -> LaneStatus:
         """Say what is known of the lane."""
-        with self._lock:
+        with self._locked():
             return self._status()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock; an error inside is a mistake of this program, and ends the leg for all that wait."""
+        with self._lock:
+            try:
+                yield
+            except RunMustStop:
+                raise
+            except Exception as error:
+                self._is_broken = True
+                self.stop.pull(RunMustStop(f"{_BROKEN} ({type(error).__name__}).", ended_by="error"))
+                for changed in self._waiting.values():
+                    changed.notify()
+                raise
 
     def _status(self) -> LaneStatus:
         pacer, most = self._queue.pacer, self._queue.most_at_once
@@ -200,17 +220,18 @@ class Dispatcher:
         if ticket in self._waiting:
             self._waiting[ticket].notify()
 
-    def _wait_seconds(self, ticket: Ticket) -> float | None:
-        """Only the first in the queue watches the clock and the switch; it wakes the next one when it goes."""
+    def _wait_seconds(self, ticket: Ticket) -> float:
+        """Only the first in the queue watches the clock; it wakes the next one when it goes. All watch the switch."""
         if ticket is not self._queue.first():
-            return None
+            return _LATEST_STOP_SECONDS
         now = self.clock()
         return min(_STOP_CHECK_SECONDS, max(0.0, self._queue.wake_at(now) - now))
 
     @property
     def _is_abandoned(self) -> bool:
-        """Say whether work in hand is abandoned too: the leg ends in an outage, or its time is over."""
-        return self.stop.reason is not None and (self._queue.is_half_open or self.stop.is_aborted)
+        """Say whether work in hand is abandoned too: the leg ends in an outage or by a mistake, or its time is over."""
+        is_over = self._queue.is_half_open or self.stop.is_aborted or self._is_broken
+        return is_over and self.stop.reason is not None
 
     def _check_stop(self, ticket: Ticket) -> None:
         wait_seconds = self._queue.pacer.next_at - self.clock()

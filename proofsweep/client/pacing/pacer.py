@@ -236,7 +236,7 @@ class Pacer:
         if self._is_searching and self._pause_seconds <= _SHUT_SECONDS:
             elapsed = min(elapsed, max(0.0, now - self._opens_at))  # a pause shows nothing about the pace
         self._held_seconds += elapsed
-        self.pace = min(self._target_pace(elapsed), self.pace * math.exp2(elapsed / _DOUBLING_SECONDS))
+        self.pace = min(self._target_pace(elapsed), self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
 
     def _note_idle(self, idle_seconds: float) -> None:
         """Take note of a time in which the bucket filled: a 429 is due only when these tokens are used too."""

@@ -256,6 +256,17 @@ def test_a_machine_that_stalls_often_does_not_take_its_lane_for_a_wider_one() ->
     assert lane.refused < 0.0005 * lane.admitted
 
 
+@pytest.mark.parametrize("pause_seconds", [1_536.0, 1_800.0, 1e6])
+def test_a_pause_of_any_length_leaves_the_pace_a_number(pause_seconds: float) -> None:
+    """A service may ask for half an hour again and again before it lets the first call through."""
+    pacer, now = Pacer(), 0.0
+    for _ in range(4):
+        now = max(now, pacer.next_at)
+        pacer.throttled(pacer.send(now), now, pause_seconds)
+
+    assert 0.0 < pacer.pace <= 1.0 / pause_seconds * 2
+
+
 def test_hours_without_work_leave_the_rate_known() -> None:
     """An hour without a call does not mean a narrow lane."""
     lane = Lane(Pacer(), 20.0, 20.0)
