@@ -11,7 +11,7 @@ _QUIET_CALLS = 400
 _QUIET_PAUSES = 25
 _MOST_QUIET_SECONDS = 240.0
 # The quiet time where 429s are frequent anyway, in usual cycles, and at least. Half: more 429s. Twice: noticed later.
-_QUIET_CYCLES = 4
+_QUIET_CYCLES = 2
 _LEAST_QUIET_SECONDS = 8.0
 # The quiet time in a lane that is narrower than before, as a part, and at least. Half: more 429s. Twice: back later.
 _NARROW_PART = 6

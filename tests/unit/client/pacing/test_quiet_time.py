@@ -40,5 +40,5 @@ def test_a_narrow_lane_is_tried_more_often() -> None:
 
 def test_frequent_429s_make_it_short_unless_others_are_disturbed() -> None:
     """Where 429s come anyway, one more costs little; in a shared lane it costs the others too."""
-    assert seconds(usual_calls=60.0) == 12.0
+    assert seconds(usual_calls=120.0) == 12.0
     assert seconds(usual_calls=None) == 45.0
