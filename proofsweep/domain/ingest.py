@@ -15,23 +15,22 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
 
+# More files than this that are refused in one leg although their bytes were accepted before may be an incident at the
+# partner. Chosen: half holds letters back for a supplier's few bad files; twice writes forty wrong ones first.
+MANY_REFUSED_AGAIN = 20
+# The wait for the second refusal then. Chosen: half may ask in the same incident; twice delays what is true.
+SECOND_REFUSAL_AFTER = timedelta(hours=1)
 # The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice lets it rest for
 # two days after the service was repaired.
 _LONGEST_RETRY = timedelta(days=1)
 
 _MAY_HEAL = frozenset(
     {
-        Reason.SIDECAR_FIELD_UNKNOWN,
-        Reason.MISSING_AUDIO,
-        Reason.MISSING_SIDECAR,
-        Reason.UNREADABLE_FILE,
-        Reason.UNREADABLE_FOLDER,
-        Reason.SOURCE_FORBIDDEN,
-        Reason.ARCHIVED,
+        *(Reason.SIDECAR_FIELD_UNKNOWN, Reason.MISSING_AUDIO, Reason.MISSING_SIDECAR, Reason.UNREADABLE_FILE),
+        *(Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN, Reason.ARCHIVED),
     }
 )
 """Reasons of ineligible rows that may end without a new version of the file: a setting, a permission, a restore."""
-
 _HEALED_AT_THE_SERVICE = frozenset({Verdict.UNREGISTERED, Verdict.LOCAL_SEAL})
 """Rejections that may end without other bytes: the proof or the seal is registered."""
 
@@ -113,12 +112,14 @@ class Sighting:
         since: when a pass first saw this version.
         tries: how often it failed.
         retry_at: when it is tried again; None if it has not failed, or is not tried again.
+        was_refused: by a leg that refused many files which were accepted before; a second refusal decides.
     """
 
     version: str
     since: datetime
     tries: int = 0
     retry_at: datetime | None = None
+    was_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +197,7 @@ def decide(
     sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, rules: IngestRules
 ) -> Decision:
     """Say what a pass does with a listed file; a file to TAKE must still be looked into, by `is_patient`."""
-    if answer is not None and is_answer_for(answer, row):
+    if answer is not None and not sighting.was_refused and is_answer_for(answer, row):
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=rules.settle_seconds):
         return Decision.SETTLING

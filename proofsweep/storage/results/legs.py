@@ -80,9 +80,11 @@ class Legs:
     def in_doubt_before(self, leg: int) -> frozenset[int]:
         """Return the rows that were in doubt when the last leg before this one ended that has a receipt."""
         receipts = (self.receipt(number) for number in range(leg - 1, 0, -1))
-        newest = next((receipt for receipt in receipts if receipt is not None), {})
-        rows = newest.get("in_doubt")
-        return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()
+        return _rows_in(next((receipt for receipt in receipts if receipt is not None), None), "in_doubt")
+
+    def refused_again(self, leg: int) -> frozenset[int]:
+        """Return the rows that a leg was refused although the same bytes were accepted before."""
+        return _rows_in(self.receipt(leg), "refused_again")
 
     def holder(self, leg: int) -> Claim | None:
         """Read who claimed a leg; None if the claim cannot be read."""
@@ -229,3 +231,8 @@ def _text_of(path: str) -> str:
         return Path(path).read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+def _rows_in(receipt: dict[str, object] | None, member: str) -> frozenset[int]:
+    rows = (receipt or {}).get(member)
+    return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()

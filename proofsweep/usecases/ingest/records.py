@@ -11,6 +11,8 @@ from typing import Any
 
 from proofsweep.domain import layout
 from proofsweep.domain.ingest import (
+    MANY_REFUSED_AGAIN,
+    SECOND_REFUSAL_AFTER,
     Disposition,
     IngestRules,
     Move,
@@ -26,6 +28,7 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken
 from proofsweep.storage.locations import path_within
+from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.watches import Watch
 from proofsweep.usecases.ingest.dispose import Disposal, Placed
@@ -74,8 +77,11 @@ class Records:
         """
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
         if not self.has_leg(plan, leg):
-            verified = list(self._verified_by(plan, leg))
+            verified, refused = self._told_apart(plan, leg, sightings)
             rows = [row for wave in _waves(verified) for row in self._disposed(wave, sightings, part=None)]
+            rows += [self._row(*each, Placed(Disposition.LEFT), sightings.get(each[0].item_id)) for each in refused]
+            for row in rows[len(verified) :]:
+                row["retry_at"] = self.clock() + SECOND_REFUSAL_AFTER
             note(name, {item.item_id: answer for item, answer in verified})
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
@@ -123,6 +129,20 @@ class Records:
     def _new_part(self) -> str:
         now = self.clock()
         return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
+
+    def _told_apart(
+        self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]
+    ) -> tuple[list[tuple[WorkItem, PastAnswer]], list[tuple[WorkItem, PastAnswer]]]:
+        """Return what is disposed of now, and what waits for a second refusal: many of them may be an incident."""
+        again = Legs(self.results, plan.run_id, self.clock).refused_again(leg)
+        now: list[tuple[WorkItem, PastAnswer]] = []
+        later: list[tuple[WorkItem, PastAnswer]] = []
+        for item, answer in self._verified_by(plan, leg):
+            sighting = sightings.get(item.item_id)
+            is_first = sighting is None or not sighting.was_refused
+            waits = len(again) > MANY_REFUSED_AGAIN and item.manifest_row in again and answer.outcome == "rejected"
+            (later if waits and is_first else now).append((item, answer))
+        return now, later
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
         """Give the items that a leg has finished; their locations are the plan's, which are exact."""
@@ -213,7 +233,7 @@ def known_after(
     for row in rows:
         cells: dict[str, Any] = {**row}
         item_id = cells["item_id"]
-        if is_final(cells["outcome"], cells["reason"]):
+        if is_final(cells["outcome"], cells["reason"]) and cells["retry_at"] is None:
             waiting.pop(item_id, None)
             answered.pop(item_id, None)
             answered[item_id] = PastAnswer(**{name: cells[name] for name in _ANSWER})
@@ -223,6 +243,7 @@ def known_after(
             since=cells["first_seen_at"] or now,
             tries=cells["tries"],
             retry_at=cells["retry_at"],
+            was_refused=cells["outcome"] == "rejected",
         )
     return waiting, answered
 

@@ -146,8 +146,10 @@ class Control:
         return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last; --believe takes them."
 
     def _doubt_about(self, done: Finished) -> Doubt | None:
-        refusals = self.suspects.note(done)
-        return doubt_about(done, was_accepted=self._was_accepted(done), refusals_alike=refusals)
+        refusals, was_accepted = self.suspects.note(done), self._was_accepted(done)
+        if was_accepted:
+            self.suspects.refused_again.add(done.item.manifest_row)
+        return doubt_about(done, was_accepted=was_accepted, refusals_alike=refusals)
 
     def _believe(self, done: Finished, row: Row) -> None:
         self.write(done, row)

@@ -117,6 +117,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         quota_reset=leg.budget.quota_reset,
         facts=facts,
         in_doubt=sorted(leg.control.put_aside),
+        refused_again=sorted(leg.control.suspects.refused_again),
     )
     leg.trail.write_unattributed()
     leg.journal.flush()

@@ -71,6 +71,8 @@ def seen(seconds: float, tries: int = 0, retry_in: float | None = None) -> Sight
         (seen(10), replace(ANSWER, audio_version="v0"), Decision.TAKE),
         (seen(10), replace(ANSWER, sidecar_version="s0"), Decision.TAKE),
         (seen(10), replace(ANSWER, sidecar_version=None), Decision.TAKE),
+        (replace(seen(999, tries=1, retry_in=1), was_refused=True), ANSWER, Decision.RESTING),
+        (replace(seen(999, tries=1, retry_in=0), was_refused=True), ANSWER, Decision.TAKE),
         (seen(999, tries=1, retry_in=1), None, Decision.RESTING),
         (seen(999, tries=1, retry_in=0), None, Decision.TAKE),
         (seen(999, tries=3), None, Decision.GIVEN_UP),
