@@ -53,7 +53,7 @@ def test_processes_on_one_key_share_the_lane_without_a_word() -> None:
     figures = measure(scenario(Gateway(rate=20, burst=20), clients=4), 7, CLIENTS[LEARNED])
 
     assert figures.goodput > 0.97
-    assert figures.share < 2.0
+    assert figures.share < 2.5
 
 
 def test_a_seed_gives_the_same_figures_again() -> None:

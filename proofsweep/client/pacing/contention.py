@@ -4,8 +4,7 @@ Other users of the lane, and refusals at random, look alike to one client. So a 
 a slower pace, and a larger one is answered with a slower pace, but never with one that is a small part of the rate.
 """
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 # All chosen, and checked together in benchmarks/simulation.
 # How much one 429 lowers the pace, as its logarithm. Half: many clients collide for longer. Twice: chance weighs more.
@@ -27,8 +26,6 @@ _NONE_FACTOR = 8
 _CALM_CALLS = 40
 # The most that it lowers the pace: to about a third. Half: many clients collide. Twice: noise costs more of a lane.
 _MOST = 1.0
-# 429s whose steps are remembered, to take them back. Half or twice changes only lanes with dozens of hints in a row.
-_MOST_STEPS = 64
 # From here on other users of the lane are assumed. Half: a few 429s are enough. Twice: clients yield later.
 _SHARED = 0.1
 
@@ -42,7 +39,6 @@ class Contention:
     """
 
     _balance: float = -_FREE_REFUSALS * _STEP
-    _steps: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
     _calls_before: float = _SHORT_CALLS
     _is_new: bool = True
     _accepted_share: float | None = None
@@ -81,10 +77,4 @@ class Contention:
         if not self.is_chance:
             step *= 1.0 + _SHORT_FACTOR * shortness + _NONE_FACTOR * (self._is_new and not calls)
         self._calls_before = calls
-        self._steps.append(step)
         self._balance = min(_MOST, self._balance + step)
-
-    def explained(self, refusals: int) -> None:
-        """Take back what the last 429s have added, since the lane is narrower."""
-        self._balance -= sum(list(self._steps)[-refusals:])
-        self._steps.clear()

@@ -6,13 +6,14 @@ gains some credit. The calls from one such 429 to the next are a cycle. A few cy
 
 Until half of the credit is spent, the pace is a little above the rate. Then it is about the rate, and rises so slowly
 that the rest lasts through a quiet time. If the 429 that is then due does not come, the lane is wider than before, and
-the pace grows by time until it is refused more often. Where chance refuses calls at any pace, this share is accepted.
+the pace grows by time until it is refused more often. Where 429s are frequent at any pace, a single one shows nothing:
+then only growth that goes through proves a rate. Where they are by chance, their share is accepted.
 """
 
 import math
 from dataclasses import replace
 
-from proofsweep.client.pacing.chance_probe import BURST_GAP_SECONDS, ChanceProbe
+from proofsweep.client.pacing.chance_test import ChanceTest
 from proofsweep.client.pacing.contention import Contention
 from proofsweep.client.pacing.cycles import Cycle, CycleRecorder, Sent, joined
 from proofsweep.client.pacing.lane_model import Circumstances, LaneModel, RateChange
@@ -51,6 +52,9 @@ _CATCH_UP_SHARE = 0.1
 # The level at which a 429 is due, as a share of the credit. Half: the model's error looks like a hint. Twice: chance
 # counts as proof.
 _DUE_SHARE = 0.2
+# 429s are frequent while one follows on so many calls at a pace that does not grow. Fewer: that is more than chance.
+# More: a clean lane is learned later. Less: chance ends what looks like a cycle, and the rate sinks again and again.
+_LEAST_FREQUENT, _MOST_FREQUENT = 14.0, 90.0
 # 429s in a row without a call let through that count as of other users, until a rate is known. One: many clients
 # collide for longer. Twice: a service that is shut at first is used later.
 _COUNTED_TIMES_SHUT = 3
@@ -62,17 +66,15 @@ _SHORT_CYCLE_PAUSES = 4
 _OVERDUE_PACE = 1.07
 # A longer pause paces by itself: one call after it shows nothing. Half: slow lanes are lost. Twice: as many 429s.
 _SHUT_SECONDS = 10.0
-# The pace where chance refuses calls, in usual cycles per pause. Half: half of the time goes to calls, and half to
-# pauses. Twice: little more goes through, and a bucket empties sooner.
-_CYCLES_PER_PAUSE = 2.0
-# The share of 429s accepted there, in usual ones. Less: luck lowers the pace. Twice: users who take each other for
-# chance collide for longer.
+# Groups are first sent while the pace is lowered by no more. Half: chance is found late. Twice: many clients that look
+# for their parts disturb each other.
+_FIRST_TEST_MARGIN = 0.45
+# The share of 429s accepted by chance, in shares that the test has met, and at most. Less: luck lowers the pace. Twice:
+# users who take each other for chance collide for longer.
 _ACCEPTED_SHARES = 1.5
+_MOST_ACCEPTED = 0.055
 # The margin at which it was no chance. Half: luck ends it. Twice: users collide for longer.
 _GIVEN_UP_MARGIN = 0.6
-# The level at which a 429 is due there, as a share of the credit. Half: chance counts as proof. Twice: the end of a
-# lane is found later.
-_CHANCE_DUE_SHARE = -0.3
 
 
 class Pacer:
@@ -95,7 +97,7 @@ class Pacer:
         self._recorder = CycleRecorder()
         self._refusals = Refusals()
         self._contention = Contention()
-        self._chance_probe = ChanceProbe()
+        self._chance_test = ChanceTest()
         self._pause_seconds = 1.0
         self._stopped_at = self._opens_at = self._next_at = -math.inf
         self._times_shut = 0
@@ -119,15 +121,15 @@ class Pacer:
         passed = self._recorder.seconds_since_last(now)
         self._level = min(self.bucket.burst, self._level + self.bucket.rate * passed) - 1.0
         self._contention.sent()
+        if not self._doublings:
+            self._refusals.sent()
         if was_held_back:  # a late call shows nothing about a faster pace
             self._raise_pace(now, passed)
         elif late_seconds > _IDLE_SECONDS and not (self._is_searching or self._contention.is_shared):
             self._note_idle(late_seconds)
         gap = 1.0 / self.pace
-        if self._chance_probe.is_open:
-            self._chance_probe.sent(now)
-            gap = min(gap, BURST_GAP_SECONDS)
-            self._level = self.bucket.burst  # if this burst goes through, the bucket was not empty
+        if self._is_tested:
+            gap = self._chance_test.gap_seconds(now, gap)
         self._next_at = max(self._next_at, now - _SLACK_SECONDS) + gap
         return self._recorder.send(now, self.pace, was_held_back=was_held_back)
 
@@ -142,29 +144,21 @@ class Pacer:
         """
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
+            self._chance_test.refused_too(sent.at)
             return
+        self._chance_test.refused(sent.at, now)
         cycle = self._recorder.until(sent, begins_full=self._stopped_at == -math.inf)
-        burst = self._chance_probe.refused(cycle.calls)
-        is_of_burst = cycle.calls < burst
-        if burst:  # it shows the size of the bucket at most, and no rate
-            self._refusals.forget()
-            if not is_of_burst:
-                cycle = self._recorder.until(sent, begins_full=True, since=burst)
-                self._model.bucket = replace(self.bucket, burst=max(self.bucket.burst, float(burst)))
         self._note_shut(cycle, pause_seconds)
         self._note_chance()
-        is_learned = not is_of_burst and self._note_cycle(cycle, pause_seconds)
+        is_learned = self._note_cycle(cycle, pause_seconds)
         self._stopped_at = now
         self._pause_seconds = now + pause_seconds - sent.at
         self._recorder.begin(sent)
-        if is_learned or (is_of_burst and not self._chance_probe.is_chance):
+        if is_learned:
             self._begin()
         elif self._doublings and (self._contention.is_shared or cycle.calls < 0.5 * self._refusals.usual_calls):
             self._held_seconds = self._doublings = 0.0  # a faster pace is refused more often
             self.pace = min(self.pace, self.bucket.rate)
-        is_doubtful = self._contention.is_shared or self._chance_probe.is_chance
-        if is_doubtful and not (is_learned or self._is_searching) and pause_seconds <= _SHUT_SECONDS:
-            self._chance_probe.begin(self.bucket.rate * math.exp(-self._contention.margin) * self._pause_seconds)
 
     def search_again(self, sent: Sent, now: float) -> None:
         """Search for the rate from the present pace on: another limit has caused the 429s until this one."""
@@ -188,35 +182,46 @@ class Pacer:
     def _note_chance(self) -> None:
         """Accept the 429s that are proven to be by chance, and not many more."""
         if self._contention.is_chance and self._contention.margin > _GIVEN_UP_MARGIN:
-            self._chance_probe.reject()
-        if self._chance_probe.is_chance != self._contention.is_chance:
-            self._doublings = 0.0
-            is_chance, mean_calls = self._chance_probe.is_chance, self._chance_probe.mean_calls
-            self._contention.accept(_ACCEPTED_SHARES / mean_calls if is_chance else None)
+            self._contention.accept(None)
+            self._chance_test.reject()
+        elif self._chance_test.is_proven and not self._contention.is_chance:
+            self._contention.accept(min(_MOST_ACCEPTED, _ACCEPTED_SHARES * self._chance_test.share))
 
     def _note_cycle(self, cycle: Cycle, pause_seconds: float) -> bool:
         """Take note of what a 429 ended, and say whether something was learned from it."""
         self._refusals.add(cycle)
         is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
-        if is_learned or not self._doublings:
-            self._refusals.count(cycle)
+        if not self._doublings:
+            self._refusals.count()
         return is_learned
 
     def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
         """Learn from a 429 that was due, or from several that agree; say whether one of the two was so."""
-        due_share = _CHANCE_DUE_SHARE if self._chance_probe.is_chance else _DUE_SHARE
         if cycle.calls and self._is_searching:
             self._search(cycle, pause_seconds)
-        elif cycle.calls and self._level < 1.0 + due_share * self._credit:
+        elif cycle.calls and self._level < 1.0 + _DUE_SHARE * self._credit and not self._is_frequent:
             self._learn(self._refusals.whole(), is_narrower=False)
         elif not self._is_searching and (agreeing := self._refusals.agreeing()):
-            self._contention.explained(len(agreeing))
             self._learn(joined(agreeing), is_narrower=True)
         else:
+            if self._is_frequent and cycle.calls >= max(6.0, 0.5 * self._refusals.usual_calls):
+                self._model.bucket = replace(self.bucket, rate=max(self.bucket.rate, cycle.rate(self.bucket.burst)))
             return False
         self._refusals.forget()
         self.pace = self.bucket.rate
         return True
+
+    @property
+    def _is_frequent(self) -> bool:
+        """Say whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
+        least = 0.0 if self._contention.is_chance else _LEAST_FREQUENT
+        return least < self._refusals.usual_calls < _MOST_FREQUENT
+
+    @property
+    def _is_tested(self) -> bool:
+        """Say whether calls go in groups: where a share of 429s lowers the pace that may be by chance."""
+        most = math.inf if self._chance_test.has_begun else _FIRST_TEST_MARGIN
+        return 0.0 < self._contention.margin <= most and self._is_frequent and not self._contention.is_chance
 
     def _search(self, cycle: Cycle, pause_seconds: float) -> None:
         if self._held_seconds < max(_BURST_SECONDS, cycle.seconds / 2):
@@ -248,11 +253,7 @@ class Pacer:
         """Give the pace for now, `elapsed` seconds after the last time."""
         if self._is_searching:
             return self.pace if self._held_seconds < self._search_after else math.inf
-        if self._chance_probe.is_chance:
-            pace = max(self.bucket.rate, _CYCLES_PER_PAUSE * self._chance_probe.mean_calls / self._pause_seconds)
-        else:
-            pace = self._intended_pace(elapsed) * math.exp(self._model.lift)
-        return pace * math.exp(-self._contention.margin)
+        return self._intended_pace(elapsed) * math.exp(self._model.lift - self._contention.margin)
 
     def _intended_pace(self, elapsed: float) -> float:
         rate, quiet = self.bucket.rate, self._quiet_seconds()

@@ -22,6 +22,10 @@ _PROOF = 300.0
 # Calls between two 429s, before any were counted, and at least. Half: chance explains more. Twice: it explains less.
 _USUAL_CALLS = 300.0
 _LEAST_USUAL_CALLS = 5.0
+# Chance may refuse one of so many calls, unless 429s are rarer than this. Half: a narrower lane is found later. Twice:
+# chance agrees.
+_CHANCE_CALLS = 25.0
+_RARE_CALLS = 150.0
 # The weight of one cycle in what is usual. Half: noise is seen later. Twice: a few 429s look like noise.
 _CYCLE_WEIGHT = 0.2
 # Cycles that are remembered. Half or twice changes only lanes with dozens of hints in a row.
@@ -30,23 +34,29 @@ _MOST_CYCLES = 64
 
 @dataclass(slots=True)
 class Refusals:
-    """The cycles since something was last learned; each ended with a 429 that may be a mere hint.
+    """The cycles since something was last learned; each ended with a 429 that may be a mere hint."""
 
-    Attributes:
-        usual_calls: calls from one 429 to the next.
-    """
-
-    usual_calls: float = _USUAL_CALLS
+    _usual: float = _USUAL_CALLS
+    _calm: int = 0
     _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_MOST_CYCLES))
 
     def add(self, cycle: Cycle) -> None:
         """Remember a cycle."""
         self._cycles.append(cycle)
 
-    def count(self, cycle: Cycle) -> None:
-        """Include a cycle in what is usual."""
-        self.usual_calls += _CYCLE_WEIGHT * (cycle.calls - self.usual_calls)
-        self.usual_calls = max(_LEAST_USUAL_CALLS, self.usual_calls)
+    @property
+    def usual_calls(self) -> float:
+        """Calls from one 429 to the next, while the pace does not grow."""
+        return max(_LEAST_USUAL_CALLS, self._usual, self._calm)
+
+    def sent(self) -> None:
+        """Take note of a call at a pace that does not grow."""
+        self._calm += 1
+
+    def count(self) -> None:
+        """Take note of a 429 that no growth has provoked."""
+        self._usual += _CYCLE_WEIGHT * (self._calm - self._usual)
+        self._calm = 0
 
     def forget(self) -> None:
         """Take note that something was learned from the cycles."""
@@ -61,13 +71,15 @@ class Refusals:
 
         By chance, numbers of calls spread as far as their mean. An empty bucket gives nearly the same number each time.
         """
-        cycles = list(self._cycles)
+        cycles, usual = list(self._cycles), self.usual_calls
+        if usual < _RARE_CALLS:
+            usual = min(_CHANCE_CALLS, usual)
         for number in range(_FEWEST_AGREEING, len(cycles) + 1):
             calls = [cycle.calls for cycle in cycles[-number:]]
             width = _CALLS_DIFFER + _CALLS_DIFFER_SHARE * sum(calls) / number
             if max(calls) - min(calls) > width:
                 break
-            chance = (width / self.usual_calls) ** (number - 1) * math.exp(-sum(calls) / self.usual_calls)
+            chance = (width / usual) ** (number - 1) * math.exp(-sum(calls) / usual)
             if any(calls) and chance * _PROOF < 1.0:
                 return cycles[-number:]
         return ()

@@ -2,8 +2,6 @@
 
 import math
 
-import pytest
-
 from proofsweep.client.pacing.contention import Contention
 
 
@@ -99,27 +97,3 @@ def test_without_chance_the_usual_share_is_accepted_again() -> None:
         contention.refused(20)
 
     assert contention.is_shared
-
-
-def test_429s_that_are_explained_later_are_taken_back() -> None:
-    """They were of a narrower lane, and of no other user."""
-    contention = Contention()
-    for _ in range(12):
-        contention.refused(50)
-    before = contention.margin
-
-    contention.explained(3)
-
-    assert contention.margin == pytest.approx(before - 3 * 0.03)
-
-
-def test_only_the_last_429s_can_be_taken_back() -> None:
-    """A run of millions of files meets many of them, and must not remember each."""
-    contention = after(cycles=10_000, calls=1)
-
-    for _ in range(1_000):
-        contention.refused(50)
-    contention.explained(11_000)
-
-    assert contention.margin == 0.0
-    assert math.isclose(contention._balance, 1.0 - 64 * 0.03)

@@ -1,29 +1,33 @@
 """The pacer learns a lane from counts and 429s alone; the test sets the time."""
 
 import math
+from collections import deque
 from dataclasses import dataclass, field
 from random import Random
 
 import pytest
 
+from proofsweep.client.pacing.cycles import Sent
 from proofsweep.client.pacing.lane_model import RateChange
 from proofsweep.client.pacing.pacer import FIRST_RATE, Pacer
 
 
 @dataclass(slots=True)
 class Lane:
-    """A token bucket that answers at once, and a pacer that sends to it as fast as it may."""
+    """A token bucket that answers after a while, and a pacer that sends to it as fast as it may."""
 
     pacer: Pacer
     rate: float
     burst: float
     longest_wait: float = math.inf
     at_random: float = 0.0
+    answer_seconds: float = 0.0
     now: float = 0.0
     tokens: float = field(init=False)
     admitted: int = 0
     refused: int = 0
     chance: Random = field(default_factory=lambda: Random(1))  # noqa: S311 - draws, guards nothing
+    on_their_way: deque[tuple[float, Sent, float]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         self.tokens = self.burst
@@ -34,7 +38,11 @@ class Lane:
         while (at := max(self.now, self.pacer.next_at)) < end:
             self.tokens = min(self.burst, self.tokens + (at - self.now) * self.rate)
             self.now = at
-            self._send()
+            if self.on_their_way and self.on_their_way[0][0] <= at:
+                answered_at, sent, wait = self.on_their_way.popleft()
+                self.pacer.throttled(sent, answered_at, wait)
+            else:
+                self._send()
         self.tokens = min(self.burst, self.tokens + (end - self.now) * self.rate)
         self.now = end
 
@@ -46,7 +54,9 @@ class Lane:
         else:
             self.refused += 1
             wait = max(1.0, math.ceil((1 - self.tokens) / self.rate))
-            self.pacer.throttled(sent, self.now, min(self.longest_wait, wait))
+            self.on_their_way.append((self.now + self.answer_seconds, sent, min(self.longest_wait, wait)))
+            if not self.answer_seconds:
+                self.pacer.throttled(sent, self.now, self.on_their_way.pop()[2])
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(2.0, 2.0), (20.0, 10.0), (20.0, 40.0), (300.0, 100.0)])
@@ -100,7 +110,7 @@ def test_a_known_rate_is_a_first_guess(known_rate: float) -> None:
 
 def test_refusals_at_random_do_not_lower_the_rate() -> None:
     """A 429 that was not due is a hint, and no proof of an empty bucket."""
-    lane = Lane(Pacer(), 40.0, 40.0, at_random=0.01)
+    lane = Lane(Pacer(), 40.0, 40.0, at_random=0.01, answer_seconds=0.04)
     lane.run(600.0)
     lane.admitted = 0
 
@@ -112,13 +122,27 @@ def test_refusals_at_random_do_not_lower_the_rate() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_many_refusals_at_random_leave_a_part_of_the_lane(seed: int) -> None:
     """Each of them asks for a pause of a second, so half of the lane would be the most possible."""
-    lane = Lane(Pacer(), 40.0, 40.0, at_random=0.05, chance=Random(seed))  # noqa: S311 - draws, guards nothing
+    lane = Lane(Pacer(), 40.0, 40.0, at_random=0.05, answer_seconds=0.04, chance=Random(seed))  # noqa: S311 - draws, guards nothing
     lane.run(300.0)
     lane.admitted = 0
 
     lane.run(900.0)
 
     assert lane.admitted > 0.15 * 40 * 900
+
+
+@pytest.mark.parametrize("at_random", [0.02, 0.03])
+@pytest.mark.parametrize("rate", [5.0, 10.0])
+def test_slow_lanes_with_refusals_by_chance_are_used(rate: float, at_random: float) -> None:
+    """Such 429s neither prove a lower rate one after another, nor are they of other users."""
+    lane = Lane(Pacer(), rate, rate, at_random=at_random, answer_seconds=0.04)
+    lane.run(900.0)
+    lane.admitted = lane.refused = 0
+
+    lane.run(900.0)
+
+    assert lane.admitted > 0.7 * rate * 900
+    assert lane.refused < 0.06 * lane.admitted
 
 
 def test_a_pause_is_no_time_at_which_the_pace_was_tried() -> None:

@@ -8,7 +8,7 @@ from proofsweep.client.pacing.refusals import Refusals
 
 def refusals(*calls: int, usual: float = 100.0) -> Refusals:
     """Give cycles with so many calls each."""
-    found = Refusals(usual_calls=usual)
+    found = Refusals(usual)
     for number in calls:
         found.add(Cycle(stretches=[(1.0, 0), (2.0, number)]))
     return found
@@ -16,9 +16,9 @@ def refusals(*calls: int, usual: float = 100.0) -> Refusals:
 
 def test_cycles_that_are_alike_are_proof() -> None:
     """An empty bucket gives nearly the same number of calls after each pause."""
-    agreeing = refusals(400, 14, 15, 14, usual=400.0).agreeing()
+    agreeing = refusals(400, 60, 61, 60, usual=400.0).agreeing()
 
-    assert [cycle.calls for cycle in agreeing] == [14, 15, 14]
+    assert [cycle.calls for cycle in agreeing] == [60, 61, 60]
 
 
 def test_cycles_that_differ_are_none() -> None:
@@ -57,13 +57,30 @@ def test_hints_did_not_end_a_cycle() -> None:
     assert refusals(10, 20, 30).whole().calls == 60
 
 
-def test_what_is_usual_follows_the_last_cycles() -> None:
+def test_what_is_usual_follows_the_last_429s() -> None:
     """And stays above a few calls, so that it can be divided by."""
     found = refusals()
     for _ in range(50):
-        found.count(Cycle(stretches=[(1.0, 1)]))
+        found.sent()
+        found.count()
 
     assert found.usual_calls == 5.0
+
+
+def test_calls_without_a_429_are_usual_at_once() -> None:
+    """A start with many 429s must not count for long."""
+    found = refusals(usual=20.0)
+    for _ in range(300):
+        found.sent()
+
+    assert found.usual_calls == 300
+
+
+def test_the_chance_of_one_call_in_25_is_thought_of_where_429s_are_not_rare() -> None:
+    """While little was counted, a few short cycles are no proof of a narrow lane."""
+    assert not refusals(5, 1, 6, usual=100.0).agreeing()
+    assert refusals(5, 1, 6, 3, 4, 5, usual=100.0).agreeing()
+    assert refusals(5, 1, 6, usual=300.0).agreeing()
 
 
 def test_what_was_learned_from_is_forgotten() -> None:
