@@ -1,17 +1,21 @@
 """Measure in simulated time how well the pacer uses many kinds of lanes, and compare it with other clients.
 
-Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--set required|further|hard|baselines]
-[--only NAME] [--client NAME]`. Goodput is the calls let in, as a part of the possible calls. The share is 429s in
-percent of all calls.
+Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--only NAME] [--client NAME]
+[--set required|further|hard|baselines|chance]`. Goodput is the calls let in, as a part of the possible calls. The share
+is 429s in percent of all calls.
 The worst seed counts. All scenarios with one seed take about 15 s, the baselines a minute.
 """
 
 import argparse
 
-from benchmarks.simulation.hard_lanes import HARD
+from benchmarks.simulation.hard_lanes import BY_CHANCE, HARD
 from benchmarks.simulation.scenarios import FURTHER, REQUIRED, Scenario
 from benchmarks.simulation.trial import CLIENTS, LEARNED, Figures, measure, worst
 
+_AWS = "AWS adaptive retry mode"
+# Asked of slow lanes with refusals by chance: so much less goodput than AWS, and so large a share of 429s, at most.
+_LESS_THAN_AWS = 0.10
+_MOST_SHARE = 6.0
 _COMPARED = ("R2 B2", "R20 B10", "R20 B20", "R200 B200", "R20, refused charged")
 
 
@@ -21,7 +25,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument(
-        "--set", choices=("required", "further", "hard", "baselines"), default="required", dest="chosen"
+        "--set", choices=("required", "further", "hard", "baselines", "chance"), default="required", dest="chosen"
     )
     parser.add_argument("--only", help="the scenarios whose name contains this")
     parser.add_argument("--client", choices=CLIENTS, default=LEARNED)
@@ -31,6 +35,8 @@ def main() -> None:
     scenarios = [each for each in sets.get(chosen.chosen, REQUIRED) if (chosen.only or "") in each.name]
     if chosen.chosen == "baselines":
         compare([each for each in REQUIRED if each.name in _COMPARED], seeds)
+    elif chosen.chosen == "chance":
+        hold_against_aws([each for each in BY_CHANCE if (chosen.only or "") in each.name], seeds)
     else:
         judge(scenarios, seeds, chosen.client)
 
@@ -45,6 +51,21 @@ def judge(scenarios: list[Scenario], seeds: range, client: str) -> None:
         print(
             f"{scenario.name:<28} {figures.goodput:7.3f} {figures.share:5.2f} % {figures.slot_age:7.2f} s"
             f" {fall:>10} {back:>6}  {verdict(scenario, figures)}",
+            flush=True,
+        )
+
+
+def hold_against_aws(scenarios: list[Scenario], seeds: range) -> None:
+    """Print the pacer's figures beside those of AWS adaptive retry mode on the same seeds."""
+    print(f"{'scenario':<28} {'goodput':>7} {'429s':>7} {'AWS':>15} {'ratio':>6} {'mean':>6}  verdict")
+    for scenario in scenarios:
+        trials = [measure(scenario, seed, CLIENTS[LEARNED]) for seed in seeds]
+        ours, aws = worst(trials), worst([measure(scenario, seed, CLIENTS[_AWS]) for seed in seeds])
+        is_good = ours.goodput >= aws.goodput - _LESS_THAN_AWS and ours.share <= max(aws.share / 2, _MOST_SHARE)
+        mean = sum(each.goodput for each in trials) / len(trials)
+        print(
+            f"{scenario.name:<28} {ours.goodput:7.3f} {ours.share:5.2f} % {aws.goodput:7.3f} {aws.share:5.2f} %"
+            f" {ours.goodput / aws.goodput:6.2f} {mean:6.3f}  {'good' if is_good else 'MISSED'}",
             flush=True,
         )
 

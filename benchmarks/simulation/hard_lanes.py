@@ -32,6 +32,19 @@ _AT_RANDOM = tuple(
         (200, 1, 0.15, 0.40, 400),
     )
 )
+BY_CHANCE = tuple(
+    Scenario(
+        name=f"R{rate}, {percent} % at random",
+        gateway=_bucket(rate, rate, refused_at_random=percent / 100),
+        seconds=1800,
+        since=60,
+        must=Target(goodput=0.0),
+    )
+    for rate in (2, 5, 10)
+    for percent in (1, 2, 3, 5)
+)
+"""Slow lanes with refusals by chance; what AWS adaptive retry mode reaches there is the measure."""
+
 _NODES = tuple(
     Scenario(
         name=f"R{rate} on {nodes} nodes",
