@@ -22,8 +22,10 @@ _PROOF = 300.0
 # Calls between two 429s, before any were counted, and at least. Half: chance explains more. Twice: it explains less.
 _USUAL_CALLS = 300.0
 _LEAST_USUAL_CALLS = 5.0
-# Chance may refuse one of so many calls. Half: a narrower lane is found later. Twice: chance agrees.
+# Chance may refuse one of so many calls, unless 429s are rarer than this. Half: a narrower lane is found later. Twice:
+# chance agrees.
 _CHANCE_CALLS = 25.0
+_RARE_CALLS = 150.0
 # The weight of one cycle in what is usual. Half: noise is seen later. Twice: a few 429s look like noise.
 _CYCLE_WEIGHT = 0.2
 # Cycles that are remembered. Half or twice changes only lanes with dozens of hints in a row.
@@ -69,7 +71,9 @@ class Refusals:
 
         By chance, numbers of calls spread as far as their mean. An empty bucket gives nearly the same number each time.
         """
-        cycles, usual = list(self._cycles), min(_CHANCE_CALLS, self.usual_calls)
+        cycles, usual = list(self._cycles), self.usual_calls
+        if usual < _RARE_CALLS:
+            usual = min(_CHANCE_CALLS, usual)
         for number in range(_FEWEST_AGREEING, len(cycles) + 1):
             calls = [cycle.calls for cycle in cycles[-number:]]
             width = _CALLS_DIFFER + _CALLS_DIFFER_SHARE * sum(calls) / number
