@@ -74,9 +74,13 @@ class BudgetGuard:
         It may use calls that are kept for items in flight, since these wait for it.
         """
         self.stop_at_closing()
-        if self._stop.reason is not None or self._ran_out is not None:
+        if self._stop.reason is not None:
             return False
-        return self._begin(_NO_ROW, CALLS_OF_A_FILE) is None or self._budget.in_flight > 0
+        shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
+        if shortage is Shortage.QUOTA and not self._budget.in_flight:
+            self.probe()
+            shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
+        return shortage is None or self._budget.in_flight > 0
 
     def release(self, row: int) -> None:
         """Take note that an item has ended; the last one in flight ends a leg that has run out."""

@@ -100,12 +100,14 @@ def work_item(leg: LegContext, item: WorkItem) -> Row | None:
     if not (is_free or leg.budget.admits(row_number, calls)):
         return None
     began_at = leg.control.clock()
-    done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
-    leg.budget.release(item.manifest_row)
-    if isinstance(done, Deferred):
-        return None
-    row = row_of(done, leg.row_context) | {"row_salt": secrets.token_hex(_SALT_BYTES)}
-    return row if leg.control.admit(done, row, began_at) else None
+    try:
+        done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
+        if isinstance(done, Deferred):
+            return None
+        row = row_of(done, leg.row_context) | {"row_salt": secrets.token_hex(_SALT_BYTES)}
+        return row if leg.control.admit(done, row, began_at) else None
+    finally:
+        leg.budget.release(item.manifest_row)
 
 
 def _wait_for_store(leg: LegContext) -> None:
