@@ -88,3 +88,17 @@ def test_files_that_fail_alike_hold_nobody_up(world: ForeignWorld, how: str, num
     assert len(rows) == len(others) + number
     assert {row["accepted"] for row in rows if row not in others} == {False}
     assert len(controls) <= most_controls * CALLS_OF_A_CONTROL
+
+
+@pytest.mark.parametrize("how", ["422", "503"])
+def test_files_that_fail_before_any_was_accepted_hold_nobody_up(world: ForeignWorld, how: str) -> None:
+    """More than `retry.storm_failures` at the very beginning: their mode comes last, and then some are accepted."""
+    number = 120
+    run_id = plan_catalog(load_settings(), world.catalog(*["poison"] * number, *["valid"] * number)).run_id
+    world.service.changes["verify"] = for_poison(HOW[how])
+
+    work_on_leg(run_id)
+
+    outcomes = [row["outcome"] for row in world.rows()]
+    assert [leg["ended_by"] for leg in world.legs()] == ["complete"]
+    assert (outcomes.count("failed"), outcomes.count("accepted")) == (number, number)
