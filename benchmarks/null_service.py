@@ -1,5 +1,7 @@
 """Serve a partner service that only reads and answers. It checks no key, no form and no proof.
 
+It accepts all but audio of the probe's size, which a leg of many files sends first, and which must not be accepted.
+
 A client's CPU is measured best against a service that uses almost none. It has one process and one event loop, and it
 counts and drops bodies. `launched` starts it in a child process. To run it by hand: `python -m
 benchmarks.null_service`.
@@ -36,6 +38,8 @@ _DROPPED = memoryview(bytearray(1024 * 1024))
 _USAGE_HEADERS = "X-RateLimit-Limit: 100000000\r\nX-RateLimit-Remaining: 99999999\r\nX-RateLimit-Reset: 1893456000\r\n"
 # Objects that a copy puts here, as into any S3 store; clients want an ETag, and compare one that is a digest.
 _COPIES = "/copies/"
+# A form with the probe audio: 8,864 bytes, and at most so many around them. No file of a benchmark is of this size.
+_PROBE_FORM_BYTES = range(8_864, 8_864 + 4_096)
 _FIELDS = {
     "key": "uploads/0000000000000000.wav",
     "policy": "eyJleHBpcmF0aW9uIjoiMjAzMC0wMS0wMVQwMDowMDowMFoifQ" * 8,
@@ -127,6 +131,7 @@ class _Service:
             "/v1/uploads": _answer(slot),
             "/v1/verify": _answer(_VERDICT),
             "/slot": _answer(None),
+            "probe": _answer({"good": False, "verdict": "unreadable"}),
             _COPIES: _answer(None, 'ETag: "null"\r\n'),
         }
         self._not_found = _answer({"error": "There is no such path.", "code": "not_found"}, status="404 Not Found")
@@ -135,15 +140,18 @@ class _Service:
         self._pid = pid
         self._counts: Counter[str] = Counter()
         self._first_slot = self._cpu_then = 0.0
+        self._is_probe = False
 
-    def begin(self, path: str) -> None:
+    def begin(self, path: str, body_bytes: int) -> None:
         self._counts[path] += 1
+        self._is_probe = body_bytes in _PROBE_FORM_BYTES if path == "/slot" else self._is_probe
         if path == "/slot" and not self._first_slot:
             self._first_slot = time.monotonic()
             self._cpu_then = cpu_seconds_of(self._pid) if self._pid else 0.0
 
     def answer(self, path: str) -> bytes:
-        head, rest = self._answers.get(_COPIES if path.startswith(_COPIES) else path, self._not_found)
+        known = "probe" if self._is_probe and path == "/v1/verify" else path
+        head, rest = self._answers.get(_COPIES if path.startswith(_COPIES) else known, self._not_found)
         return b"%s%032x%s" % (head, self._counts[path], rest)
 
     def report(self) -> str:
@@ -183,9 +191,10 @@ class _Connection(asyncio.BufferedProtocol):
         head, end, body = self._head.partition(b"\r\n\r\n")
         if end:
             length = _LENGTH.search(head)
-            self._head, self._left = b"", int(length[1]) - len(body) if length else 0
+            body_bytes = int(length[1]) if length else 0
+            self._head, self._left = b"", body_bytes - len(body)
             self._path = head.split(b" ", 2)[1].partition(b"?")[0].decode("latin-1")
-            self._service.begin(self._path)
+            self._service.begin(self._path, body_bytes)
         return bool(end)
 
 
