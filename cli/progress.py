@@ -149,7 +149,7 @@ def _progress_of(leg: LegContext, items: int, finished_before: int, seconds: flo
 def _lane_text(lane: LaneStatus) -> str:
     """Say what limits the rate, once that is known."""
     if lane.is_outage:
-        return "the service fails; one call at a time probes it"
+        return "a control came out wrong; only controls go"
     if lane.most is not None:
         return f"at most {lane.most:,} calls at once"
     return "" if lane.rate is None else f"lane {lane.rate:,.1f} calls/s"

@@ -17,7 +17,7 @@ ENDINGS = {
     "window": "stopped at the end of its window or calls; resume for the rest",
     "cancelled": "stopped on request; resume at any time",
     "key_refused": "stopped: the service refused the key; put the right key in place and resume",
-    "breaker": "stopped: the service fails or throttles every call; resume when it works again",
+    "breaker": "stopped: the service or the files' source cannot be relied on; resume later",
     "killed": "the leg was killed; its finished rows are kept; resume for the rest",
     "error": "stopped by an error of this program; finished rows are kept",
     "superseded": "superseded: other runs of its catalog have finished its rows, or planned them anew",
