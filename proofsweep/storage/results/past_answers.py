@@ -49,6 +49,7 @@ class PastAnswers:
         self._plan = plan
         self._digests: HashedItems | None = None
         self._reading = Lock()
+        self._failures: list[str] = []
         self._kept = pa.table({})
 
     def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
@@ -72,11 +73,24 @@ class PastAnswers:
         return found[:most]
 
     def _read_once(self) -> None:
+        """Read unless it is done; what failed while a thread waited to read fails for it too.
+
+        A store that is away fails after many seconds, and each of a hundred threads would wait for all before it.
+        """
+        failures = len(self._failures)
         with self._reading:
-            if self._digests is not None:
-                return
-            self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _COLUMNS)))
+            if len(self._failures) > failures:
+                raise ResultsError(self._failures[-1])
+            if self._digests is None:
+                self._read()
+
+    def _read(self) -> None:
+        self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _COLUMNS)))
+        try:
             self._digests = HashedItems(self._noted())
+        except ResultsError as error:
+            self._failures.append(error.message)
+            raise
 
     def _noted(self) -> Iterator[str]:
         """Give the digest of each accepted item, and keep the smallest and the largest of each mode."""

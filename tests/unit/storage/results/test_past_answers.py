@@ -1,5 +1,7 @@
 """What earlier legs and runs accepted is known to a later one, and which of it can be sent again."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -238,3 +240,26 @@ def test_the_store_is_read_once(results: Results, tmp_path: Path) -> None:
     store.is_away = True
     assert [item.audio for item in past.accepted()] == ["/c/a"]
     assert knows(past, "a") == [True]
+
+
+class SlowlyFailingStore(FolderStore):
+    """A store that is away, which shows after a while; it counts how often it was asked."""
+
+    asked = 0
+
+    def read(self, name: str) -> bytes | None:
+        """Fail as a bucket does whose requests are tried again for some time."""
+        self.asked += 1
+        time.sleep(0.5)
+        raise ResultsError("The store is away.")
+
+
+def test_threads_that_wait_for_a_store_do_not_all_ask_it_once_it_failed(tmp_path: Path) -> None:
+    """Else the hundredth thread of a leg ends half an hour after the store went away."""
+    store = SlowlyFailingStore(tmp_path)
+    past = PastAnswers(Results(store), NOW)
+    with ThreadPoolExecutor(12) as threads:
+        asked = [threads.submit(past.was_accepted, Mode.ONE_FILE, digest_of("a"), None) for _ in range(12)]
+
+        assert {str(each.exception()) for each in asked} == {"The store is away."}
+    assert store.asked < 6
