@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from sandbox.options import Options
 from sandbox.server import serve
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str], serve: Callable[..., None] = serve) -> None:
     """Read the options from the command line and serve."""
     defaults = {field.name: field.default for field in fields(Options)}
     parser = argparse.ArgumentParser(prog="python -m sandbox", description="A local partner service.")

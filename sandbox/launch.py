@@ -53,19 +53,22 @@ class Running:
         self.close()
 
 
-def launch(home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Options | None = None) -> Running:
+def launch(
+    home: Path, *, ports: tuple[int, int, int] = (0, 0, 0), options: Options | None = None, module: str = "sandbox"
+) -> Running:
     """Start a sandbox with the folder `home` and return once it listens.
 
-    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. The
-    process has its own session, so Ctrl-C in a terminal does not reach it. When this process ends, the
-    sandbox's standard input closes and it ends too. Raises RuntimeError if it does not start.
+    `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. A test may
+    run another `module` with the same options. The process has its own session, so Ctrl-C in a terminal does not
+    reach it. When this process ends, the sandbox's standard input closes and it ends too. Raises RuntimeError if it
+    does not start.
     """
     port, storage_port, operator_port = ports
     members = asdict(options) if options else {}
     chosen = members | {"home": home, "port": port, "storage_port": storage_port, "operator_port": operator_port}
     arguments = [_argument(name, value) for name, value in chosen.items() if value is not False]
     process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "sandbox", "--ends-with-stdin", *arguments],
+        [sys.executable, "-m", module, "--ends-with-stdin", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

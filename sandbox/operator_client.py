@@ -159,14 +159,6 @@ class Operator:
         """Return the unspecified behaviour (`choices` by name), and whether this is a later release (`evolve`)."""
         return self._request("GET", "/silences")
 
-    def set_mutant(self, name: str | None) -> None:
-        """Break one rule by its mutant; None restores the correct service."""
-        self._request("PUT", "/mutant", {"name": name})
-
-    def mutants(self) -> dict[str, str]:
-        """Return the mutants by name, each with the rule that it breaks."""
-        return {str(each["name"]): str(each["rule"]) for each in self._request("GET", "/mutants")["mutants"]}
-
     def close(self) -> None:
         """Close the connections."""
         self._http.close()

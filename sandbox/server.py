@@ -5,17 +5,19 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.answers import Answer, json_answer
 from sandbox.api.gateway import ApiGateway
-from sandbox.mutants.switch import MutantSwitch
-from sandbox.operator_api.app import operator_app
+from sandbox.operator_api.app import Routes, operator_app
 from sandbox.options import Options
-from sandbox.service import open_service
+from sandbox.pipeline import Origin, RequestPipeline
+from sandbox.service import Service, open_service
 from sandbox.storage.target import StorageTarget
 from sandbox.wire import WireProtocol, protocol_for
 
@@ -27,18 +29,39 @@ _KEEP_ALIVE_SECONDS = 60
 _BACKLOG_CONNECTIONS = 2048
 
 
-def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
+class Application(Protocol):
+    """The ASGI application of one origin."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+    def framing_answer(self) -> Answer:
+        """Return the answer to bytes that are no HTTP/1.1."""
+
+
+def pipeline(service: Service, make_origin: Callable[[Service], Origin]) -> Application:
+    """Return the application of an origin that keeps to the contract."""
+    return RequestPipeline(service, make_origin(service))
+
+
+def serve(
+    options: Options,
+    *,
+    ends_with_stdin: bool = False,
+    application: Callable[[Service, Callable[[Service], Origin]], Application] = pipeline,
+    more_routes: Routes = (),
+) -> None:
     """Run a sandbox until SIGINT or SIGTERM, or with `ends_with_stdin` until standard input ends.
 
-    Once the ports are open, print one line of JSON with the addresses. Raises OSError if a port is taken or the home
-    cannot be written.
+    Once the ports are open, print one line of JSON with the addresses. Tests put another `application` before the
+    origins, with `more_routes` for the operator. Raises OSError if a port is taken or the home cannot be written.
     """
     sockets = [_listening(options.host, port) for port in options.ports]
     ports = tuple(listener.getsockname()[1] for listener in sockets)
     service = open_service(options, (ports[0], ports[1], ports[2]))
     router = PortRouter(
-        {ports[0]: MutantSwitch(service, ApiGateway), ports[1]: MutantSwitch(service, StorageTarget)},
-        operator_app(service),
+        {ports[0]: application(service, ApiGateway), ports[1]: application(service, StorageTarget)},
+        operator_app(service, more_routes),
     )
     server = uvicorn.Server(_config(router, protocol_for(router.framing_answer)))
     if ends_with_stdin:
@@ -51,19 +74,19 @@ def serve(options: Options, *, ends_with_stdin: bool = False) -> None:
 class PortRouter:
     """Passes each request to the application of its port."""
 
-    def __init__(self, switches: dict[int, MutantSwitch], operator: ASGIApp) -> None:
-        self._switches = switches
+    def __init__(self, origins: dict[int, Application], operator: ASGIApp) -> None:
+        self._origins = origins
         self._operator = operator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await self._switches.get(scope["server"][1], self._operator)(scope, receive, send)
+        await self._origins.get(scope["server"][1], self._operator)(scope, receive, send)
 
     def framing_answer(self, port: int) -> Answer:
         """Return the answer to bytes that are no HTTP/1.1."""
-        if port not in self._switches:
+        if port not in self._origins:
             return json_answer({"error": "this is not HTTP/1.1", "code": "invalid_request"}, 400)
-        return self._switches[port].framing_answer()
+        return self._origins[port].framing_answer()
 
 
 def _config(app: ASGIApp, protocol: type[WireProtocol]) -> uvicorn.Config:

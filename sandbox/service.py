@@ -30,7 +30,7 @@ _ROTATION_LANE = Lane(rate=1 / 12, burst=5)
 class Service:
     """One running sandbox; `ports` are the bound ports of API, storage and operator API.
 
-    The operator can replace the last three: the unspecified behaviour, the release, and the mutant (empty for none).
+    The operator can replace the last two: the unspecified behaviour and the release.
     """
 
     options: Options
@@ -51,7 +51,6 @@ class Service:
     faults: Faults
     unspecified: Unspecified
     is_later_release: bool
-    mutant: str = ""
 
     def folder(self, name: str) -> Path:
         """Return a folder of the sandbox's home."""

@@ -1,6 +1,6 @@
 """The ASGI application of the operator API."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -14,7 +14,9 @@ from sandbox.service import Service
 
 Action = Callable[[Service, Request], Awaitable[Response]]
 
-ROUTES: tuple[tuple[str, str, Action], ...] = (
+Routes = Sequence[tuple[str, str, Action]]
+
+ROUTES: Routes = (
     ("POST", "/proofs", issuing.issue),
     ("POST", "/proofs/{proof_id}/complete", controls.complete),
     ("DELETE", "/proofs/{proof_id}", controls.erase),
@@ -33,14 +35,13 @@ ROUTES: tuple[tuple[str, str, Action], ...] = (
     ("GET", "/secrets", records.secrets),
     ("GET", "/silences", records.unspecified),
     ("PUT", "/silences", controls.set_unspecified),
-    ("GET", "/mutants", records.mutants),
-    ("PUT", "/mutant", controls.set_mutant),
 )
 
 
-def operator_app(service: Service) -> Starlette:
-    """Return the application of the operator port."""
-    return Starlette(routes=[Route(path, _bound(service, action), methods=[method]) for method, path, action in ROUTES])
+def operator_app(service: Service, more: Routes = ()) -> Starlette:
+    """Return the application of the operator port, with `more` routes than its own."""
+    routes = (*ROUTES, *more)
+    return Starlette(routes=[Route(path, _bound(service, action), methods=[method]) for method, path, action in routes])
 
 
 def _bound(service: Service, action: Action) -> Callable[[Request], Awaitable[Response]]:

@@ -1,4 +1,4 @@
-"""Controls: tenants, keys, lanes, quotas, latencies, faults, unspecified behaviour, mutants and time."""
+"""Controls: tenants, keys, lanes, quotas, latencies, faults, unspecified behaviour and time."""
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
@@ -7,7 +7,6 @@ from starlette.responses import JSONResponse, Response
 from sandbox.answers import not_found
 from sandbox.api.proofs import remove
 from sandbox.faults.rules import Fault
-from sandbox.mutants import MUTANTS
 from sandbox.service import Service
 from sandbox.throttle import Lane
 from sandbox.unspecified import Unspecified
@@ -58,12 +57,6 @@ class UnspecifiedBody(_Body):
 
     seed: int = 0
     evolve: bool = False
-
-
-class MutantBody(_Body):
-    """The mutant that breaks a rule; None for the correct service."""
-
-    name: str | None
 
 
 class ClockBody(_Body):
@@ -129,15 +122,6 @@ async def set_unspecified(service: Service, request: Request) -> Response:
     """Change the unspecified behaviour, from the next call on."""
     body = UnspecifiedBody.model_validate_json(await request.body())
     service.unspecified, service.is_later_release = Unspecified.drawn(body.seed), body.evolve
-    return Response(status_code=204)
-
-
-async def set_mutant(service: Service, request: Request) -> Response:
-    """Choose the mutant, from the next call on."""
-    name = MutantBody.model_validate_json(await request.body()).name
-    if name is not None and name not in MUTANTS:
-        raise not_found("there is no such mutant")
-    service.mutant = name or ""
     return Response(status_code=204)
 
 

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sandbox.mutants import MUTANTS
 from sandbox.operator_api.controls import known_tenant
 from sandbox.service import Service
 
@@ -41,12 +40,6 @@ async def exchanges(service: Service, request: Request) -> Response:
 async def unspecified(service: Service, _request: Request) -> Response:
     """Return the unspecified behaviour of this sandbox, and whether it is a later release."""
     return JSONResponse({"choices": asdict(service.unspecified), "evolve": service.is_later_release})
-
-
-async def mutants(service: Service, _request: Request) -> Response:
-    """Return the mutants, each with the rule that it breaks, and the chosen one."""
-    known = [{"name": name, "rule": each.rule, "breaks": each.breaks} for name, each in MUTANTS.items()]
-    return JSONResponse({"mutants": known, "now": service.mutant or None})
 
 
 async def secrets(service: Service, _request: Request) -> Response:

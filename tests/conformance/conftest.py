@@ -13,6 +13,8 @@ from cli.app import run as run_command
 from conformance import CHECKS, Inputs, Result, Subject, Wire, run
 from sandbox.samples import sounds
 
+from ..mutants.operator import MutantOperator
+
 # The longest lifetime of a slot with any seed: four times the sandbox's default of 900 s.
 SLOT_SECONDS = 4 * 900
 Given = tuple[str, Inputs]
@@ -24,16 +26,18 @@ Examine = Callable[[Iterable[str], Given], tuple[list[Result], int]]
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
     """One sandbox process, shared."""
-    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
+    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home", module="tests.mutants") as running:
         yield running
 
 
 @pytest.fixture
-def operator(running: sandbox.Running) -> Iterator[sandbox.Operator]:
+def operator(running: sandbox.Running) -> Iterator[MutantOperator]:
     """The operator; everything is reset after the test."""
     running.operator.set_lane(1 / 12, 20, lane="rotate")
-    yield running.operator
-    running.operator.set_mutant(None)
+    operator = MutantOperator(running.operator_url)
+    yield operator
+    operator.set_mutant(None)
+    operator.close()
     running.operator.set_silences()
     running.operator.set_lane(2000, 4000)
 

@@ -11,6 +11,7 @@ import sandbox
 from cli.app import run
 from conformance import CHECKS, Inputs
 
+from ..mutants.operator import MutantOperator
 from .conftest import Command
 
 CHEAP = ["--only", "endpoints-1-health-needs-no-key", "--only", "authentication-3-invalid-key-is-403"]
@@ -39,7 +40,7 @@ def test_the_json_object_has_the_results(conformance: Command, key_file: Path) -
     assert key_file.read_text() not in out
 
 
-def test_a_broken_rule_is_reported_with_its_request_id(conformance: Command, operator: sandbox.Operator) -> None:
+def test_a_broken_rule_is_reported_with_its_request_id(conformance: Command, operator: MutantOperator) -> None:
     """Exit code 3, the finding, and the request IDs."""
     operator.set_mutant("resources-health-fields")
 
@@ -53,7 +54,7 @@ def test_a_broken_rule_is_reported_with_its_request_id(conformance: Command, ope
     assert check["request_ids"]
 
 
-def test_a_service_that_gives_no_answer_is_not_blamed(conformance: Command, operator: sandbox.Operator) -> None:
+def test_a_service_that_gives_no_answer_is_not_blamed(conformance: Command, operator: MutantOperator) -> None:
     """The contract documents internal failures: the check is not tried, and the exit code is 4."""
     operator.add_fault("keys", "status", status=500)
 
@@ -65,7 +66,7 @@ def test_a_service_that_gives_no_answer_is_not_blamed(conformance: Command, oper
     assert "500" in check["said"]
 
 
-def test_the_list_has_all_checks_and_makes_no_call(conformance: Command, operator: sandbox.Operator) -> None:
+def test_the_list_has_all_checks_and_makes_no_call(conformance: Command, operator: MutantOperator) -> None:
     """As a table, or as one object."""
     before = len(operator.exchanges())
 
@@ -80,7 +81,7 @@ def test_the_list_has_all_checks_and_makes_no_call(conformance: Command, operato
 @pytest.mark.parametrize("environment", [None, "production", "live"])
 @pytest.mark.parametrize("name", ["errors-5-code-on-429", "erase-erases", "rotate-marks-the-replay"])
 def test_what_spends_rotates_or_erases_is_refused_elsewhere(
-    conformance: Command, operator: sandbox.Operator, environment: str | None, name: str
+    conformance: Command, operator: MutantOperator, environment: str | None, name: str
 ) -> None:
     """Without beta or sandbox as the environment, no call is made."""
     before = len(operator.exchanges())
@@ -179,7 +180,7 @@ def test_an_unreachable_service_or_refused_key_ends_the_command(
 
 
 def test_the_new_key_of_a_rotation_is_saved(
-    conformance: Command, running: sandbox.Running, operator: sandbox.Operator, tmp_path: Path
+    conformance: Command, running: sandbox.Running, operator: MutantOperator, tmp_path: Path
 ) -> None:
     """It is in the given file, readable by the owner only; it works, and it is not printed."""
     new = tmp_path / "new-key"
@@ -197,7 +198,7 @@ def test_the_new_key_of_a_rotation_is_saved(
 
 @pytest.mark.parametrize("rule", ["rotate-needs-an-idempotency-key", "rotate-answers-201-with-a-new-key"])
 def test_the_key_of_a_wrong_rotation_is_saved_too(
-    conformance: Command, operator: sandbox.Operator, tmp_path: Path, rule: str
+    conformance: Command, operator: MutantOperator, tmp_path: Path, rule: str
 ) -> None:
     """A service that rotates without an Idempotency-Key, or answers with 200, also creates a key."""
     operator.set_mutant(rule)
@@ -210,7 +211,7 @@ def test_the_key_of_a_wrong_rotation_is_saved_too(
 
 
 def test_a_lost_rotation_can_be_repeated(
-    conformance: Command, operator: sandbox.Operator, running: sandbox.Running, key_file: Path, tmp_path: Path
+    conformance: Command, operator: MutantOperator, running: sandbox.Running, key_file: Path, tmp_path: Path
 ) -> None:
     """The Idempotency-Key is next to the file: with it, the service replays the answer with the new key."""
     operator.add_fault("rotate", "reset_after")
@@ -229,7 +230,7 @@ def test_a_lost_rotation_can_be_repeated(
 
 
 def test_nothing_secret_is_printed(
-    conformance: Command, operator: sandbox.Operator, furnished: tuple[str, Inputs], key_file: Path, tmp_path: Path
+    conformance: Command, operator: MutantOperator, furnished: tuple[str, Inputs], key_file: Path, tmp_path: Path
 ) -> None:
     """The table and the object contain no key, sidecar, slot, link or proof id."""
     key, inputs = furnished

@@ -9,6 +9,7 @@ import pytest
 import sandbox
 from cli.app import run
 
+from ..mutants.operator import MutantOperator
 from .conftest import Command
 from .test_command import CHEAP
 
@@ -28,7 +29,7 @@ def cases(report: Path) -> dict[str | None, Element]:
 
 def test_the_report_has_a_case_for_each_check(
     conformance: Command,
-    operator: sandbox.Operator,
+    operator: MutantOperator,
     report: Path,
 ) -> None:
     """Failed with its finding and request IDs, without an answer, without an input, and passed."""
@@ -53,7 +54,7 @@ def test_the_report_has_a_case_for_each_check(
 
 def test_a_control_character_in_a_request_id_reaches_no_report(
     conformance: Command,
-    operator: sandbox.Operator,
+    operator: MutantOperator,
     report: Path,
 ) -> None:
     """It would steer a terminal, and XML forbids it; it is written as an escape."""
@@ -74,7 +75,7 @@ def test_strict_wants_every_check_tried(conformance: Command, arguments: list[st
     assert conformance(*CHEAP, "--only", "resources-grade-mem*", *arguments)[0] == code
 
 
-def test_no_more_calls_than_the_budget(conformance: Command, operator: sandbox.Operator) -> None:
+def test_no_more_calls_than_the_budget(conformance: Command, operator: MutantOperator) -> None:
     """The budget is stated before the first call; what it does not allow is not tried."""
     before = len(operator.exchanges())
 
@@ -90,7 +91,7 @@ def test_no_more_calls_than_the_budget(conformance: Command, operator: sandbox.O
 
 
 def test_a_report_that_cannot_be_written_is_told_before_the_first_call(
-    operator: sandbox.Operator,
+    operator: MutantOperator,
     key_file: Path,
     running: sandbox.Running,
     tmp_path: Path,

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-import sandbox
 from conformance import CHECKS, FAILED, PASSED, Risk
-from sandbox.mutants import MUTANTS
 
+from ..mutants import MUTANTS
+from ..mutants.operator import MutantOperator
 from .conftest import Examine, Given
 
 # This check reads earlier replies only, so another check must cause a 429 first.
@@ -15,7 +15,7 @@ RUN_FIRST = {"errors-5-429s-that-were-met": ["errors-5-code-on-429"]}
 
 
 @pytest.fixture
-def prepare(operator: sandbox.Operator, furnished: Given, furnish: Callable[[], Given]) -> Callable[[str], Given]:
+def prepare(operator: MutantOperator, furnished: Given, furnish: Callable[[], Given]) -> Callable[[str], Given]:
     """Prepare for a check: a new tenant if it rotates or erases, and a narrow lane if it needs a 429."""
 
     def prepare(rule: str) -> Given:
@@ -33,7 +33,7 @@ def test_every_check_has_a_mutant() -> None:
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_check_finds_the_mutant_of_its_sentence(
-    name: str, operator: sandbox.Operator, examine: Examine, prepare: Callable[[str], Given]
+    name: str, operator: MutantOperator, examine: Examine, prepare: Callable[[str], Given]
 ) -> None:
     """The check of the broken rule fails, and says what it found."""
     rule = MUTANTS[name].rule

@@ -9,6 +9,7 @@ import pytest
 import sandbox
 from conformance import CHECKS, FAILED, NOT_TRIED, PASSED, Result, Risk
 
+from ..mutants.operator import MutantOperator
 from .conftest import Examine, Given
 
 DEFAULT = [name for name, check in CHECKS.items() if check.risk is Risk.NONE]
@@ -16,7 +17,7 @@ BURST = [name for name in CHECKS if name.startswith("errors-5")]
 
 
 @pytest.fixture
-def operator(operator: sandbox.Operator) -> Iterator[sandbox.Operator]:
+def operator(operator: MutantOperator) -> Iterator[sandbox.Operator]:
     """The operator; faults are cleared after the test."""
     yield operator
     operator.clear_faults()
@@ -28,7 +29,7 @@ def complaints(results: list[Result]) -> dict[str, str]:
 
 
 def test_the_lane_of_rotation_is_told_from_a_throttle_that_a_burst_left(
-    operator: sandbox.Operator, examine: Examine, furnish: Callable[[], Given]
+    operator: MutantOperator, examine: Examine, furnish: Callable[[], Given]
 ) -> None:
     """After the burst of the checks of 429, usage is throttled for a moment; this is not the lane of rotation."""
     operator.set_lane(0.5, 4)
@@ -42,7 +43,7 @@ def test_the_lane_of_rotation_is_told_from_a_throttle_that_a_burst_left(
 
 @pytest.mark.parametrize("name", ["verdicts-accepted-one-file-is-valid", "endpoints-slot-needs-its-fields"])
 def test_one_failure_of_the_storage_is_repeated_with_a_fresh_slot(
-    name: str, operator: sandbox.Operator, examine: Examine, furnished: Given
+    name: str, operator: MutantOperator, examine: Examine, furnished: Given
 ) -> None:
     """A single 503 of the storage changes no result."""
     operator.add_fault("slot", "status", status=503, count=1)
@@ -54,7 +55,7 @@ def test_one_failure_of_the_storage_is_repeated_with_a_fresh_slot(
 
 @pytest.mark.parametrize("name", ["verdicts-accepted-one-file-is-valid", "endpoints-slot-needs-its-fields"])
 def test_a_storage_that_goes_on_failing_is_no_answer(
-    name: str, operator: sandbox.Operator, examine: Examine, furnished: Given
+    name: str, operator: MutantOperator, examine: Examine, furnished: Given
 ) -> None:
     """Neither a failed check nor a passed one."""
     operator.add_fault("slot", "status", status=503)
@@ -65,7 +66,7 @@ def test_a_storage_that_goes_on_failing_is_no_answer(
     assert "503" in result.said
 
 
-def test_a_key_that_is_revoked_stops_the_run(operator: sandbox.Operator, examine: Examine, furnished: Given) -> None:
+def test_a_key_that_is_revoked_stops_the_run(operator: MutantOperator, examine: Examine, furnished: Given) -> None:
     """No complaint, and no more than a handful of calls after the first refusal."""
     operator.add_fault("*", "status", status=403, code="forbidden", after=30)
     before = len(operator.exchanges())
@@ -80,7 +81,7 @@ def test_a_key_that_is_revoked_stops_the_run(operator: sandbox.Operator, examine
 
 
 def test_a_key_that_its_rotation_ends_is_a_complaint(
-    operator: sandbox.Operator, examine: Examine, furnish: Callable[[], Given]
+    operator: MutantOperator, examine: Examine, furnish: Callable[[], Given]
 ) -> None:
     """The old key must work for 72 hours: one complaint, and the checks after it are not tried."""
     given = furnish()
@@ -95,7 +96,7 @@ def test_a_key_that_its_rotation_ends_is_a_complaint(
 
 
 def test_a_very_long_throttle_ends_the_waiting_at_once(
-    operator: sandbox.Operator, examine: Examine, furnished: Given
+    operator: MutantOperator, examine: Examine, furnished: Given
 ) -> None:
     """A 429 that says to wait for twenty days is believed: the lane gets no more calls."""
     operator.add_fault("*", "status", status=429, code="rate_limited", retry_after=20 * 86_400, after=10)
@@ -110,7 +111,7 @@ def test_a_very_long_throttle_ends_the_waiting_at_once(
 
 
 def test_a_pending_note_is_not_polled_early(
-    operator: sandbox.Operator, examine: Examine, furnish: Callable[[], Given]
+    operator: MutantOperator, examine: Examine, furnish: Callable[[], Given]
 ) -> None:
     """All checks together ask for a pending note once, or wait as long as it says."""
     key, inputs = furnish()
@@ -133,7 +134,7 @@ def test_a_pending_note_is_not_polled_early(
 @pytest.mark.parametrize("call", ["keys", "usage", "proofs", "proof", "asset", "interpretation", "uploads", "verify"])
 @pytest.mark.parametrize("status", [500, 503])
 def test_an_operation_that_goes_on_failing_is_no_answer(
-    call: str, status: int, operator: sandbox.Operator, examine: Examine, furnished: Given
+    call: str, status: int, operator: MutantOperator, examine: Examine, furnished: Given
 ) -> None:
     """A persistent failure is documented (500): no check fails for it, wherever it is met."""
     operator.add_fault(call, "status", status=status)
@@ -148,7 +149,7 @@ def test_an_operation_that_goes_on_failing_is_no_answer(
 
 
 def test_a_failure_for_a_wrong_call_alone_is_a_complaint(
-    operator: sandbox.Operator, examine: Examine, furnished: Given
+    operator: MutantOperator, examine: Examine, furnished: Given
 ) -> None:
     """A service that fails for half a JSON object, and for nothing else, breaks the contract."""
     operator.set_mutant("endpoints-11-body-that-is-no-json-is-400")
@@ -158,7 +159,7 @@ def test_a_failure_for_a_wrong_call_alone_is_a_complaint(
     assert result.said == "POST /verify with half a JSON object answered 500, not 400"
 
 
-def test_the_checks_of_429_share_one_burst(operator: sandbox.Operator, examine: Examine, furnished: Given) -> None:
+def test_the_checks_of_429_share_one_burst(operator: MutantOperator, examine: Examine, furnished: Given) -> None:
     """A service that never throttles costs them 600 calls together, not each."""
     operator.set_lane(100_000, 100_000)
 

@@ -1,8 +1,8 @@
 """Mutants of the list of proofs."""
 
-from sandbox.mutants.broken_parts import skip_one_entry
-from sandbox.mutants.changes import Members, change_query, change_status, change_success, replace_query_value
-from sandbox.mutants.definition import Mutant
+from .broken_parts import skip_one_entry
+from .changes import Members, change_query, change_status, change_success, replace_query_value
+from .definition import Mutant
 
 
 def _set_in_items(members: Members, **changed: object) -> None:

@@ -7,11 +7,12 @@ from starlette.types import Message
 
 from sandbox.answers import Answer
 from sandbox.decoding import decoded
-from sandbox.mutants.broken_seals import accept_any_audio, ignore_both_ends, ignore_the_format, ignore_the_tail
-from sandbox.mutants.changes import with_verdict
-from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
+
+from .broken_seals import accept_any_audio, ignore_both_ends, ignore_the_format, ignore_the_tail
+from .changes import with_verdict
+from .definition import Mutant
 
 _VERIFY = ("verify",)
 _bodies: dict[str, bytes] = {}

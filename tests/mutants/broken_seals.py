@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.mutants.broken_parts import BrokenPart, replacing
-from sandbox.mutants.definition import PartReplacement
 from sandbox.seals.identity import Condition, Finding
 from sandbox.seals.one_file import OneFileSeals
 from sandbox.seals.sidecars import SidecarSeals
+
+from .broken_parts import BrokenPart, replacing
+from .definition import PartReplacement
 
 _RIFF_HEAD_BYTES = 8
 

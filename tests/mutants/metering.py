@@ -3,11 +3,12 @@
 from datetime import date, timedelta
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_registry import count_twice
-from sandbox.mutants.changes import Members, change_success, set_header
-from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange
 from sandbox.service import Service
+
+from .broken_registry import count_twice
+from .changes import Members, change_success, set_header
+from .definition import Mutant
 
 _USAGE = ("usage",)
 _MONTH_SECONDS = 30 * 86_400

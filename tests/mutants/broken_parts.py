@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sandbox.clock import Clock
-from sandbox.mutants.definition import PartReplacement
 from sandbox.registry.keys import Key, Keys
 from sandbox.registry.meters import MeterReading, Meters
 from sandbox.registry.proofs import Proof, Proofs
 from sandbox.seals.sidecars import SidecarSeals
 from sandbox.signatures import Signatures
 from sandbox.throttle import Throttle
+
+from .definition import PartReplacement
 
 
 class BrokenPart:

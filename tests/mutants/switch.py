@@ -2,23 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import ClassVar
 
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from sandbox.answers import Answer
 from sandbox.faults.rules import FaultKind
-from sandbox.mutants import MUTANTS
-from sandbox.mutants.definition import Mutant
 from sandbox.pipeline import Origin, RequestPipeline
 from sandbox.routing import Exchange
 from sandbox.service import Service
+
+from . import MUTANTS
+from .definition import Mutant
 
 OriginFactory = Callable[[Service], Origin]
 
 
 class MutantSwitch:
-    """The ASGI application of one origin; without a chosen mutant it only passes requests on."""
+    """The ASGI application of one origin; without a chosen mutant it only passes requests on.
+
+    Attributes:
+        chosen: the name of the mutant that breaks a rule now.
+    """
+
+    chosen: ClassVar[str | None] = None
 
     def __init__(self, service: Service, make_origin: OriginFactory) -> None:
         self._service = service
@@ -34,9 +42,9 @@ class MutantSwitch:
         return self._pipeline.framing_answer()
 
     def _pipeline_for(self, scope: Scope) -> RequestPipeline:
-        mutant = MUTANTS.get(self._service.mutant)
-        if mutant is None:
+        if self.chosen is None:
             return self._pipeline
+        mutant = MUTANTS[self.chosen]
         routes = self._make_origin(self._service).routes
         endpoint, _ = routes.find(scope["method"], scope["raw_path"].decode("ascii", "replace"))
         is_broken = not mutant.on or endpoint.name in mutant.on

@@ -1,8 +1,8 @@
 """Mutants of usage and of the quota headers."""
 
-from sandbox.mutants.broken_parts import count_nothing
-from sandbox.mutants.changes import change_success, replace_query_value, set_header, set_members
-from sandbox.mutants.definition import Mutant
+from .broken_parts import count_nothing
+from .changes import change_success, replace_query_value, set_header, set_members
+from .definition import Mutant
 
 MUTANTS = (
     Mutant(

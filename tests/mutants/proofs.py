@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_parts import accept_any_key, ignore_tenants, keep_erased_proofs
-from sandbox.mutants.broken_registry import erase_newest_too
-from sandbox.mutants.changes import (
+from sandbox.routing import Exchange
+from sandbox.service import Service
+
+from .broken_parts import accept_any_key, ignore_tenants, keep_erased_proofs
+from .broken_registry import erase_newest_too
+from .changes import (
     Members,
     answer_error,
     change_request_header,
@@ -18,9 +21,7 @@ from sandbox.mutants.changes import (
     with_verdict,
     without_members,
 )
-from sandbox.mutants.definition import AnswerChange, Mutant
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from .definition import AnswerChange, Mutant
 
 _RETAINED = base64.b64encode(b"RIFF" + bytes(2_000)).decode()
 

@@ -1,10 +1,11 @@
 """Mutants that fail for a wrong request."""
 
 from sandbox.answers import Answer, Refusal, json_answer
-from sandbox.mutants.changes import change_status
-from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
+
+from .changes import change_status
+from .definition import Mutant
 
 _VERIFY = ("verify",)
 
@@ -32,7 +33,7 @@ def _valid_without_audio(serve: Serve) -> Serve:
         try:
             return await serve(service, exchange)
         except Refusal as refusal:
-            if has_sidecar and refusal.status == 422:  # noqa: PLR2004 - the slot is empty
+            if has_sidecar and refusal.status == 422:
                 return json_answer({"good": True, "verdict": "valid", "proofId": "prf_1", "song": "", "issuedAt": 1})
             raise
 

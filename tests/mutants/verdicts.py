@@ -3,8 +3,11 @@
 from secrets import token_hex
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_parts import accept_any_signature
-from sandbox.mutants.changes import (
+from sandbox.routing import Exchange, Serve
+from sandbox.service import Service
+
+from .broken_parts import accept_any_signature
+from .changes import (
     Members,
     change_status,
     change_success,
@@ -12,9 +15,7 @@ from sandbox.mutants.changes import (
     with_verdict,
     without_members,
 )
-from sandbox.mutants.definition import Mutant
-from sandbox.routing import Exchange, Serve
-from sandbox.service import Service
+from .definition import Mutant
 
 # A time after every expiry, in unix seconds.
 _END_OF_TIME_SECONDS = 2.0**62

@@ -3,10 +3,11 @@
 from secrets import token_hex
 
 from sandbox.answers import Answer
-from sandbox.mutants.changes import Members, change_error, change_status, set_header
-from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange
 from sandbox.service import Service
+
+from .changes import Members, change_error, change_status, set_header
+from .definition import Mutant
 
 # Contract, Errors 5: the status of a throttled call.
 _THROTTLED = 429

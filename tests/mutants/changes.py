@@ -9,9 +9,10 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import Request
 
 from sandbox.answers import Answer, json_answer
-from sandbox.mutants.definition import AnswerChange, RequestChange
 from sandbox.routing import Exchange
 from sandbox.service import Service
+
+from .definition import AnswerChange, RequestChange
 
 Members = dict[str, Any]
 MembersChange = Callable[[Members], object]

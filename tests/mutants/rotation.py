@@ -1,12 +1,13 @@
 """Mutants of rotation."""
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_keys import end_other_keys, move_new_key
-from sandbox.mutants.broken_parts import accept_any_key, refuse_new_key, refuse_old_key, use_rotation_lane
-from sandbox.mutants.changes import Members, change_request_header, change_status, change_success, set_header
-from sandbox.mutants.definition import Mutant
 from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
+
+from .broken_keys import end_other_keys, move_new_key
+from .broken_parts import accept_any_key, refuse_new_key, refuse_old_key, use_rotation_lane
+from .changes import Members, change_request_header, change_status, change_success, set_header
+from .definition import Mutant
 
 # The unit in which the mutant shortens the grace window.
 _DAY_SECONDS = 86_400
@@ -27,7 +28,7 @@ def _a_second_later(members: Members) -> None:
 
 
 def _with_the_old_id(service: Service, exchange: Exchange, answer: Answer) -> Answer:
-    if answer.status != 201:  # noqa: PLR2004 - Created
+    if answer.status != 201:
         return answer
     return change_success(lambda members: members.update(keyId=exchange.caller.key_id))(service, exchange, answer)
 

@@ -1,11 +1,12 @@
 """Broken registries of slots and proofs, broken meters and broken cursors."""
 
-from sandbox.mutants.broken_parts import BrokenPart, replacing
-from sandbox.mutants.definition import PartReplacement
 from sandbox.registry.meters import MeterReading, Meters
 from sandbox.registry.proofs import Proof, Proofs
 from sandbox.registry.slots import Slot, Slots
 from sandbox.signatures import Signatures
+
+from .broken_parts import BrokenPart, replacing
+from .definition import PartReplacement
 
 
 class _UploadsOfAll(BrokenPart, Slots):

@@ -3,19 +3,20 @@
 from starlette.requests import Request
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_keys import (
+from sandbox.routing import Exchange
+from sandbox.service import Service
+
+from .broken_keys import (
     accept_a_beginning,
     end_grace_early,
     ignore_capitals,
     list_keys_of_all,
     never_end_grace,
 )
-from sandbox.mutants.broken_parts import accept_any_key, both, ignore_tenants, refuse_old_key
-from sandbox.mutants.broken_registry import share_cursors, share_uploads
-from sandbox.mutants.changes import change_error, change_request_header
-from sandbox.mutants.definition import Mutant
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from .broken_parts import accept_any_key, both, ignore_tenants, refuse_old_key
+from .broken_registry import share_cursors, share_uploads
+from .changes import change_error, change_request_header
+from .definition import Mutant
 
 _USAGE = ("usage",)
 

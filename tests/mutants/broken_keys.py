@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from sandbox.mutants.broken_parts import BrokenPart, replacing
-from sandbox.mutants.definition import PartReplacement
 from sandbox.registry.keys import Key, Keys
+
+from .broken_parts import BrokenPart, replacing
+from .definition import PartReplacement
 
 # By how much the mutant shortens the grace window.
 _TWO_DAYS_SECONDS = 2 * 86_400

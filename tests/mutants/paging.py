@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sandbox.answers import Answer, Refusal
-from sandbox.mutants.broken_registry import list_pending
-from sandbox.mutants.changes import Members, change_query, change_success
-from sandbox.mutants.definition import AnswerChange, Mutant
 from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
+
+from .broken_registry import list_pending
+from .changes import Members, change_query, change_success
+from .definition import AnswerChange, Mutant
 
 _LISTS = (("keys", "endpoints-2"), ("proofs", "endpoints-5"))
 _NUMBERS = (

@@ -1,8 +1,11 @@
 """Mutants of health, authentication and the list of keys."""
 
 from sandbox.answers import Answer
-from sandbox.mutants.broken_parts import accept_any_key, hide_newest_key, ignore_tenants, skip_one_entry
-from sandbox.mutants.changes import (
+from sandbox.routing import Exchange
+from sandbox.service import Service
+
+from .broken_parts import accept_any_key, hide_newest_key, ignore_tenants, skip_one_entry
+from .changes import (
     Members,
     answer_error,
     change_query,
@@ -13,9 +16,7 @@ from sandbox.mutants.changes import (
     set_header,
     set_members,
 )
-from sandbox.mutants.definition import Mutant
-from sandbox.routing import Exchange
-from sandbox.service import Service
+from .definition import Mutant
 
 
 def _with_secret(service: Service, exchange: Exchange, answer: Answer) -> Answer:

@@ -4,7 +4,7 @@ The service does not know them: each one changes a request, an answer or a part 
 To add one, put it into the module of the same subject, with the check's name as its `rule`.
 """
 
-from sandbox.mutants import (
+from . import (
     binding,
     errors,
     keys,
@@ -19,7 +19,7 @@ from sandbox.mutants import (
     usage,
     verdicts,
 )
-from sandbox.mutants.definition import Mutant
+from .definition import Mutant
 
 _ALL = (
     *keys.MUTANTS,

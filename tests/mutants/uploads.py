@@ -5,12 +5,13 @@ import hashlib
 import json
 
 from sandbox.answers import Answer, Refusal
-from sandbox.mutants.broken_parts import stop_clock
-from sandbox.mutants.broken_registry import forget_empty_slots
-from sandbox.mutants.changes import Members, answer_error, change_status, change_success, set_members
-from sandbox.mutants.definition import AnswerChange, Mutant
 from sandbox.routing import Exchange, Serve
 from sandbox.service import Service
+
+from .broken_parts import stop_clock
+from .broken_registry import forget_empty_slots
+from .changes import Members, answer_error, change_status, change_success, set_members
+from .definition import AnswerChange, Mutant
 
 
 def _with_max_bytes(max_bytes: int) -> AnswerChange:
