@@ -1,7 +1,7 @@
 """Prefect's tables in a new database, without its hundred migrations: they are most of the time of a first start.
 
 `prefect_tables.sql` is what the migrations of one version of Prefect make; another version makes its tables itself.
-After a change of that version: `python docs/prefect_tables.py > cli/prefect_tables.sql`.
+After a change of that version: `python -m cli.make_prefect_tables > cli/prefect_tables.sql`.
 """
 
 import os
@@ -64,7 +64,7 @@ def is_current(database: Path, script: str) -> bool:
 
 def heading(version: str) -> str:
     """Give the first line of the script for a version of Prefect."""
-    return f"-- The tables of Prefect {version} (Apache License 2.0), written by python docs/prefect_tables.py\n"
+    return f"-- The tables of Prefect {version} (Apache License 2.0), written by python -m cli.make_prefect_tables\n"
 
 
 def _stamp(revision: str) -> str:

@@ -1,5 +1,4 @@
-# ruff: noqa: INP001 - a script, no package
-"""Print Prefect's tables as its migrations make them: `python docs/prefect_tables.py > cli/prefect_tables.sql`."""
+"""Print Prefect's tables as its migrations make them: `python -m cli.make_prefect_tables > cli/prefect_tables.sql`."""
 
 import asyncio
 import os
