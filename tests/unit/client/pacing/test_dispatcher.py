@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
@@ -191,12 +192,16 @@ def test_room_is_made_with_the_number_of_calls_that_wait(world: World) -> None:
     assert sorted(world.room) == [0, 1, 2, 3]
 
 
-def test_a_429_changes_the_rate_and_is_reported(world: World) -> None:
+def test_a_429_changes_the_rate_and_is_reported() -> None:
     """A person who watches a run sees why it is slower."""
-    world.pacer.pace = 20.0
-    tickets = [world.dispatcher.wait_turn(Call.VERIFY, number) for number in range(30)]
+    pause_seconds = 1.0
+    while pause_seconds > 0.4:  # where the machine stalls meanwhile, the 429 teaches no rate
+        world = World()
+        world.pacer.pace = 20.0
+        sent = [(world.dispatcher.wait_turn(Call.VERIFY, number), time.monotonic()) for number in range(30)]
+        pause_seconds = max(later - earlier for (_, earlier), (_, later) in pairwise(sent))
 
-    world.throttle(Call.VERIFY, 0.1, tickets[-1])
+    world.throttle(Call.VERIFY, 0.1, sent[-1][0])
 
     assert [(status.rate_change, status.most) for status in world.reported] == [(RateChange.FOUND, None)]
     assert world.dispatcher.status() == world.reported[-1]
