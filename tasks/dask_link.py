@@ -1,4 +1,4 @@
-"""What Dask does between the process that holds a leg and its worker processes: an event ends it, a topic has counts."""
+"""What Dask carries between the process that holds a leg and its worker processes: a stop event, and counts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +13,7 @@ from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.slice_queue import SliceQueue
 
 if TYPE_CHECKING:
-    from distributed import Client, Event
+    from dask.distributed import Client, Event
 
 # How soon a request to stop is passed on. Chosen: half wakes the thread twice as often; at twice a person notices it.
 _STEP_SECONDS = 0.25
@@ -27,15 +27,15 @@ class DaskLink:
 
     def __init__(self, handle: LegHandle) -> None:
         """Find the worker and the scheduler of the task that runs now."""
-        from distributed import Event, get_client, get_worker  # noqa: PLC0415 - an optional part
+        from dask.distributed import Event, get_client, get_worker  # noqa: PLC0415 - an optional part
 
         self._worker, self._name = get_worker(), _name_of(handle)
-        self._over = Event(self._name, get_client())
+        self._over = Event(self._name, get_client())  # type: ignore[no-untyped-call]
 
     def is_over(self, seconds: float) -> bool:
         """Wait for so long; say whether the leg ends, or the scheduler has taken this process's tasks away."""
         try:
-            is_set = self._over.wait(seconds) if seconds else self._over.is_set()
+            is_set = self._over.wait(seconds) if seconds else self._over.is_set()  # type: ignore[no-untyped-call]
         except _UNREACHABLE:
             return True
         tasks = list(self._worker.state.tasks.values())
@@ -49,10 +49,10 @@ class DaskLink:
 @contextmanager
 def linked(handle: LegHandle, leg: LegContext, client: "Client", queue: SliceQueue) -> Iterator[None]:
     """Take the counts of worker processes inside; tell them when the leg must stop, and at the end that it is over."""
-    from distributed import Event  # noqa: PLC0415 - an optional part
+    from dask.distributed import Event  # noqa: PLC0415 - an optional part
 
     name = _name_of(handle)
-    over = Event(name, client)
+    over = Event(name, client)  # type: ignore[no-untyped-call]
     client.subscribe_topic(name, lambda event: queue.note(ProcessCounts(**event[1])))  # type: ignore[no-untyped-call]
 
     def pass_on(is_done: ThreadEvent) -> None:

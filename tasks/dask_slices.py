@@ -7,6 +7,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from prefect.futures import PrefectFuture
+
 from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.runs import Slice
 from proofsweep.domain.worker_slices import GrantedSlice, ProcessCounts, SliceResult
@@ -21,19 +23,16 @@ from tasks.worker_cluster import Runner
 # slices, and a cluster that grows sees no need; with four, more of them hold calls that others could use.
 _SLICES_PER_THREAD = 2
 
-# How long a stopped leg waits for worker processes of which none comes back. Chosen: more than twice the time that
-# files in flight have by default; half may cut these off, twice keeps a person waiting for a machine that is gone.
+# How long a stopped leg waits for worker processes of which none comes back. Chosen: half may cut off files in flight,
+# which have twelve seconds; twice keeps a person waiting for a machine that is gone.
 _LATE_SECONDS = 30.0
 
-# How soon a stop is seen while no slice comes back. Chosen: half wakes the thread twice as often; a person feels twice.
+# How soon a stop is seen while no slice comes back; twice is felt by a person, half only wakes the thread more often.
 _CHECK_SECONDS = 0.5
 
 
 def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of: Callable[[Slice], str]) -> None:
-    """Run a task for each slice that remains, with its calls; what is left of a slice is given again.
-
-    What a task raised is raised here, after the others have ended.
-    """
+    """Run a task for each slice that remains, and raise what one raised; what is left of a slice is given again."""
     client: Any = runner.client  # type: ignore[attr-defined]  # only Dask's has one, and Dask has no types
     queue, running, ended = SliceQueue(leg), dict[Any, GrantedSlice](), SimpleQueue[Any]()
     queue.put(leg.remaining.slices())
@@ -43,7 +42,7 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of
                 slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))
                 while len(running) < slots and (granted := queue.grant(slots)) is not None:
                     parameters = {"leg": handle, "piece": granted, "title": title_of(granted.piece)}
-                    future: Any = runner.submit(upload_then_verify, parameters)  # type: ignore[arg-type,misc]
+                    future: Any = runner.submit(upload_then_verify, parameters)
                     running[future] = granted
                     future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))
                 if not running or (future := _next_of(ended, leg)) is None:
@@ -58,26 +57,24 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of
             client.cancel([future.wrapped_future for future in running])
 
 
-def _next_of(ended: SimpleQueue[Any], leg: LegContext) -> Any:  # noqa: ANN401 - as above
+def _next_of(ended: SimpleQueue[Any], leg: LegContext) -> Any:  # noqa: ANN401 - it is a Dask task's
     """Wait for a task that has ended; None if the leg must stop and none ends in time."""
     late_at = math.inf
     while time.monotonic() < late_at:
         with suppress(Empty):
             return ended.get(timeout=_CHECK_SECONDS)
-        if leg.stop.reason is not None:
-            late_at = min(late_at, time.monotonic() + _LATE_SECONDS)
+        late_at = min(late_at, time.monotonic() + _LATE_SECONDS) if leg.stop.reason is not None else late_at
     return None
 
 
-def _result_of(future: Any) -> SliceResult:  # noqa: ANN401 - as above
+def _result_of(future: PrefectFuture[SliceResult]) -> SliceResult:
     """Give what became of a slice; raise what its task raised. A task that the cluster has lost ends the leg."""
     try:
-        result: SliceResult = future.result()
+        return future.result()
     except RunMustStop as reason:
-        return SliceResult(counts=ProcessCounts(writer=""), stop=reason)
+        stop = reason
     except Exception as error:
         if not type(error).__module__.startswith("distributed"):
             raise
         stop = RunMustStop(f"The Dask cluster has lost a task ({type(error).__name__}).", ended_by="error")
-        return SliceResult(counts=ProcessCounts(writer=""), stop=stop)
-    return result
+    return SliceResult(counts=ProcessCounts(writer=""), stop=stop)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, build_engine, utc_now
-from proofsweep.bootstrap.legs import LegHandle, build_context, leg_held_here
+from proofsweep.bootstrap.legs import LegHandle, build_context
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.worker_slices import GrantedSlice, SliceResult
 from proofsweep.errors import ConfigError, ResultsError

@@ -1,0 +1,212 @@
+"""Worker processes of real Dask clusters do one leg: whatever happens to one of them, each row is there once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.domain import runs
+from proofsweep.settings import load_settings
+
+from ..servers.foreign_service import answer_after
+from ..worlds.foreign_world import ForeignWorld
+from ..worlds.waiting import wait_for
+
+ROWS = 480
+VERDICTS = ("valid", "tampered", "valid", "local_seal")
+IN_FLIGHT = 8
+"""Items in flight of all processes together."""
+KEYED = {"uploads", "verify", "usage"}
+
+
+@pytest.fixture
+def run_id(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A planned run of 24 shards, at a service whose calls take some time."""
+    for call in ("uploads", "verify"):
+        world.service.changes[call] = answer_after(0.03)
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(IN_FLIGHT))
+    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
+    monkeypatch.setattr(runs, "MIN_SHARD_ITEMS", 20)
+    return plan_catalog(load_settings(), world.catalog(*VERDICTS * (ROWS // len(VERDICTS)))).run_id
+
+
+@dataclass
+class Cluster:
+    """A Dask scheduler and its workers, each started by hand."""
+
+    processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+
+    @property
+    def workers(self) -> list["subprocess.Popen[bytes]"]:
+        """The workers; the scheduler is the first process."""
+        return self.processes[1:]
+
+    def start(self, *arguments: str) -> None:
+        """Start a program of Dask."""
+        command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
+        self.processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+
+@pytest.fixture
+def by_hand(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A cluster of two workers, of which a silent one is lost after five seconds; the settings name it."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "5s")
+    cluster, where = Cluster(), world.folder / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"]
+    cluster.start("scheduler", *options, "--scheduler-file", str(where))
+    wait_for(lambda: where.exists() and where.read_text().endswith("}"))
+    for _ in range(2):
+        cluster.start("worker", "--scheduler-file", str(where), "--nthreads", "2", "--no-nanny", "--no-dashboard")
+    monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", json.loads(where.read_text())["address"])
+    yield cluster
+    for process in reversed(cluster.processes):
+        process.kill()
+        process.wait()
+
+
+def answered(world: ForeignWorld) -> int:
+    """Count the verify calls that the service has answered."""
+    return world.service.received["verify"]
+
+
+def writers(world: ForeignWorld) -> list[int]:
+    """Give the process IDs of the worker processes that have finished rows."""
+    found = world.results.glob("_runs/*/journal/*/verdicts-*")
+    return sorted({int(path.name.split("-")[1].partition("_")[0]) for path in found})
+
+
+def check_tables(world: ForeignWorld, *, legs: int = 1, late: int = 0) -> None:
+    """Each row is there once and right, and the receipts count each exchange but a few that came late."""
+    rows, exchanges = world.rows(), world.table("exchanges")
+    assert [row["manifest_row"] for row in rows] == list(range(ROWS))
+    assert all(row["verdict"] == VERDICTS[row["manifest_row"] % len(VERDICTS)] for row in rows)
+    assert len(world.legs()) == legs
+    calls = sum(one["call"] in KEYED for one in exchanges)
+    assert 0 <= calls - sum(leg["calls"] for leg in world.legs()) <= late
+
+
+def wait_for_mid_run(world: ForeignWorld, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a quarter of the rows is done, and some of them are written down."""
+    world.wait_for(lambda: (answered(world) > ROWS // 4 and writers(world)) or process.poll() is not None)
+
+
+def calls_in_hand(world: ForeignWorld) -> int:
+    """Count the calls to verify that may be in flight now, and those of the last second."""
+    since = time.monotonic() - 1.0
+    return IN_FLIGHT + sum(one.call == "verify" and one.at > since for one in list(world.service.sent))
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_a_killed_worker_process_costs_what_was_in_flight(
+    world: ForeignWorld, run_id: str, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask gives its shards to others, which take over what it had written down."""
+    monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", str(processes))
+    process = world.start("resume", run_id)
+
+    wait_for_mid_run(world, process)
+    os.kill(writers(world)[0], signal.SIGKILL)
+    most = calls_in_hand(world)
+    code = process.wait(timeout=120)
+
+    assert code == 3, world.logs
+    check_tables(world)
+    assert world.legs()[0]["ended_by"] == "complete"
+    assert answered(world) - ROWS <= most
+    assert f"{ROWS:,} of {ROWS:,} rows" in world.logs
+
+
+def test_a_frozen_worker_that_comes_back_doubles_no_row(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+    """It was taken for lost, and others have done its shards. What it was about to do is in the audit trail."""
+    process = world.start("resume", run_id)
+    wait_for_mid_run(world, process)
+
+    frozen = by_hand.workers[0]
+    frozen.send_signal(signal.SIGSTOP)
+    most = calls_in_hand(world)
+    code = process.wait(timeout=120)
+    frozen.send_signal(signal.SIGCONT)
+
+    assert code == 3, world.logs
+    check_tables(world)
+    done = answered(world)
+    assert frozen.wait(timeout=60) is not None
+    assert answered(world) - done <= IN_FLIGHT
+    assert answered(world) - ROWS <= most + IN_FLIGHT
+    check_tables(world, late=2 * (most + IN_FLIGHT))
+
+
+def test_the_bound_of_calls_holds_though_a_worker_is_killed(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+    """What it had in hand counts as spent. The next leg does the rest."""
+    for_the_plan = world.service.charged
+    process = world.start("resume", run_id, "--max-calls", "600")
+    wait_for_mid_run(world, process)
+    by_hand.workers[0].kill()
+    code = process.wait(timeout=120)
+    charged = world.service.charged - for_the_plan
+    rest = world.start("resume", run_id).wait(timeout=120)
+
+    assert (code, rest) == (6, 3), world.logs
+    assert 300 <= charged <= 600
+    assert [leg["ended_by"] for leg in world.legs()] == ["window", "complete"]
+    check_tables(world, legs=2)
+
+
+def test_a_bound_of_calls_is_used_up_and_never_exceeded(
+    world: ForeignWorld, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leg that may make 101 calls makes hardly fewer, and a stopped slice comes back with what is left."""
+    monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", "4")
+    for_the_plan = world.service.charged
+
+    code = world.start("resume", run_id, "--max-calls", "101").wait(timeout=120)
+
+    charged = world.service.charged - for_the_plan
+    assert code == 6, world.logs
+    assert 90 <= charged <= 101
+    (leg,) = world.legs()
+    assert (leg["ended_by"], leg["calls"]) == ("window", charged)
+
+
+def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+    """Nothing is lost or paid twice when the run goes on; the cluster is there for the next leg."""
+    process = world.start("resume", run_id)
+    wait_for_mid_run(world, process)
+
+    process.send_signal(signal.SIGINT)
+    asked_at = time.monotonic()
+    code = process.wait(timeout=60)
+    last_at = max(one.at for one in world.service.sent)
+
+    assert code == 6, world.logs
+    assert time.monotonic() - asked_at < 10.0
+    assert last_at - asked_at < 5.0
+    assert world.start("resume", run_id).wait(timeout=120) == 3, world.logs
+    check_tables(world, legs=2)
+    assert answered(world) == ROWS + 2  # the negative control of each leg
+    assert all(worker.poll() is None for worker in by_hand.workers)
+
+
+def test_workers_stop_for_a_leg_whose_process_is_killed(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+    """Dask takes their tasks away with the client that wanted them; hardly a row is verified twice."""
+    process = world.start("resume", run_id)
+    wait_for_mid_run(world, process)
+
+    process.kill()
+    process.wait()
+    done = answered(world)
+    code = world.start("resume", run_id).wait(timeout=120)
+
+    assert code == 3, world.logs
+    check_tables(world, legs=2)
+    assert done < ROWS
+    assert answered(world) - ROWS <= IN_FLIGHT
+    assert len(by_hand.workers) == 2
