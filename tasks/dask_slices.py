@@ -19,16 +19,15 @@ from tasks.dask_link import linked
 from tasks.upload_then_verify import upload_then_verify
 from tasks.worker_cluster import Runner
 
-# Slices that the cluster has at once for each of its threads. Chosen: with one, a thread waits for Prefect between two
-# slices, and a cluster that grows sees no need; with four, more of them hold calls that others could use.
+# Slices that the cluster has at once for each of its threads. Chosen: with one, threads wait, and a cluster that grows
+# sees no need; with four, more of them hold calls that others could use.
 _SLICES_PER_THREAD = 2
-
 # How long a stopped leg waits for worker processes of which none comes back. Chosen: half may cut off files in flight,
 # which have twelve seconds; twice keeps a person waiting for a machine that is gone.
 _LATE_SECONDS = 30.0
-
-# How soon a stop is seen while no slice comes back; twice is felt by a person, half only wakes the thread more often.
-_CHECK_SECONDS = 0.5
+_CHECK_SECONDS = (
+    0.5  # chosen: how soon a stop is seen; twice is felt by a person, half only wakes the thread more often
+)
 
 
 def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of: Callable[[Slice], str]) -> None:
@@ -46,15 +45,16 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of
                     running[future] = granted
                     future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))
                 if not running or (future := _next_of(ended, leg)) is None:
+                    client.cancel([future.wrapped_future for future in running])
                     break
                 queue.take(running.pop(future), _result_of(future))
+        except OSError as error:
+            leg.stop.pull(RunMustStop(f"The Dask cluster was lost ({type(error).__name__}).", ended_by="error"))
         except BaseException:
             leg.stop.pull(RunMustStop("A task of the Dask cluster failed.", ended_by="error"))
             while running and (future := _next_of(ended, leg)) is not None:
                 del running[future]
             raise
-        finally:
-            client.cancel([future.wrapped_future for future in running])
 
 
 def _next_of(ended: SimpleQueue[Any], leg: LegContext) -> Any:  # noqa: ANN401 - it is a Dask task's

@@ -21,6 +21,7 @@ from ..worlds.waiting import wait_for
 
 ROWS = 480
 VERDICTS = ("valid", "tampered", "valid", "local_seal")
+FROZEN_SECONDS = float(os.environ.get("PROOFSWEEP_SOAK_FROZEN_SECONDS", "15"))
 IN_FLIGHT = 8
 """Items in flight of all processes together."""
 KEYED = {"uploads", "verify", "usage"}
@@ -56,9 +57,9 @@ class Cluster:
 
 
 @pytest.fixture
-def by_hand(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """A cluster of two workers, of which a silent one is lost after five seconds; the settings name it."""
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "5s")
+def by_hand(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A cluster of two workers; the settings name it. A silent worker is lost after five minutes, or as a test says."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", getattr(request, "param", "300s"))
     cluster, where = Cluster(), world.folder / "scheduler.json"
     options = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"]
     cluster.start("scheduler", *options, "--scheduler-file", str(where))
@@ -124,6 +125,7 @@ def test_a_killed_worker_process_costs_what_was_in_flight(
     assert f"{ROWS:,} of {ROWS:,} rows" in world.logs
 
 
+@pytest.mark.parametrize("by_hand", ["15s"], indirect=True)
 def test_a_frozen_worker_that_comes_back_doubles_no_row(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """It was taken for lost, and others have done its shards. What it was about to do is in the audit trail."""
     process = world.start("resume", run_id)
@@ -142,6 +144,21 @@ def test_a_frozen_worker_that_comes_back_doubles_no_row(world: ForeignWorld, run
     assert answered(world) - done <= IN_FLIGHT
     assert answered(world) - ROWS <= most + IN_FLIGHT
     check_tables(world, late=2 * (most + IN_FLIGHT))
+
+
+def test_a_worker_that_was_frozen_for_a_while_goes_on(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+    """The scheduler does not take it for lost so soon, and only what was in flight may be tried again."""
+    process = world.start("resume", run_id)
+    wait_for_mid_run(world, process)
+
+    by_hand.workers[0].send_signal(signal.SIGSTOP)
+    time.sleep(FROZEN_SECONDS)
+    by_hand.workers[0].send_signal(signal.SIGCONT)
+    code = process.wait(timeout=120)
+
+    assert code == 3, world.logs
+    check_tables(world)
+    assert answered(world) - ROWS <= IN_FLIGHT
 
 
 def test_the_bound_of_calls_holds_though_a_worker_is_killed(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
@@ -210,3 +227,22 @@ def test_workers_stop_for_a_leg_whose_process_is_killed(world: ForeignWorld, run
     assert done < ROWS
     assert answered(world) - ROWS <= IN_FLIGHT
     assert len(by_hand.workers) == 2
+
+
+def test_a_lost_scheduler_ends_the_leg(
+    world: ForeignWorld, run_id: str, by_hand: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its workers have nobody who gives them work; the run goes on without them."""
+    process = world.start("resume", run_id)
+    wait_for_mid_run(world, process)
+
+    by_hand.processes[0].kill()
+    code = process.wait(timeout=120)
+    monkeypatch.setenv("PROOFSWEEP_RUNNER", "threads")
+    rest = world.start("resume", run_id).wait(timeout=120)
+
+    assert (code, rest) == (6, 3), world.logs
+    assert "Traceback" not in world.logs
+    assert [leg["ended_by"] for leg in world.legs()] == ["error", "complete"]
+    assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
+    assert answered(world) - ROWS <= 2 * IN_FLIGHT
