@@ -25,9 +25,8 @@ _SLICES_PER_THREAD = 2
 # How long a stopped leg waits for worker processes of which none comes back. Chosen: half may cut off files in flight,
 # which have twelve seconds; twice keeps a person waiting for a machine that is gone.
 _LATE_SECONDS = 30.0
-_CHECK_SECONDS = (
-    0.5  # chosen: how soon a stop is seen; twice is felt by a person, half only wakes the thread more often
-)
+# How soon a stop is seen; twice is felt by a person, half only wakes the thread more often.
+_CHECK_SECONDS = 0.5
 
 
 def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of: Callable[[Slice], str]) -> None:
