@@ -1,21 +1,18 @@
 """Map the work over what remains of a run."""
 
 import posixpath
-from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 from prefect import unmapped
-from prefect.futures import PrefectFuture, wait
+from prefect.futures import wait
 
 from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.items import WorkItem, proof_id_of
 from proofsweep.domain.runs import Slice
-from proofsweep.errors import RunMustStop
 from proofsweep.printable import printable
-from proofsweep.usecases.leg.coordinator import coordinated
 from proofsweep.usecases.leg.last_round import work_last
 from proofsweep.usecases.leg.leg_context import LegContext
+from tasks.dask_slices import work_on_cluster
 from tasks.upload_then_verify import upload_then_verify
 from tasks.worker_cluster import Runner, flow_runner, processes_of
 
@@ -25,32 +22,20 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
 
     What a task raised is raised here.
 
-    The tasks run on the given task runner, or on the flow's own. If it has worker processes, they are coordinated.
+    The tasks run on the given task runner, or on the flow's own. Worker processes of a Dask cluster are given calls.
     """
     pieces = leg.remaining.slices()
-    titles = [_title(leg, piece) for piece in pieces]
     runner = runner or flow_runner()
     processes = processes_of(runner)
-    handle = replace(handle, processes=max(1, processes))
-    with coordinated(leg) if processes else nullcontext():
-        parameters = {"leg": unmapped(handle), "piece": pieces, "title": titles}
+    if processes:
+        work_on_cluster(replace(handle, processes=processes), leg, runner, lambda piece: _title(leg, piece))
+    else:
+        parameters = {"leg": unmapped(handle), "piece": pieces, "title": [_title(leg, piece) for piece in pieces]}
         futures = runner.map(upload_then_verify, parameters)  # type: ignore[arg-type,misc]  # it may run any task
         wait(list(futures))
-    for future in futures:
-        _take_result(future, leg)
+        for future in futures:
+            future.result()
     work_last(leg)
-
-
-def _take_result(future: PrefectFuture[Any], leg: LegContext) -> None:
-    """Raise what a task raised; end the leg for the reason of a worker process, and when the cluster lost the task."""
-    try:
-        future.result()
-    except RunMustStop as reason:
-        leg.stop.pull(reason)
-    except Exception as error:
-        if not type(error).__module__.startswith("distributed"):
-            raise
-        leg.stop.pull(RunMustStop(f"The Dask cluster has lost a task ({type(error).__name__}).", ended_by="error"))
 
 
 def _title(leg: LegContext, piece: Slice) -> str:

@@ -9,49 +9,40 @@ from pathlib import Path
 
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, build_engine, utc_now
-from proofsweep.bootstrap.legs import LegHandle, build_context, leg_held_here
-from proofsweep.domain.runs import Plan, Slice
+from proofsweep.bootstrap.legs import LegHandle, build_context
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.worker_slices import GrantedSlice, SliceResult
 from proofsweep.errors import ConfigError, ResultsError
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import is_bucket
-from proofsweep.storage.results.legs import own_claim
-from proofsweep.storage.results.worker_messages import WorkerMessages
 from proofsweep.usecases.leg.granted_budget import GrantedBudget
 from proofsweep.usecases.leg.last_rate import last_rate
 from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.work import verify_slice
-from proofsweep.usecases.leg.worker_heartbeat import WorkerHeartbeat
-from proofsweep.usecases.leg.worker_process import WorkerProcess
+from proofsweep.usecases.leg.worker_process import ClusterLink, WorkerHeartbeat, WorkerProcess
 
 _lock = threading.Lock()
 _processes: dict[LegHandle, WorkerProcess] = {}
 
 
-def work_on(handle: LegHandle, read_block: ReadBlock | None = None) -> tuple[Plan, Callable[[Slice], int]]:
-    """Give the plan of a leg's run, and what verifies a slice of it in this process.
+def verify_granted(
+    handle: LegHandle, granted: GrantedSlice, link: Callable[[], ClusterLink], read_block: ReadBlock | None = None
+) -> SliceResult:
+    """Verify a slice in this process, for a leg that another one holds; the first slice begins this process's part.
 
     Raises:
         ConfigError, ResultsError: this process cannot work for the leg; the message names the machine.
     """
-    leg = leg_held_here(handle)
-    if leg is not None:
-        return leg.plan, lambda piece: verify_slice(leg, piece)
-    process = _process_for(handle, read_block)
-    return process.leg.plan, process.verify
-
-
-def _process_for(handle: LegHandle, read_block: ReadBlock | None) -> WorkerProcess:
-    """Give this process's part in a leg; the first task begins it, and it ends by itself when the leg is over."""
     with _lock:
-        if handle not in _processes:
+        if handle not in _processes or _processes[handle].leg.stop.reason is not None:
             try:
-                _processes[handle] = _begin(handle, read_block)
+                _processes[handle] = _begin(handle, link(), read_block)
             except (ConfigError, ResultsError) as error:
                 raise type(error)(f"{error.message} (in a worker process on {socket.gethostname()})") from error
-        return _processes[handle]
+        process = _processes[handle]
+    return process.verify(granted)
 
 
-def _begin(handle: LegHandle, read_block: ReadBlock | None) -> WorkerProcess:
+def _begin(handle: LegHandle, link: ClusterLink, read_block: ReadBlock | None) -> WorkerProcess:
     if handle.version != __version__:
         raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {handle.version}.")
     engine = build_engine(_share_of(handle.settings, handle.processes), read_block)
@@ -62,13 +53,10 @@ def _begin(handle: LegHandle, read_block: ReadBlock | None) -> WorkerProcess:
     process = WorkerProcess(
         leg=leg,
         budget=budget,
-        messages=WorkerMessages(leg.results.store, handle.run_id, handle.leg),
-        identity=own_claim(leg.heartbeat.legs.now(), {}),
+        link=link,
         abort=engine.abort,
         drain_seconds=engine.settings.bounds.drain_seconds,
     )
-    if isinstance(leg.heartbeat, WorkerHeartbeat):
-        leg.heartbeat.exchange = process.exchange
     threading.Thread(target=_follow, args=(handle, process, engine), name="leg", daemon=True).start()
     return process
 
@@ -79,7 +67,8 @@ def _follow(handle: LegHandle, process: WorkerProcess, engine: Engine) -> None:
         process.follow()
     finally:
         with _lock:
-            _processes.pop(handle, None)
+            if _processes.get(handle) is process:
+                del _processes[handle]
         engine.close()
 
 

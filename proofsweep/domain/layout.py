@@ -95,16 +95,6 @@ def receipt_name(run_id: str, leg: int) -> str:
     return f"{leg_folder(run_id, leg)}/receipt.json"
 
 
-def orders_name(run_id: str, leg: int) -> str:
-    """What the process of a leg tells its worker processes."""
-    return f"{leg_folder(run_id, leg)}/orders.json"
-
-
-def reports_folder(run_id: str, leg: int) -> str:
-    """Where the worker processes of a leg report."""
-    return f"{leg_folder(run_id, leg)}/workers"
-
-
 def journals_folder(run_id: str) -> str:
     """Where the journals of a run's legs lie."""
     return f"{run_folder(run_id)}/journal"
@@ -115,9 +105,9 @@ def journal_folder(run_id: str, leg: int) -> str:
     return f"{journals_folder(run_id)}/{leg:03}"
 
 
-def begun_name(run_id: str, leg: int, shard: int, first: int) -> str:
-    """Says that a worker process has begun a slice; kept in the journal, and deleted with it."""
-    return f"{journal_folder(run_id, leg)}/begun-{shard:05}-{first:06}"
+def begun_name(run_id: str, leg: int, shard: int, first: int, attempt: int = 0) -> str:
+    """Says which worker process has begun a slice; kept in the journal, and deleted with it."""
+    return f"{journal_folder(run_id, leg)}/begun-{shard:05}-{first:06}-{attempt:03}"
 
 
 def pruning_folder(run_id: str) -> str:

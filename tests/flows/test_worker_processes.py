@@ -1,6 +1,6 @@
 """A run whose tasks Dask gives to several worker processes has the same tables as one that one process did.
 
-What the processes do together is tested without Dask in tests/faults/test_worker_processes.py.
+What happens when processes are lost is tested in tests/faults/test_worker_processes.py.
 """
 
 import os
@@ -48,27 +48,6 @@ def check_calls(world: SandboxWorld, *, unrecorded: int = 0) -> None:
     exchanges = sum(one["call"] in KEYED and one["bytes_sent"] is not None for one in world.table("exchanges"))
     assert exchanges == sum(leg["calls"] for leg in world.legs())
     assert 0 <= world.charged - exchanges <= unrecorded
-
-
-@pytest.mark.usefixtures("_on_dask")
-def test_a_killed_worker_process_costs_what_was_in_flight(world: SandboxWorld, samples: Samples, catalog: str) -> None:
-    """Dask gives its shard to another process. Every row is there once, and every exchange that was written down."""
-    process = world.start("verify", catalog)
-    world.wait_for(lambda: worker_processes(world) or process.poll() is not None)
-    done = world.charged
-
-    os.kill(worker_processes(world)[0], signal.SIGKILL)
-    code = process.wait(timeout=200)
-
-    assert code == 3, world.logs
-    rows, (leg,) = world.rows(), world.legs()
-    assert [row["manifest_row"] for row in rows] == list(range(ROWS))
-    assert [row["verdict"] for row in rows] == [samples.files[number % 300].verdict for number in range(ROWS)]
-    assert (leg["ended_by"], leg["remaining"]) == ("complete", 0)
-    check_calls(world, unrecorded=2_000)
-    needed = 2 * sum(row["outcome"] != "ineligible" for row in rows)
-    assert done < world.charged < needed + 2_000
-    assert f"{ROWS:,} of {ROWS:,} rows" in world.logs
 
 
 @pytest.mark.usefixtures("_on_dask")

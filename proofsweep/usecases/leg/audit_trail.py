@@ -1,6 +1,7 @@
 """Write down every exchange of a leg as soon as it is over, and count what it cost."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.tables.exchanges import exchange_row
@@ -30,5 +31,6 @@ class AuditTrail:
     def write_unattributed(self) -> None:
         """Write down the exchanges that belong to no row, and take them from their list."""
         record = self.of_row(None)
-        while self._unattributed:
-            record(self._unattributed.pop(0))
+        with suppress(IndexError):  # another thread may take the last one
+            while self._unattributed:
+                record(self._unattributed.pop(0))

@@ -43,7 +43,6 @@ class BudgetGuard:
         self._lock = threading.Lock()
         self._probing = threading.Lock()
         self._ran_out: RunMustStop | None = None
-        self._spent_by_workers = 0
 
     @property
     def ran_out(self) -> bool:
@@ -115,18 +114,18 @@ class BudgetGuard:
         if closes_at is not None and self._clock() >= closes_at:
             self._stop.pull(RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by="window"))
 
-    def count_workers(self, spent: int, granted: int) -> None:
-        """Take note of what all worker processes have spent so far, and of what they may still spend."""
+    def count_slice(self, *, granted: int = 0, spent: int = 0) -> None:
+        """Take note of calls that are granted to a worker process, or are back, and of calls that were made."""
         with self._lock:
-            self._budget.spent += spent - self._spent_by_workers
-            self._spent_by_workers, self._budget.granted = spent, granted
+            self._budget.granted += granted
+            self._budget.spent += spent
 
-    def grantable(self, *, is_wanted: bool) -> int | None:
-        """Give how many calls may be granted to worker processes; None for any number.
+    def grantable(self) -> int | None:
+        """Give how many calls may be granted to a worker process; None for any number.
 
-        The leg stops if they wait for calls, none of them has any, and none are left.
+        The leg stops if none are granted and none are left.
         """
-        if is_wanted and not self._budget.granted and self.admits(_NO_ROW, CALLS_OF_A_PROOF):
+        if not self._budget.granted and self.admits(_NO_ROW, CALLS_OF_A_PROOF):
             self.release(_NO_ROW)
         with self._lock:
             return self._budget.grantable(self._uptime())

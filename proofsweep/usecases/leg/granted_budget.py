@@ -1,112 +1,51 @@
-"""The budget of a worker process: what the process that holds the leg has granted it."""
+"""The budget of a worker process: the calls that came with the slices it works on."""
 
-import time
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from proofsweep.client.partner import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.budget import CALLS_OF_A_FILE, LAST_PROBE_CALLS
-from proofsweep.domain.exchanges import Call
-from proofsweep.domain.worker_processes import GRANT_SECONDS
-from proofsweep.errors import RunMustStop
+from proofsweep.domain.budget.budget import LAST_PROBE_CALLS, Shortage
 from proofsweep.usecases.leg.budget_guard import BudgetGuard
 
-# How soon an item begins after its calls were granted. Chosen: half wakes the waiting threads twice as often, twice is
-# a tenth of the time between two orders.
-_CHECK_SECONDS = 0.1
+_ANY_NUMBER = 10**12
 
 
 class GrantedBudget(BudgetGuard):
-    """Lets an item begin while granted calls are left for it; else the item waits. Safe to use from several threads.
+    """Lets items begin while granted calls are left; else they remain, and their slice comes back.
 
-    A grant is good for `GRANT_SECONDS`. When no orders come, the process that holds the leg may be dead, and another
-    process may soon take the leg over: then nothing begins.
+    Attributes:
+        refused: how many items could not begin so far.
     """
 
-    def __init__(
-        self,
-        bounds: Bounds,
-        partner: Partner,
-        stop: StopSwitch,
-        clock: Callable[[], datetime],
-        *,
-        uptime: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, bounds: Bounds, partner: Partner, stop: StopSwitch, clock: Callable[[], datetime]) -> None:
         """Take the leg's bounds; of those only the window counts here."""
-        super().__init__(Bounds(max_calls=0, closes_at=bounds.closes_at), partner, stop, clock, uptime=uptime)
-        self._granted: int | None = 0
-        self._returned = 0
-        self._waiting = 0
-        self._calls_of_an_item = len(CALLS_OF_A_FILE)
-        self._good_until = uptime()
+        super().__init__(Bounds(closes_at=bounds.closes_at), partner, stop, clock)
+        self.refused = 0
+        self._granted = self._reported = 0
+        self.take(0)
 
-    @property
-    def spent(self) -> int:
-        """Keyed calls that this process made."""
-        return self._budget.spent
-
-    @property
-    def is_waiting(self) -> bool:
-        """Say whether an item waits for calls."""
-        return self._waiting > 0
-
-    def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
-        """Wait until an item may begin, and say that it may; False when the leg ends."""
+    def take(self, calls: int | None) -> None:
+        """Add the calls of a slice; None for any number."""
         with self._lock:
-            self._waiting += 1
-            self._calls_of_an_item = max(self._calls_of_an_item, len(calls))
-        try:
-            with suppress(RunMustStop):
-                while not self._has_begun(row, calls):
-                    self._stop.rest(_CHECK_SECONDS)
-                return True
-            return False
-        finally:
-            with self._lock:
-                self._waiting -= 1
+            self._grant(_ANY_NUMBER if calls is None else calls)
 
-    def grant(self, calls: int | None) -> None:
-        """Take new orders: the calls that were granted so far, or None for any number."""
+    def hand_back(self, calls: int | None) -> int:
+        """End a slice that came with so many calls: what is left of them goes. Give the calls made since last time."""
         with self._lock:
-            self._good_until = self._uptime() + GRANT_SECONDS
-            self._granted = calls
-            self._limit()
+            made, self._reported = self._budget.spent - self._reported, self._budget.spent
+            left = self._granted - self._budget.spent - self._budget.owed
+            self._grant(-max(0, min(left, _ANY_NUMBER if calls is None else calls)))
+            return made
 
-    @property
-    def is_dry(self) -> bool:
-        """Say whether no item may begin now."""
+    def _grant(self, more: int) -> None:
+        """Change the bound; the last probe of the quota is not made by this process."""
+        self._granted += more
+        self._budget.bounds = replace(self._budget.bounds, max_calls=self._granted + LAST_PROBE_CALLS)
+
+    def _run_out(self, shortage: Shortage) -> None:  # noqa: ARG002 - only calls can run out here
+        """Let the item remain: the process that holds the leg decides whether calls are left."""
         with self._lock:
-            is_short = self._granted is not None and self._left < self._calls_of_an_item
-            return is_short or self._uptime() >= self._good_until
-
-    def hand_back(self, *, is_idle: bool) -> int:
-        """Return calls that are not used now: this process has no task, or they are too few for an item.
-
-        Gives the number of calls that were returned so far.
-        """
-        with self._lock:
-            if self._left > 0 and (is_idle or self._left < self._calls_of_an_item):
-                self._returned += self._left
-                self._limit()
-            return self._returned
-
-    @property
-    def _left(self) -> int:
-        """The granted calls that nothing needs yet; 0 if any number is granted."""
-        budget = self._budget
-        return 0 if self._granted is None else self._granted - self._returned - budget.spent - budget.owed
-
-    def _has_begun(self, row: int, calls: AbstractSet[Call]) -> bool:
-        self.stop_at_closing()
-        self._stop.check()
-        return self._uptime() < self._good_until and self._begin(row, calls) is None
-
-    def _limit(self) -> None:
-        """Bound the calls; the last probe of the quota is not made by this process."""
-        most = None if self._granted is None else self._granted - self._returned + LAST_PROBE_CALLS
-        self._budget.bounds = replace(self._budget.bounds, max_calls=most)
+            self.refused += 1

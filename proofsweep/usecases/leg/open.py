@@ -5,18 +5,15 @@ from contextlib import suppress
 from proofsweep.domain import layout
 from proofsweep.domain.runs import INGEST, EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
-from proofsweep.domain.worker_processes import Orders
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.storage.results.catalog_claims import CatalogClaims
 from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.worker_messages import WorkerMessages
 from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.publish import publish_exchanges
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
-from proofsweep.usecases.leg.worker_roll import WorkerRoll, close_workers
 from proofsweep.usecases.upkeep.note_leg import note_leg
 
 
@@ -94,16 +91,13 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
 def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
     """See that each leg before one has its receipt, its row in `runs`, and no journal.
 
-    (1) let a dead leg's worker processes close, and publish its journal as its own parts, (2) publish the exchanges
-    that a leg wrote down after its receipt: its process was taken for dead, and came back; (3) write the rows that the
-    last processes did not come to.
+    (1) publish a dead leg's journal as its own parts, (2) publish the exchanges that a leg wrote down after its
+    receipt: its process was taken for dead, and came back; (3) write the rows that the last processes did not come to.
     """
     legs = Legs(results, plan.run_id, clock)
     for dead in (number for number in range(1, leg) if legs.receipt(number) is None):
         holder = legs.holder(dead)
         facts = {} if holder is None else holder.facts
-        workers = WorkerRoll(WorkerMessages(results.store, plan.run_id, dead))
-        close_workers(workers, Orders(is_over=True))  # they may live on, on other machines
         with suppress(RunIsActive):  # another process settled it, or its own did
             settle_leg(results, plan, LegEnd(leg=dead, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
         log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=dead)

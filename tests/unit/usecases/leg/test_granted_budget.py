@@ -1,132 +1,68 @@
-"""A worker process makes the calls that were granted to it, and waits for more."""
-
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any
+"""A worker process begins items with the calls of its slices, and says how many it made."""
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.budget import calls_of
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.worker_processes import GRANT_SECONDS
-from proofsweep.errors import RunMustStop
 from proofsweep.usecases.leg.granted_budget import GrantedBudget
 
-from ...domain.budget.test_budget import exchange
-
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-@dataclass
-class Process:
-    """A worker process with its clock."""
-
-    bounds: Bounds = field(default_factory=Bounds)
-    uptime: float = 100.0
-    stop: StopSwitch = field(default_factory=StopSwitch)
-    budget: GrantedBudget = field(init=False)
-
-    def __post_init__(self) -> None:
-        partner: Any = None
-        self.budget = GrantedBudget(self.bounds, partner, self.stop, lambda: NOW, uptime=lambda: self.uptime)
+from ..conftest import LegBuilder
+from ..left_behind import exchange
+from ..scripted_service import NOW
 
 
 @pytest.fixture
-def process() -> Iterator[Process]:
-    """A process whose waiting items end with the test."""
-    process = Process()
-    yield process
-    process.stop.pull(RunMustStop("The test is over.", ended_by="cancelled"))
+def budget(new_leg: LegBuilder) -> GrantedBudget:
+    """A budget without a grant; the leg's own bound is for the process that holds the leg."""
+    return GrantedBudget(Bounds(max_calls=1_000), new_leg.partner, new_leg.stop, lambda: NOW)
 
 
-def test_an_item_begins_with_two_calls(process: Process) -> None:
-    """The leg's own last probe is not this process's affair."""
-    process.budget.grant(4)
-
-    assert process.budget.admits(0)
-    assert not process.budget.is_dry
-    assert process.budget.admits(1)
-    assert process.budget.is_dry
-
-
-def test_an_item_waits_until_its_calls_are_granted(process: Process) -> None:
-    """The leg goes on meanwhile; others may return what they do not need."""
-    with ThreadPoolExecutor(1) as pool:
-        begun = pool.submit(process.budget.admits, 0)
-        while not process.budget.is_waiting:
-            pass
-        process.budget.grant(2)
-
-        assert begun.result(timeout=10)
-    assert process.stop.reason is None
+def work(budget: GrantedBudget, rows: range) -> int:
+    """Begin as many of these items as may begin; give their number. Each makes its two calls."""
+    begun = 0
+    for row in rows:
+        if budget.admits(row):
+            begun += 1
+            for call in (Call.UPLOADS, Call.VERIFY):
+                budget.note(exchange(call), row)
+            budget.release(row)
+    return begun
 
 
-def test_an_item_that_waits_does_not_begin_when_the_leg_ends(process: Process) -> None:
-    """Its row remains."""
-    threading.Timer(0.05, process.stop.pull, [RunMustStop("Enough.", ended_by="cancelled")]).start()
-
-    assert not process.budget.admits(0)
-
-
-def test_without_a_bound_any_number_begins(process: Process) -> None:
-    """As long as orders come."""
-    process.budget.grant(None)
-
-    assert all(process.budget.admits(row) for row in range(500))
-    assert process.budget.hand_back(is_idle=True) == 0
+def test_nothing_begins_without_calls(budget: GrantedBudget) -> None:
+    """The items remain, and the process does not stop."""
+    assert not budget.admits(1)
+    assert budget.refused == 1
+    assert budget._stop.reason is None
 
 
-def test_a_grant_ends_when_no_orders_come(process: Process) -> None:
-    """The process that holds the leg may be dead."""
-    process.budget.grant(None)
-    process.uptime += GRANT_SECONDS
+def test_as_many_items_begin_as_calls_are_granted(budget: GrantedBudget) -> None:
+    """Five calls are enough for two files; what is left goes with the slice."""
+    budget.take(5)
 
-    assert process.budget.is_dry
-
-
-def test_a_window_closes_here_too() -> None:
-    """Each process looks at its own clock."""
-    process = Process(Bounds(closes_at=NOW - timedelta(seconds=1), max_calls=50))
-    process.budget.grant(None)
-
-    assert not process.budget.admits(0)
-    assert process.stop.reason is not None
-    assert process.stop.reason.ended_by == "window"
+    assert work(budget, range(4)) == 2
+    assert budget.refused == 2
+    assert budget.hand_back(5) == 4
+    assert not budget.admits(9)
 
 
-def test_a_process_without_work_returns_its_calls(process: Process) -> None:
-    """Others may need them; afterwards it has none."""
-    process.budget.grant(10)
-    process.budget.note(exchange(Call.USAGE), None)
+def test_calls_are_counted_once(budget: GrantedBudget) -> None:
+    """Two slices of one process share its calls; together they say what was made, and leave none."""
+    budget.take(4)
+    budget.take(8)
+    work(budget, range(3))
 
-    assert process.budget.hand_back(is_idle=False) == 0
-    assert process.budget.hand_back(is_idle=True) == 9
-    assert process.budget.is_dry
-
-
-def test_calls_that_are_too_few_for_a_proof_are_returned(process: Process) -> None:
-    """It waits for three; two would never do."""
-    process.budget.grant(2)
-    with ThreadPoolExecutor(1) as pool:
-        begun = pool.submit(process.budget.admits, 0, calls_of("proof:p"))
-        while not process.budget.is_waiting:
-            pass
-
-        assert process.budget.is_dry
-        assert process.budget.hand_back(is_idle=False) == 2
-        process.budget.grant(5)
-        assert begun.result(timeout=10)
+    assert budget.hand_back(4) == 6
+    work(budget, range(3, 6))
+    assert budget.hand_back(8) == 2
+    assert work(budget, range(6, 9)) == 0
 
 
-def test_a_call_that_is_too_little_for_an_item_is_returned(process: Process) -> None:
-    """What items in flight still need is kept."""
-    process.budget.grant(3)
-    assert process.budget.admits(0)
+def test_any_number_of_calls_is_for_one_slice(budget: GrantedBudget) -> None:
+    """A bound may become known while the leg goes on."""
+    budget.take(None)
+    assert work(budget, range(50)) == 50
+    assert budget.hand_back(None) == 100
 
-    assert process.budget.hand_back(is_idle=False) == 1
-    assert process.budget.spent == 0
+    budget.take(2)
+    assert work(budget, range(50, 55)) == 1

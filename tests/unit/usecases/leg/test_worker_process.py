@@ -1,37 +1,52 @@
-"""A worker process does its part of a leg, obeys its orders, and writes everything down before it closes."""
+"""A worker process does its slices with the calls that they bring, and has written everything down when it says so."""
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Slice
-from proofsweep.domain.worker_processes import Orders, WorkerReport
-from proofsweep.errors import RunMustStop
-from proofsweep.storage.results.legs import own_claim
-from proofsweep.storage.results.worker_messages import WorkerMessages
+from proofsweep.domain.worker_slices import GrantedSlice
+from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.begun_slices import begin_slice
 from proofsweep.usecases.leg.granted_budget import GrantedBudget
 from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.worker_heartbeat import WorkerHeartbeat
-from proofsweep.usecases.leg.worker_process import WorkerProcess
+from proofsweep.usecases.leg.worker_process import WorkerHeartbeat, WorkerProcess
 
 from ..conftest import LegBuilder
 from ..left_behind import exchange, journal_rows, rows_of, write_journal, write_part
 from ..scripted_service import NOW, Scripted, ScriptedService
 
-ALL = Slice(0, 0, 3)
+ALL = GrantedSlice(piece=Slice(0, 0, 3))
+AGAIN = replace(ALL, attempt=1)
+
+
+@dataclass
+class Link:
+    """A cluster in which the test ends the leg."""
+
+    over: threading.Event = field(default_factory=threading.Event)
+    told: list[dict[str, object]] = field(default_factory=list)
+
+    def is_over(self, seconds: float) -> bool:
+        """Wait for so long."""
+        return self.over.wait(seconds)
+
+    def tell(self, counts: dict[str, object]) -> None:
+        """Keep the counts."""
+        self.told.append(counts)
 
 
 @dataclass
 class Worker:
-    """A worker process that follows a leg of one shard; the test gives its orders."""
+    """A worker process that follows a leg of one shard."""
 
     process: WorkerProcess
-    messages: WorkerMessages
+    link: Link
     thread: threading.Thread
     aborts: list[bool]
 
@@ -40,82 +55,81 @@ class Worker:
         """Its context."""
         return self.process.leg
 
-    @property
-    def report(self) -> WorkerReport:
-        """Its last report."""
-        return self.messages.reports()["w"]
-
-    def order(self, number: int, granted: int | None = None, **members: object) -> None:
-        """Give orders."""
-        self.messages.write_orders(Orders(number=number, granted={"w": granted}, **members))  # type: ignore[arg-type]
-
     def end(self) -> None:
         """Let the leg be over, and wait until the process has closed."""
-        self.order(99, is_over=True)
-        self.process.exchange()
+        self.link.over.set()
         self.thread.join(10)
         assert not self.thread.is_alive()
 
 
 @pytest.fixture
-def new_worker(new_leg: LegBuilder) -> Iterator[Callable[[], Worker]]:
-    """Begin to follow the first leg of a run of three items, which is large enough for parts."""
-    begun: list[Worker] = []
-
-    def begin() -> Worker:
-        plan = replace(new_leg.plan(3), items=1_000)
-        leg = new_leg.leg(plan)
-        budget = GrantedBudget(leg.budget._budget.bounds, leg.verify.partner, leg.stop, lambda: NOW)
-        trail = AuditTrail(leg.journal, budget, new_leg.unattributed)
-        heartbeat = WorkerHeartbeat(
-            legs=new_leg.legs(plan),
-            leg=1,
-            journal=leg.journal,
-            trail=trail,
-            budget=budget,
-            stop=leg.stop,
-            patience_seconds=1.0,
-        )
-        messages, aborts = WorkerMessages(leg.results.store, plan.run_id, 1), list[bool]()
-        process = WorkerProcess(
-            leg=replace(leg, budget=budget, trail=trail, heartbeat=heartbeat),
-            budget=budget,
-            messages=messages,
-            identity=own_claim(heartbeat.legs.now(), {}),
-            abort=lambda: aborts.append(True),
-            drain_seconds=5.0,
-        )
-        heartbeat.exchange = process.exchange
-        begun.append(Worker(process, messages, threading.Thread(target=process.follow, daemon=True), aborts))
-        begun[-1].order(1)
-        begun[-1].thread.start()
-        return begun[-1]
-
-    yield begin
-    for worker in begun:
-        worker.end()
+def worker(new_leg: LegBuilder) -> Iterator[Worker]:
+    """A process that follows the first leg of a run of three items, which is large enough for parts."""
+    plan = replace(new_leg.plan(3), items=1_000)
+    leg = new_leg.leg(plan)
+    budget = GrantedBudget(Bounds(), leg.verify.partner, leg.stop, lambda: NOW)
+    trail = AuditTrail(leg.journal, budget, new_leg.unattributed)
+    heartbeat = WorkerHeartbeat(
+        legs=new_leg.legs(plan),
+        leg=1,
+        journal=leg.journal,
+        trail=trail,
+        budget=budget,
+        stop=leg.stop,
+        patience_seconds=1.0,
+    )
+    link, aborts = Link(), list[bool]()
+    process = WorkerProcess(
+        leg=replace(leg, budget=budget, trail=trail, heartbeat=heartbeat),
+        budget=budget,
+        link=link,
+        abort=lambda: aborts.append(True),
+        drain_seconds=0.3,
+    )
+    begun = Worker(process, link, threading.Thread(target=process.follow, daemon=True), aborts)
+    begun.thread.start()
+    yield begun
+    begun.end()
 
 
-@pytest.fixture
-def worker(new_worker: Callable[[], Worker]) -> Worker:
-    """A process that may make any number of calls."""
-    return new_worker()
+def after_first_verify(service: ScriptedService, act: Callable[[], None]) -> None:
+    """Do something when the first file is verified."""
+    once = threading.Event()
+
+    def on_call(call: Call) -> None:
+        if call is Call.VERIFY and not once.is_set():
+            once.set()
+            act()
+
+    service.on_call = on_call
 
 
 def test_a_slice_is_durable_when_its_task_ends(worker: Worker) -> None:
     """A task that has ended is not done again, even if its process is killed at once."""
-    assert worker.process.verify(ALL) == 3
+    result = worker.process.verify(ALL)
 
+    assert (result.is_done, result.calls, result.stop, result.counts.rows) == (True, 6, None, {"accepted": 3})
     assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
     assert len(journal_rows(worker.leg.results, worker.leg.plan, 1, "exchanges")) == 9
 
 
-def test_a_report_counts_what_was_done(worker: Worker) -> None:
-    """Rows, bytes and calls."""
-    worker.process.verify(ALL)
-    worker.process.exchange()
+def test_a_slice_without_enough_calls_comes_back(worker: Worker) -> None:
+    """The calls of the next attempt are for the rest."""
+    first = worker.process.verify(replace(ALL, calls=4))
+    second = worker.process.verify(replace(AGAIN, calls=2))
 
-    assert (worker.report.rows, worker.report.calls, worker.report.is_busy) == ({"accepted": 3}, 6, False)
+    assert (first.is_done, first.calls) == (False, 4)
+    assert (second.is_done, second.calls) == (True, 2)
+    assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
+
+
+def test_a_task_that_runs_again_makes_no_call(worker: Worker, service: ScriptedService) -> None:
+    """The calls that it brings may have been made by the process that was lost."""
+    begin_slice(worker.leg, ALL)
+
+    result = worker.process.verify(ALL)
+
+    assert (result.is_done, result.lost_by, service.calls) == (False, "w", [])
 
 
 def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, service: ScriptedService) -> None:
@@ -123,87 +137,102 @@ def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, servi
     begin_slice(worker.leg, ALL)
     write_journal(worker.leg.results, worker.leg.plan, 1, [1])
     worker.leg.journal.writer = "another"
-    worker.messages.write_orders(Orders(number=2, granted={"another": None}))
 
-    assert worker.process.verify(ALL) == 2
-
+    assert worker.process.verify(AGAIN).is_done
     assert service.calls.count(Call.VERIFY) == 2
     assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
 
 
 def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker, service: ScriptedService) -> None:
     """That process was taken for lost, and was not: its part stands."""
-    leg, others = worker.leg, threading.Event()
+    leg = worker.leg
+    after_first_verify(service, lambda: write_part(leg.results, leg.plan, 1, 0, [0, 1, 2]))
 
-    def publish(call: Call) -> None:
-        if call is Call.VERIFY and not others.is_set():
-            others.set()
-            write_part(leg.results, leg.plan, 1, 0, [0, 1, 2])
-
-    service.on_call = publish
-
-    assert worker.process.verify(ALL) == 0
+    assert worker.process.verify(ALL).is_done
     assert rows_of(leg.results, leg.plan) == [0, 1, 2]
 
 
 def test_the_leg_stops_for_a_reason_of_this_process(worker: Worker) -> None:
-    """The task raises it, and the report says it: one of both arrives."""
+    """The result says it."""
     worker.leg.stop.pull(RunMustStop("The key was refused.", ended_by="key_refused"))
 
-    with pytest.raises(RunMustStop, match="refused"):
-        worker.process.verify(ALL)
-    worker.process.exchange()
+    result = worker.process.verify(ALL)
 
-    assert worker.report.stop is not None
-    assert worker.report.stop.ended_by == "key_refused"
+    assert result.stop is None or result.stop.ended_by == "key_refused"
+    assert not result.is_done
 
 
-def test_an_order_to_stop_is_obeyed(worker: Worker, service: ScriptedService) -> None:
+def test_a_reason_that_comes_up_in_a_slice_comes_back_with_it(worker: Worker, service: ScriptedService) -> None:
+    """Files in flight are finished first."""
+    reason = RunMustStop("The key was refused.", ended_by="key_refused")
+    after_first_verify(service, lambda: worker.leg.stop.pull(reason))
+
+    assert worker.process.verify(ALL).stop is reason
+
+
+def test_a_leg_that_is_over_begins_nothing(worker: Worker, service: ScriptedService) -> None:
     """It is not this process's reason, and the task just ends."""
-    worker.order(2, stop=RunMustStop("Asked to stop.", ended_by="cancelled"), is_aborted=True)
-    worker.process.exchange()
+    worker.end()
 
-    assert worker.process.verify(ALL) == 0
-    assert service.calls == []
-    worker.process.exchange()
-    assert worker.report.stop is None
-    assert worker.aborts != []
+    result = worker.process.verify(ALL)
+
+    assert (result.is_done, result.stop, service.calls) == (False, None, [])
+
+
+def test_files_in_flight_are_abandoned_after_a_while(worker: Worker, service: ScriptedService) -> None:
+    """A slice that goes on when the leg is over has some time for them."""
+
+    def wait() -> None:
+        worker.link.over.set()
+        while not worker.aborts:
+            threading.Event().wait(0.05)
+
+    after_first_verify(service, wait)
+
+    assert worker.process.verify(ALL).stop is None
+    assert worker.aborts == [True]
+
+
+def test_counts_are_told_while_the_leg_goes_on(worker: Worker) -> None:
+    """Each second."""
+    worker.process.verify(ALL)
+    worker.thread.join(1.5)
+
+    assert worker.link.told[-1]["rows"] == {"accepted": 3}
 
 
 def test_rows_in_doubt_remain_at_the_end(worker: Worker, service: ScriptedService) -> None:
-    """No control has shown yet that the service works; the next leg tries them again."""
+    """No control has shown yet that the service works. The slice is done: they are tried last."""
     service.usual[Call.VERIFY] = Scripted(status=422)
-    worker.process.verify(Slice(0, 0, 1))
 
-    worker.end()
-
+    assert worker.process.verify(GrantedSlice(piece=Slice(0, 0, 1))).is_done
     assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
     assert worker.leg.control.put_aside == {0}
-    assert worker.report.is_closed
 
 
-def test_a_leg_without_orders_is_over(worker: Worker) -> None:
-    """Its process has settled it."""
-    worker.messages.delete()
-    worker.process.exchange()
+def test_a_store_that_fails_is_waited_for(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said to be done before it is written down."""
+    store, failures = worker.leg.results.store, [ResultsError("It fails.")]
+    create = type(store).create
 
-    worker.thread.join(10)
+    def fail_once(_store: object, name: str, content: bytes) -> None:
+        if failures and "begun-" in name:
+            raise failures.pop()
+        create(store, name, content)
 
-    assert not worker.thread.is_alive()
-    assert worker.leg.stop.reason is not None
+    monkeypatch.setattr(type(store), "create", fail_once)
+
+    assert worker.process.verify(ALL).is_done
+    assert failures == []
 
 
-def test_a_leg_whose_process_is_silent_is_left(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is dead, or nobody can hear it; another one may take the leg over."""
-    monkeypatch.setattr("proofsweep.usecases.leg.worker_process._SILENT_SECONDS", -1.0)
-    object.__setattr__(worker.leg.heartbeat, "patience_seconds", -1.0)
-    worker.process.exchange()
+def test_a_worker_gives_no_sign_of_life_for_the_leg(worker: Worker) -> None:
+    """That is for the process that holds it: another one must see when that is dead."""
+    worker.leg.heartbeat._beat()
 
-    worker.thread.join(10)
-
-    assert not worker.thread.is_alive()
-    assert worker.leg.stop.reason is not None
-    assert "not been heard" in worker.leg.stop.reason.message
+    assert "_runs/20261120T120000Z_000aa/legs/001/heartbeat.json" not in worker.leg.results.store.names(
+        "_runs/20261120T120000Z_000aa/legs/001"
+    )
 
 
 def test_exchanges_that_come_after_the_receipt_are_published(worker: Worker) -> None:
