@@ -2,11 +2,9 @@
 
 import hashlib
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
-
-_LAST_INSTANT = "T235959Z_999"
 
 
 def is_run_id(text: str) -> bool:
@@ -160,19 +158,29 @@ def operation_receipt_name(operation_id: str) -> str:
     return f"{operation_folder(operation_id)}/receipt.json"
 
 
-def merged_rounds_id(day: date, tail: str) -> str:
-    """The operation into which rounds of monitoring of one day are merged; its ID sorts behind them."""
-    return f"{day:%Y%m%d}{_LAST_INSTANT}{tail}"
+def pass_name(pass_id: str, day: date) -> str:
+    """The rows of one pass of monitoring, until they are in the part of its hour."""
+    return f"{table_folder('probes', day)}/{pass_id}.parquet"
 
 
-def may_be_merged(operation_id: str) -> bool:
-    """Say whether an ID can be one of merged rounds; a round of the last millisecond of a day has such a one too."""
-    return operation_id[8:].startswith(_LAST_INSTANT)
+def hour_of(now: datetime) -> str:
+    """Name an hour in UTC, as the IDs of its passes begin."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H}"
 
 
-def rounds_name(operation_id: str) -> str:
-    """The receipts of the rounds that were merged into an operation: written before its parts."""
-    return f"{operation_folder(operation_id)}/rounds.json.gz"
+def hour_name(hour: str, day: date, number: int) -> str:
+    """A part of the table of probes; `number` counts those of the hour from 0, and nearly always there is one."""
+    return f"{table_folder('probes', day)}/{hour}-{number:03}.parquet"
+
+
+def hour_in(name: str) -> str:
+    """Read the hour from the name of a part of probes, or of the object of a pass."""
+    return name.rpartition("/")[2][: len("20261120T10")]
+
+
+def is_hour(name: str) -> bool:
+    """Say whether a name is that of a part of probes, not of the object of a pass."""
+    return "-" in name.rpartition("/")[2]
 
 
 def operation_part_name(table: str, operation_id: str, run_date: date, seq: int) -> str:

@@ -92,13 +92,13 @@ def _check_strays(
         for name in results.all_parts(table):
             owner = layout.run_of(name)
             if owner in operations:
-                check_named(name, operations, findings)
+                check_named(name, operations, results.store, findings)
             elif owner not in run_ids:
                 findings.bad(name, "belongs to no run of this store")
             elif owner in days and name.rpartition("/")[0] != layout.table_folder(table, days[owner]):
                 findings.bad(name, "lies in the folder of a day that is not that of its run")
     for name in (name for table in OPERATION_TABLES for name in results.all_parts(table)):
-        check_named(name, operations, findings)
+        check_named(name, operations, results.store, findings)
 
 
 def _check_other_objects(store: Store, redactions: Redactions, receipted: Collection[str], findings: Findings) -> None:
