@@ -133,6 +133,11 @@ def pruning_receipt_name(run_id: str, number: int) -> str:
     return f"{pruning_folder(run_id)}/{number:03}-receipt.json"
 
 
+def prunings_receipt_name(number: int) -> str:
+    """What holds the intents of the prunings that were decided together; `number` counts those of the store from 1."""
+    return f"{PRUNED_FOLDER}/{number:05}-receipt.json"
+
+
 def redaction_intent_name(number: int) -> str:
     """What a redaction removes: written before the first change; `number` counts those of the store from 1."""
     return f"{REDACTED_FOLDER}/{number:05}-intent.json"
@@ -181,6 +186,11 @@ def hour_in(name: str) -> str:
 def is_hour(name: str) -> bool:
     """Say whether a name is that of a part of probes, not of the object of a pass."""
     return "-" in name.rpartition("/")[2]
+
+
+def operation_names(operation_id: str) -> tuple[str, str]:
+    """The receipt of an operation, and its intent."""
+    return operation_receipt_name(operation_id), operation_intent_name(operation_id)
 
 
 def operation_part_name(table: str, operation_id: str, run_date: date, seq: int) -> str:

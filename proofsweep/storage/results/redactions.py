@@ -116,5 +116,5 @@ def _completed(document: dict[str, Any]) -> Completed:
         intent_sha256=str(document["intent_sha256"]),
         completed_at=str(document["completed_at"]),
         objects={str(name): str(sha256) for name, sha256 in document["objects"].items()},
-        links=tuple((str(name), str(sha256)) for name, sha256 in document["links"]),
+        earlier_receipts=document["earlier_receipts"],
     )

@@ -1,11 +1,12 @@
 """Delete what old runs hold besides what is newest; a kill at any point is healed by pruning again.
 
-(1) an intent names all that goes, (2) the objects are deleted, (3) a receipt says that they are, (4) the index forgets
-the runs that keep no row.
+(1) an intent names all that goes of a run, (2) a receipt holds the intents, (3) the objects are deleted, (4) a receipt
+of each run says that they are, (5) the index forgets the runs that keep no row.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -27,6 +28,7 @@ from proofsweep.storage.results.prunings import (
     write_intent,
     write_receipt,
 )
+from proofsweep.storage.results.receipt_links import seal_prunings
 from proofsweep.storage.results.receipts import ended_parts
 from proofsweep.storage.results.run_index import IndexedRuns, RunIndex
 from proofsweep.storage.results.snapshot import Snapshot, legs_in, missing_legs
@@ -96,21 +98,22 @@ def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -
     Raises:
         ResultsError: the store cannot be written; repeat it to complete it.
     """
-    done: list[Pruning] = []
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for pruning in prunable.all:
-            if pruning not in prunable.begun:
-                try:
-                    write_intent(results.store, pruning)  # (1)
-                except NameTaken:
-                    continue
-            list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (2)
-            write_receipt(results.store, pruning, clock())  # (3)
+    done = [*prunable.begun]
+    for pruning in prunable.new:
+        with suppress(NameTaken):
+            write_intent(results.store, pruning)  # (1)
             done.append(pruning)
+    if done:
+        names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]
+        seal_prunings(results.store, names, clock())  # (2)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for pruning in done:
+            list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (3)
+            write_receipt(results.store, pruning, clock())  # (4)
     index = RunIndex(results)
     forgotten = list(wholly_pruned(results.store, index.read().pruned))
     if forgotten:
-        index.add([], pruned=forgotten)  # (4)
+        index.add([], pruned=forgotten)  # (5)
     return done
 
 
