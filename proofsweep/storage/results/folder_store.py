@@ -73,6 +73,10 @@ class FolderStore:
         with suppress(OSError):
             (self._root / folder).rmdir()
 
+    def within(self, folder: str) -> "FolderStore":
+        """Open a sub-folder."""
+        return FolderStore(self._root / folder)
+
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         missing = suppress(FileNotFoundError, NotADirectoryError)
         with self._wrapped_errors("read"), missing, os.scandir(self._root / folder) as entries:

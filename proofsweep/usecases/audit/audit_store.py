@@ -49,9 +49,8 @@ def audit_store(
     Raises:
         ResultsError: there is no such run, or the store cannot be read.
     """
-    run_ids, operations = results.store.folders("_runs"), Operations(results)
-    operation_ids = operations.ids()
-    if not (run_ids or operation_ids) or run_id not in {None, *run_ids}:
+    run_ids = results.store.folders("_runs")
+    if not (run_ids or Operations(results).ids()) or run_id not in {None, *run_ids}:
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
     findings, checked = Findings(), Checked()
     redactions = read_redactions(results.store, findings)
@@ -62,18 +61,25 @@ def audit_store(
         progress(each)
         audit_run(results, each, known, findings, checked)  # (2)
     if run_id is None:
-        auditor = OperationAuditor(operations=operations, redactions=redactions, findings=findings, checked=checked)
-        named = auditor.check_all(operation_ids)
-        _check_strays(results, set(run_ids), named, findings)  # (3)
-        receipted = {name for parts in named.values() for name in parts or ()}
-        _check_other_objects(results.store, redactions, receipted, findings)
-        if not findings.wrong:  # else it need not fit the parts
-            check_snapshot(results, findings)  # (4)
+        _audit_beside_runs(results, run_ids, redactions, findings, checked)
     if head is not None:
         check_head(graph, head, findings)  # (5)
     if signed_by is not None:
         check_signatures(results.store, signed_by, graph, findings)
     return Audit(head=graph.head, checked=checked, wrong=findings.wrong, notes=findings.notes)
+
+
+def _audit_beside_runs(
+    results: Results, run_ids: Sequence[str], redactions: Redactions, findings: Findings, checked: Checked
+) -> None:
+    operations = Operations(results)
+    auditor = OperationAuditor(operations=operations, redactions=redactions, findings=findings, checked=checked)
+    named = auditor.check_all(operations.ids())
+    _check_strays(results, set(run_ids), named, findings)  # (3)
+    receipted = {name for parts in named.values() for name in parts or ()}
+    _check_other_objects(results.store, redactions, receipted, findings)
+    if not findings.wrong:  # else it need not fit the parts
+        check_snapshot(results, findings)  # (4)
 
 
 def _existing(store: Store, run_ids: Sequence[str]) -> list[str]:

@@ -123,10 +123,10 @@ def _carry_out(results: Results, redaction: Redaction, clock: Clock) -> None:
         intent_sha256=intent_digest(store, redaction),
         completed_at=clock().isoformat(timespec="seconds"),
         objects={name: sha256_hex(content) for name, content in contents.items() if content is not None},
-        earlier_receipts=[
+        earlier_receipts=(
             *link_to(store, [layout.redaction_intent_name(redaction.number)]),
             *map(asdict, newest_receipts(store)),
-        ],
+        ),
     )
     write_completion(store, redaction, completed)  # (4)
 

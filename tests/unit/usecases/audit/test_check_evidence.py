@@ -245,8 +245,6 @@ def relink(document: dict[str, Any], name: str, digest: str) -> None:
     """Let a receipt name the digest that another has now."""
     for link in document.get("earlier_receipts") or ():
         link["sha256"] = digest if link["name"] == name else link["sha256"]
-    for link in document.get("links", ()):
-        link[1] = digest if link[0] == name else link[1]
     if document.get("leg", 0) > 1 and name == f"_runs/{document['run_id']}/legs/{document['leg'] - 1:03}/receipt.json":
         document["previous_receipt_sha256"] = digest
 
