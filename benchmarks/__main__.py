@@ -13,7 +13,7 @@ _ALL = {
     "auditing": "--rows 1200",
     "first_byte": "--runs 1 --rows 40",
     "a_year": "--nights 2 --parts 3 --ingests 5",
-    "a_year_of_monitoring": "--days 4 --rounds 3",
+    "a_year_of_monitoring": "--days 2 --passes 5",
     "queries": "--nights 2 --rows 10",
     "bucket_copy": "--objects 4 --mebibytes 1 --workers 2 --rounds 1",
     "lanes": "--seeds 1 --only 'R2 B2'",

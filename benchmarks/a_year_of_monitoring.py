@@ -1,6 +1,6 @@
-"""Count what commands ask of a store with rounds of monitoring, before and after they are merged.
+"""Count what commands ask of a store with passes of monitoring.
 
-`python -m benchmarks.a_year_of_monitoring [--days N]`: 288 rounds a day, as `monitor` leaves them, in a bucket in
+`python -m benchmarks.a_year_of_monitoring [--days N]`: 288 passes a day, as `monitor` leaves them, in a bucket in
 memory. Requests are counted as in `a_year`; the seconds are our own time.
 """
 
@@ -11,51 +11,44 @@ from datetime import UTC, datetime, timedelta
 from benchmarks.a_year import URL, Count, counted_store, measure
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.operations import Operation, OperationKind
-from proofsweep.domain.runs import EndedBy, new_run_id
+from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.tables.probes import probe_row
 from proofsweep.query.connection import opened
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.audit.audit_store import audit_store
+from proofsweep.storage.results.probes import add_pass, publish_hours
 from proofsweep.usecases.explain.find_call import find_call
-from proofsweep.usecases.operations.operation_log import OperationLog
-from proofsweep.usecases.upkeep.merge_rounds import RoundMerger
+from proofsweep.usecases.monitoring.probe_service import Round
+from proofsweep.usecases.monitoring.recent_probes import recent_probes
 
 
-def leave_round(results: Results, began: datetime) -> None:
-    """Write a round as `monitor` does: two probes, a row of usage, a receipt."""
-    operation = Operation(
-        operation_id=new_run_id(began, "aaaaaa"),
-        kind=OperationKind.MONITORING,
-        environment="production",
-        base_url=URL,
-        started_at=began,
-    )
-    log = OperationLog(operation, Operations(results), lambda: began, keeps_exchanges=False)
-    for call in (Call.HEALTH, Call.USAGE):
-        request_id = f"{operation.operation_id}-{call}"
-        seen = Exchange(
+def monitor(results: Results, began: datetime) -> None:
+    """Write a pass as `monitor` does: two probes, a day of usage; then publish what is over, and look back."""
+    pass_id = new_run_id(began, "aaaaaa")
+    seen = [
+        Exchange(
             call=call,
             attempt=1,
             started_at=began,
             elapsed_ms=20.0,
             headers=AnswerHeaders(),
             status=200,
-            request_id=request_id,
+            request_id=f"{pass_id}-{call}",
             bytes_sent=0,
         )
-        log.note(seen)
-        log.add("probes", [probe_row(seen)])
-    log.add("usage", [{"asked_at": began, "day": began.date().isoformat(), "used": 288}])
-    log.end(EndedBy.COMPLETE, {"key_fingerprint": "0123456789ab"})
+        for call in (Call.HEALTH, Call.USAGE)
+    ]
+    found = Round(probes=list(map(probe_row, seen)), usage=[{"day": began.date().isoformat(), "used": 288}])
+    own = {"operation_id": pass_id, "environment": "production", "base_url": URL}
+    add_pass(results, pass_id, began, found.rows(own))
+    publish_hours(results, began)
+    recent_probes(results, "production", began)
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
     """Give what each command asks of the store."""
     yield "`query`: count the probes", lambda: counted_probes(results)
-    yield "`explain` of an unknown request ID", lambda: find_call(Operations(results), "unknown")
-    yield "`audit`", lambda: audit_store(results)
+    yield "`explain` of an unknown request ID", lambda: find_call(Operations(results), "unknown", _LONG_AGO)
 
 
 def counted_probes(results: Results) -> int:
@@ -68,27 +61,24 @@ def main() -> None:
     """Build the store and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--days", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=288, help="rounds of a day")
+    parser.add_argument("--passes", type=int, default=288, help="passes of a day")
     chosen = parser.parse_args()
-    days, rounds = chosen.days, chosen.rounds
+    days, passes = chosen.days, chosen.passes
     now = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     count = Count()
     with counted_store("bucket", count) as results:
-        for number in range(days * rounds):
-            leave_round(results, now - timedelta(days=days) + number * timedelta(days=1) / rounds)
         print("| what | requests | seconds | MB read |\n|---|---|---|---|")
-        expected = counted_probes(results)
+        begins = [now - timedelta(days=days) + number * timedelta(days=1) / passes for number in range(days * passes)]
+        for began in begins[:-passes]:
+            monitor(results, began)
+        measure(f"the {passes} passes of one day", count, lambda: [monitor(results, each) for each in begins[-passes:]])
         for name, command in commands(results):
-            measure(f"{name}, before", count, command)
-        merger = RoundMerger(results, lambda: now)
-        measure("a round that finds nothing to merge", count, lambda: merger.merge(now.date() - timedelta(days=9_999)))
-        measure("the merge of one day", count, lambda: merger.merge(merger.newest_day))
-        measure("the merge of all others", count, merger.merge_all)
-        for name, command in commands(results):
-            measure(f"{name}, after", count, command)
-        if (counted_probes(results), audit_store(results).wrong) != (expected, []):
-            raise SystemExit("The merge lost, doubled or changed rows.")
+            measure(name, count, command)
+        if counted_probes(results) != 2 * days * passes:
+            raise SystemExit("Publishing lost or doubled rows.")
 
+
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 if __name__ == "__main__":
     main()

@@ -14,7 +14,7 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, size_text
 from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.pruning import Keep, Pruning, days_of
+from proofsweep.domain.pruning import TABLES, Keep, Pruning, days_of
 from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings
 from proofsweep.usecases.upkeep.prune import Prunable, find_prunable
@@ -30,9 +30,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def prune(
-    older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs and operations, like 400d."),
+    older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs, like 400d."),
     *,
-    keep: Keep = typer.Option(Keep.LATEST, "--keep", help="What is kept: each part with a newest answer or note."),
+    keep: Keep = typer.Option(Keep.LATEST, "--keep", help="What is kept: each part with a newest answer."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Delete without asking; needed without a terminal."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be deleted."),
     results: str | None = ResultsUrl,
@@ -42,8 +42,7 @@ def prune(
     """Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.
 
     Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
-    receipts stay, and new receipts in `_pruned/` name all that was deleted. Old monitoring, inventories and process
-    notes go in the same way, but for the newest inventory and notes. Repeat the command if it was interrupted.
+    receipts stay, and new receipts in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
 
     Example: `proofsweep prune --older-than 400d --dry-run`
     """
@@ -65,30 +64,23 @@ def prune(
 
 
 def _print_prunable(out: Console, found: Prunable) -> None:
-    _print_table(out, "run", ("verdicts", "exchanges"), found.of_runs)
-    for kind in sorted({str(each.operation) for each in found.of_operations}):
-        alike = [each for each in found.of_operations if each.operation == kind]
-        _print_table(out, kind, alike[0].tables, alike)
+    _print_table(out, found.all)
     if found.begun:
         out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
-    new_runs = [each for each in found.new if each.operation is None]
-    if found.old_runs > len(new_runs):
+    if found.old_runs > len(found.new):
         out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
-    if found.unmerged_days:
-        days = counted(len(found.unmerged_days), "day")
-        out.print(f"{days} of monitoring: old enough, but the rounds are not merged; run proofsweep compact first")
     out.print(f"Would delete: {_sums(found.all)}")
 
 
-def _print_table(out: Console, what: str, tables: Sequence[str], prunings: Sequence[Pruning]) -> None:
+def _print_table(out: Console, prunings: Sequence[Pruning]) -> None:
     if not prunings:
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(what, no_wrap=True)
-    for name in ("ended", *tables, "bytes", "parts kept"):
+    table.add_column("run", no_wrap=True)
+    for name in ("ended", *TABLES, "bytes", "parts kept"):
         table.add_column(name, justify="right", no_wrap=True)
     for pruning in prunings[:_SHOWN_RUNS]:
-        rows = (f"{pruning.rows_of(name):,}" for name in tables)
+        rows = (f"{pruning.rows_of(name):,}" for name in TABLES)
         cells = (pruning.run_ended_at[:10], *rows, size_text(pruning.size_bytes), f"{len(pruning.kept):,}")
         table.add_row(pruning.run_id, *cells)
     out.print(table)
@@ -102,23 +94,16 @@ def _result(done: list[Pruning]) -> str:
 
 
 def _sums(prunings: list[Pruning]) -> str:
-    tables = dict.fromkeys(("verdicts", "exchanges", *(table for each in prunings for table in each.tables)))
-    rows = [f"{counted(sum(each.rows_of(table) for each in prunings), 'row')} of {table}" for table in tables]
+    rows = [f"{counted(sum(each.rows_of(table) for each in prunings), 'row')} of {table}" for table in TABLES]
     size = size_text(sum(each.size_bytes for each in prunings))
-    operations = sum(each.operation is not None for each in prunings)
-    where = counted(len(prunings) - operations, "run") + (
-        f" and {counted(operations, 'operation')}" if operations else ""
-    )
-    return f"{', '.join(rows)}, {size}, in {where}"
+    return f"{', '.join(rows)}, {size}, in {counted(len(prunings), 'run')}"
 
 
 def _json_of(pruning: Pruning) -> dict[str, object]:
-    rows = {f"{table}_rows": pruning.rows_of(table) for table in pruning.tables}
     return {
-        "run_id" if pruning.operation is None else "operation_id": pruning.run_id,
-        "kind": pruning.operation or "run",
+        "run_id": pruning.run_id,
         "ended_at": pruning.run_ended_at,
-        **rows,
+        **{f"{table}_rows": pruning.rows_of(table) for table in TABLES},
         "bytes": pruning.size_bytes,
         "objects": len(pruning.deleted),
         "parts_kept": len(pruning.kept),

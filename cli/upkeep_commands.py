@@ -7,11 +7,9 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json
-from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.settings import load_settings
 from proofsweep.usecases.upkeep.compact import compact as compact_store
-from proofsweep.usecases.upkeep.merge_rounds import RoundMerger
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,23 +21,16 @@ def compact(results: str | None = ResultsUrl, config: str | None = Config, as_js
     """Rebuild the index of runs and the snapshot of newest answers from the tables.
 
     Both are kept by `verify` and `resume`. Use this after an update from a version without them, after you deleted them
-    or parts of the tables, or when a command asks for it. Runs may go on meanwhile. First the rounds of monitoring of
-    past days are merged, as `monitor` does it for each day.
+    or parts of the tables, or when a command asks for it. Runs may go on meanwhile.
 
     Example: `proofsweep compact --results /data/proofs`
     """
     store = results_for(load_settings(config, results))
     out = console(to_stderr=as_json)
-    with out.status("merging rounds of monitoring …") if out.is_terminal else nullcontext():
-        days, rounds = RoundMerger(store, utc_now).merge_all()
-    if rounds and not as_json:
-        merged = f"{counted(rounds, 'round')} of monitoring, on {counted(days, 'day')}"
-        out.print(f"{store.store.url}: merged {merged}", soft_wrap=True)
     with out.status("reading all parts of the tables …") if out.is_terminal else nullcontext():
         done = compact_store(store)
     if as_json:
-        counts = {"runs": done.runs, "legs": done.legs, "snapshot_rows": done.snapshot_rows}
-        print_json(counts | {"merged_days": days, "merged_rounds": rounds})
+        print_json({"runs": done.runs, "legs": done.legs, "snapshot_rows": done.snapshot_rows})
     else:
         runs, legs, rows = counted(done.runs, "run"), counted(done.legs, "leg"), counted(done.snapshot_rows, "row")
         out.print(f"{store.store.url}: the index has {runs} with {legs}, the snapshot {rows}", soft_wrap=True)

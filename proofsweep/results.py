@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
+from proofsweep.storage.results.probes import read_probes
 from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.store import open_store
 
@@ -34,7 +35,6 @@ TableName = Literal[
     "ingest",
     "drift",
     "probes",
-    "usage",
     "rotations",
     "erasures",
     "proofs",
@@ -42,7 +42,7 @@ TableName = Literal[
     "recoveries",
 ]
 ViewName = Literal[
-    "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "spend", "request_log"
+    "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "usage", "spend", "request_log"
 ]
 
 
@@ -111,6 +111,8 @@ class ResultsStore:
         unknown = set(columns or ()).difference(SCHEMAS[table].names)
         if unknown:
             raise ResultsError(f"The table {table} has no column {', '.join(sorted(unknown))}.")
+        if table == "probes":
+            return read_probes(self._results, columns)
         names = self._results.all_parts(table) if run_id is None else self._parts_of(table, run_id)
         return self._results.table(table, names, None if columns is None else list(columns))
 
@@ -219,6 +221,6 @@ def open_results(url: str, screening: Mapping[str, str] | None = None) -> Result
         ResultsError: no run was ever planned there; the path is probably misspelt.
     """
     results = Results(open_store(url))
-    if not results.store.folders("_runs") and not results.store.folders("_operations"):
+    if not any(results.store.folders(each) for each in ("_runs", "_operations", "probes")):
         raise ResultsError(f"There is no results store at {results.store.url}.")
     return ResultsStore(results, screening or {})

@@ -12,7 +12,7 @@ from proofsweep.domain.layout import is_run_id
 from proofsweep.domain.occurrences import Occurrence
 from proofsweep.domain.operations import Operation
 from proofsweep.domain.run_records import RunRecord
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import Plan
 from proofsweep.domain.support_packet import COLUMNS, SupportPacket, is_trouble
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import CatalogError, ResultsError
@@ -72,13 +72,13 @@ def packet_of_run(results: Results, run_id: str) -> str:
 def explain_call(results: Results, request_id: str, since: timedelta | None) -> tuple[Operation, Row] | None:
     """Give the call of an operation that has a request ID, and the operation; None if there is none.
 
-    Without a span only the last weeks are searched, since monitoring makes many operations.
+    Without a span only the last weeks are searched, since monitoring makes many calls.
 
     Raises:
         ResultsError: the store cannot be read.
     """
     oldest = datetime.now(UTC) - (since or _CALLS_LOOK_BACK)
-    return find_call(Operations(results), request_id, new_run_id(oldest, ""))
+    return find_call(Operations(results), request_id, oldest)
 
 
 def packet_of_call(operation: Operation, call: Row) -> str:

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, engine_for, utc_now
@@ -95,12 +96,17 @@ def new_operation(settings: Settings, kind: OperationKind) -> Operation:
     """Name an operation that begins now."""
     now = utc_now()
     return Operation(
-        operation_id=new_run_id(now, secrets.token_hex(_TAIL_BYTES)),
+        operation_id=new_id(now),
         kind=kind,
         environment=settings.service.environment,
         base_url=settings.service.base_url,
         started_at=now,
     )
+
+
+def new_id(now: datetime) -> str:
+    """Name an operation, or a pass of monitoring; names sort by time."""
+    return new_run_id(now, secrets.token_hex(_TAIL_BYTES))
 
 
 @contextmanager

@@ -6,7 +6,9 @@ from proofsweep.domain.audit.redaction import Redaction
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.redactions import redaction_claims
 from proofsweep.usecases.audit.redact import redact
+from proofsweep.usecases.operations.sole_process import sole_process
 
 
 def redact_item(results: Results, item: str) -> list[Redaction]:
@@ -16,11 +18,12 @@ def redact_item(results: Results, item: str) -> list[Redaction]:
         RunIsActive: somebody is at work in the store.
         ResultsError: there is no such item, or the store cannot be used.
     """
-    killed = killed_recoveries(results, Files())
-    killed.end_all()
-    for operation_id in killed.journals.open():
-        raise RunIsActive(
-            f"The recovery {operation_id} is at work, or was killed and its sidecars cannot be read now: redact once "
-            "it has ended."
-        )
-    return redact(results, item, utc_now)
+    with sole_process(redaction_claims(results, utc_now), "A redaction is at work in this results store already."):
+        killed = killed_recoveries(results, Files())
+        killed.end_all()
+        for operation_id in killed.journals.open():
+            raise RunIsActive(
+                f"The recovery {operation_id} is at work, or was killed and its sidecars cannot be read now: redact "
+                "once it has ended."
+            )
+        return redact(results, item, utc_now)

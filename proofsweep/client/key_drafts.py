@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from proofsweep.durable import sync_file
 from proofsweep.errors import ConfigError
 
 _ACL = "system.posix_acl_access"
@@ -37,8 +38,7 @@ def write_draft(path: Path, content: bytes) -> Path:
             if path.exists():
                 _take_rights(descriptor, path)
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            sync_file(file)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise

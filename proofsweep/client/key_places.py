@@ -1,6 +1,5 @@
 """Where a new key is kept: beside its place until it is tested, then in its place. It is never shown."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pydantic import SecretStr
 
 from proofsweep.client.key_drafts import drafts_beside, settle_drafts, waiting_file, write_draft
 from proofsweep.client.keys import key_block, key_file
+from proofsweep.durable import sync_folder
 from proofsweep.errors import ConfigError
 
 # Bytes that a test of the folder writes: a disk must have room for a key. Chosen: any key is shorter (client/keys.py).
@@ -128,7 +128,7 @@ class KeyFilePlace:
             except FileNotFoundError:  # another command took it for what a killed one has left
                 if key not in {self.waiting(), self.current()}:
                     raise
-            _sync(self.path.parent)
+            sync_folder(self.path.parent)
 
     def promote(self) -> None:
         """Rename the file that waits, and sync the folder."""
@@ -136,7 +136,7 @@ class KeyFilePlace:
             if self.is_new and self.path.exists():
                 raise ConfigError(f"{self.path} exists; the new key is in {self._waiting}.")
             self._waiting.replace(self.path)
-            _sync(self.path.parent)
+            sync_folder(self.path.parent)
         settle_drafts(self.path)
 
     def discard(self) -> None:
@@ -221,14 +221,6 @@ class KeyBlockPlace:
 
 
 _ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

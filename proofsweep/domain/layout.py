@@ -2,11 +2,9 @@
 
 import hashlib
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
-
-_LAST_INSTANT = "T235959Z_999"
 
 
 def is_run_id(text: str) -> bool:
@@ -125,6 +123,11 @@ def pruning_receipt_name(run_id: str, number: int) -> str:
     return f"{pruning_folder(run_id)}/{number:03}-receipt.json"
 
 
+def prunings_receipt_name(number: int) -> str:
+    """What holds the intents of the prunings that were decided together; `number` counts those of the store from 1."""
+    return f"{PRUNED_FOLDER}/{number:05}-receipt.json"
+
+
 def redaction_intent_name(number: int) -> str:
     """What a redaction removes: written before the first change; `number` counts those of the store from 1."""
     return f"{REDACTED_FOLDER}/{number:05}-intent.json"
@@ -150,19 +153,34 @@ def operation_receipt_name(operation_id: str) -> str:
     return f"{operation_folder(operation_id)}/receipt.json"
 
 
-def merged_rounds_id(day: date, tail: str) -> str:
-    """The operation into which rounds of monitoring of one day are merged; its ID sorts behind them."""
-    return f"{day:%Y%m%d}{_LAST_INSTANT}{tail}"
+def pass_name(pass_id: str, day: date) -> str:
+    """The rows of one pass of monitoring, until they are in the part of its hour."""
+    return f"{table_folder('probes', day)}/{pass_id}.parquet"
 
 
-def may_be_merged(operation_id: str) -> bool:
-    """Say whether an ID can be one of merged rounds; a round of the last millisecond of a day has such a one too."""
-    return operation_id[8:].startswith(_LAST_INSTANT)
+def hour_of(now: datetime) -> str:
+    """Name an hour in UTC, as the IDs of its passes begin."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H}"
 
 
-def rounds_name(operation_id: str) -> str:
-    """The receipts of the rounds that were merged into an operation: written before its parts."""
-    return f"{operation_folder(operation_id)}/rounds.json.gz"
+def hour_name(hour: str, day: date, number: int) -> str:
+    """A part of the table of probes; `number` counts those of the hour from 0, and nearly always there is one."""
+    return f"{table_folder('probes', day)}/{hour}-{number:03}.parquet"
+
+
+def hour_in(name: str) -> str:
+    """Read the hour from the name of a part of probes, or of the object of a pass."""
+    return name.rpartition("/")[2][: len("20261120T10")]
+
+
+def is_hour(name: str) -> bool:
+    """Say whether a name is that of a part of probes, not of the object of a pass."""
+    return "-" in name.rpartition("/")[2]
+
+
+def operation_names(operation_id: str) -> tuple[str, str]:
+    """The receipt of an operation, and its intent."""
+    return operation_receipt_name(operation_id), operation_intent_name(operation_id)
 
 
 def operation_part_name(table: str, operation_id: str, run_date: date, seq: int) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any
 
 from proofsweep.domain.exchanges import Call
 
@@ -14,7 +13,6 @@ from proofsweep.domain.exchanges import Call
 class OperationKind(StrEnum):
     """What an operation does."""
 
-    MONITORING = "monitoring"
     INVENTORY = "inventory"
     INTERPRETATIONS = "interpretations"
     RECOVERY = "recovery"
@@ -24,7 +22,7 @@ class OperationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One inventory, one round of monitoring, one recovery of sidecars.
+    """One inventory, one recovery of sidecars.
 
     Attributes:
         operation_id: made as the IDs of runs are, so IDs sort by time.
@@ -91,17 +89,6 @@ class CallCounts:
         self.throttled += call.is_keyed and status == HTTPStatus.TOO_MANY_REQUESTS
         if call.is_keyed and bytes_sent is not None:
             self.by_day[started_at.astimezone(UTC).date().isoformat()] += 1
-
-    def add_all(self, document: Mapping[str, Any]) -> None:
-        """Add what a receipt says of other calls.
-
-        Raises:
-            KeyError, TypeError, ValueError: the receipt is damaged.
-        """
-        self.throttled += int(document["throttled"])
-        self.bytes_sent += int(document["bytes_sent"])
-        for day, calls in document["calls_by_day"].items():
-            self.by_day[day] += int(calls)
 
     def document(self) -> dict[str, object]:
         """Give what a receipt says of them."""

@@ -1,4 +1,4 @@
-"""What a pruning deletes of a run or an operation: decided before the first deletion, and written down. Pure."""
+"""What a pruning deletes of a run: decided before the first deletion, and written down. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -9,14 +9,17 @@ from enum import StrEnum
 from proofsweep.domain.run_records import RunRecord
 from proofsweep.errors import UsageError
 
+TABLES = ("verdicts", "exchanges")
+"""The tables that lose rows."""
+
 _DAYS = re.compile(r"(\d{1,5})d")
 
 
 class Keep(StrEnum):
-    """Which rows of old runs and operations are kept.
+    """Which rows of old runs are kept.
 
-    LATEST: of each item and environment the newest answer, and the newest row without one; the newest inventory; of
-    each proof the newest process note, and the newest that is ready. Each part that holds such a row is kept whole.
+    LATEST: of each item and environment the newest answer, and the newest row without one. Each part that holds such a
+    row is kept whole.
     """
 
     LATEST = "latest"
@@ -34,10 +37,9 @@ class PrunedObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """One pruning of a run, or of an operation. One that keeps parts may be pruned again later.
+    """One pruning of a run. One that keeps parts may be pruned again later.
 
     Attributes:
-        run_id: of the run or the operation.
         number: counts its prunings from 1.
         decided_at: ISO instant in UTC.
         run_ended_at: ISO instant in UTC.
@@ -45,7 +47,6 @@ class Pruning:
         keep: the rule by which parts are kept.
         kept: names of the parts with rows that stay; exchanges are none of them.
         deleted: all objects that go.
-        operation: the kind of an operation; None for a run.
     """
 
     run_id: str
@@ -57,7 +58,6 @@ class Pruning:
     kept: tuple[str, ...]
     deleted: tuple[PrunedObject, ...]
     proofsweep_version: str = ""
-    operation: str | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -69,19 +69,13 @@ class Pruning:
         """Bytes of all objects that go."""
         return sum(each.size_bytes for each in self.deleted)
 
-    @property
-    def tables(self) -> list[str]:
-        """Name the tables that lose rows; of a run always both that it can lose rows of."""
-        named = {each.name.partition("/")[0] for each in self.deleted if not each.name.startswith("_")}
-        return sorted(named | ({"verdicts", "exchanges"} if self.operation is None else set()), reverse=True)
-
     def rows_of(self, table: str) -> int:
         """Count the rows of a table that go, as far as receipts name them."""
         return sum(each.rows or 0 for each in self.deleted if each.name.startswith(f"{table}/"))
 
     def document(self) -> dict[str, object]:
         """Give the intent as JSON-ready values."""
-        totals = {table: self.rows_of(table) for table in self.tables}
+        totals = {table: self.rows_of(table) for table in TABLES}
         return asdict(self) | {"rows": totals, "size_bytes": self.size_bytes}
 
 

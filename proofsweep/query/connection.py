@@ -157,7 +157,8 @@ def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Name the environments of operations, the newest first."""
-    each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in OPERATION_TABLES)  # noqa: S608 - our own names
+    tables = ("probes", *OPERATION_TABLES)
+    each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in tables)  # noqa: S608 - our own names
     query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above
     return [name for (name,) in connection.execute(query).fetchall()]
 

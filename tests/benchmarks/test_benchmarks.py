@@ -17,7 +17,7 @@ SAYS = {
     "auditing": "| 1,200 | 6 |",
     "first_byte": "Prefect's home warm",
     "a_year": "| verify, its start |",
-    "a_year_of_monitoring": "| the merge of one day |",
+    "a_year_of_monitoring": "| the 5 passes of one day |",
     "queries": "| rejects |",
     "bucket_copy": "times a copy's CPU",
     "lanes": "R2 B2",

@@ -119,7 +119,7 @@ def test_evidence_is_packed_and_checked_without_this_program(proofsweep: Command
     done = proofsweep("evidence", "--tag", "release=R0", "--output", "x")
     said = json.loads(proofsweep("evidence", "--tag", "release=R0", "--output", "y.zip", "--json").stdout)
 
-    assert done.stdout.startswith("x.zip: 6 rows (6 accepted), 3 receipts\n")
+    assert done.stdout.startswith("x.zip: 6 rows (6 accepted), 4 receipts\n")
     assert f"head   {said['head']}\n" in done.stdout
     assert f"sha256 {hashlib.sha256((workdir / 'x.zip').read_bytes()).hexdigest()}\n" in done.stdout
     assert (said["rows"], said["outcomes"], said["signed"]) == (6, {"accepted": 6}, None)

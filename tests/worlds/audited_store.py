@@ -60,8 +60,8 @@ def audited_store(results: Results) -> Results:
     two = planned(results, TWO_LEGS, "abcdefgh")
     end_leg(results, two, "abcdefgh", [0, 1, 2, 3], EndedBy.KILLED)
     end_leg(results, two, "abcdefgh", [4, 5, 6, 7])
-    end_leg(results, planned(results, NEWEST, "abxyz"), "abxyz", range(5))
     prune(results, find_prunable(results, 400, Keep.LATEST, NOW), lambda: NOW)
+    end_leg(results, planned(results, NEWEST, "abxyz"), "abxyz", range(5))
     return results
 
 

@@ -1,7 +1,7 @@
 """What a redaction takes from rows, and the documents that say so. Pure."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from proofsweep.domain.tables import ingest, interpretations, planned_items, proofs, recoveries, verdicts
 from proofsweep.domain.tables.columns import BYTES, Column
@@ -76,13 +76,13 @@ class Completed:
     Attributes:
         intent_sha256: of the intent, in hex.
         objects: the hex sha256 of each object afterwards, by its name.
-        links: names and digests of the receipts that it saw.
+        earlier_receipts: names and digests of its intent and of the receipts that it saw.
     """
 
     intent_sha256: str
     completed_at: str
     objects: Mapping[str, str]
-    links: tuple[tuple[str, str], ...] = field(default=())
+    earlier_receipts: Sequence[Mapping[str, str]] = ()
 
 
 def is_kept(folder: str, column: str) -> bool:

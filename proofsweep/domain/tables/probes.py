@@ -7,7 +7,7 @@ from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row
 
 COLUMNS = (
-    Column("operation_id", TEXT, "the round of monitoring", nullable=False),
+    Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
     Column("environment", TEXT, "label of the service's environment", nullable=False),
     Column("call", TEXT, "health or usage", nullable=False),
     Column("started_at", TIME, "when the request began", nullable=False),
@@ -27,6 +27,8 @@ COLUMNS = (
     Column("service_deployed_at", TIME, "GET /health: deployedAt"),
     Column("partner_date", TIME, "the answer's Date header"),
     Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
+    Column("base_url", TEXT, "the service that was asked"),
+    Column("usage_json", TEXT, "what GET /partner/usage said of each day, a JSON array: the view `usage`"),
 )
 
 

@@ -21,7 +21,6 @@ from proofsweep.domain.tables import (
     rotations,
     runs,
     snapshot,
-    usage,
     verdicts,
 )
 from proofsweep.domain.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, version_of
@@ -73,7 +72,6 @@ PROBES = schema_of("probes", probes.COLUMNS)
 INTERPRETATIONS = schema_of("interpretations", interpretations.COLUMNS)
 PROOFS = schema_of("proofs", proofs.COLUMNS)
 RECOVERIES = schema_of("recoveries", recoveries.COLUMNS)
-USAGE = schema_of("usage", usage.COLUMNS)
 ROTATIONS = schema_of("rotations", rotations.COLUMNS)
 DRIFT = schema_of("drift", drift.COLUMNS)
 ERASURES = schema_of("erasures", erasures.COLUMNS)

@@ -1,4 +1,4 @@
-"""The `usage` table: what GET /partner/usage says of a UTC day, each time that it was asked."""
+"""The view `usage`: what GET /partner/usage says of a UTC day, each time that it was asked."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from proofsweep.contract.models import PartnerUsageResponse
 from proofsweep.domain.tables.columns import INT, REAL, TEXT, TIME, Column, Row
 
 COLUMNS = (
-    Column("operation_id", TEXT, "the round of monitoring", nullable=False),
+    Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
     Column("environment", TEXT, "label of the service's environment", nullable=False),
     Column("asked_at", TIME, "when the request began", nullable=False),
     Column("day", TEXT, "the day's label as received; days are in UTC"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
+from proofsweep.durable import make_folder, sync_file, sync_folder
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.storage.files.local_files import LocalFiles
 
@@ -30,13 +31,13 @@ class LocalMoves:
         """
         path = Path(location)
         with _wrapped_errors():
-            _make_folder(path.parent)
+            make_folder(path.parent)
             draft = _draft_of(path)
             try:
                 if _write(draft, pieces) != sha256:
                     raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
                 path.hardlink_to(draft)
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
             except FileExistsError as error:
                 raise NameTaken("There is a file of that name.") from error
             finally:
@@ -72,7 +73,7 @@ class LocalMoves:
             is_same = LocalFiles().facts(str(aside)) == facts
             if is_same:
                 aside.unlink()
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
             else:
                 _put_back(aside, path)
             with suppress(OSError):
@@ -108,14 +109,6 @@ def _digits_of(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
 
 
-def _make_folder(folder: Path) -> None:
-    """Make a folder and the missing ones above it, so that each survives a power cut."""
-    if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        _sync_folder(folder.parent)
-
-
 def _put_back(aside: Path, path: Path) -> None:
     """Rename a file back, unless its producer has put another one there, as it would have replaced this one."""
     with suppress(FileExistsError):
@@ -129,17 +122,8 @@ def _write(draft: Path, pieces: Iterable[bytes]) -> str:
         for piece in pieces:
             digest.update(piece)
             file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
+        sync_file(file)
     return digest.hexdigest()
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

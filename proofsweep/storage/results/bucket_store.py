@@ -34,6 +34,10 @@ class BucketStore:
         self._open_root = open_root
         self._store: ObjectStore | None = None
 
+    def within(self, folder: str) -> "BucketStore":
+        """Open a longer prefix of the bucket."""
+        return BucketStore(f"{self.url}/{folder}", self._open_root)
+
     def create(self, name: str, content: bytes) -> None:
         """Put an object if there is none; one that an unanswered attempt of this call has put counts as created."""
         for _ in range(_CREATE_ATTEMPTS):

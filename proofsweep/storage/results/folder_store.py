@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 
+from proofsweep.durable import make_folder, sync_file, sync_folder
 from proofsweep.errors import NameTaken, ResultsError
 
 
@@ -25,19 +26,20 @@ class FolderStore:
         """Make a file and its missing folders."""
         path = self._root / name
         with self._wrapped_errors("written"):
-            _make_folder(path.parent)
+            make_folder(path.parent)
             is_ours = _was_created(path, content)
         if not is_ours:
             raise NameTaken(f"{name} exists already.")
 
     def replace(self, name: str, content: bytes) -> None:
-        """Put a file in the place of the old one; nothing is synced, since a heartbeat means nothing after a crash."""
+        """Put a file in the place of the old one."""
         path = self._root / name
         with self._wrapped_errors("written"):
-            _make_folder(path.parent)
+            make_folder(path.parent)
             with _draft_beside(path) as draft:
-                draft.write_bytes(content)
+                _write_durably(draft, content)
                 draft.replace(path)
+            sync_folder(path.parent)
 
     def read(self, name: str) -> bytes | None:
         """Read the file, if there is one."""
@@ -71,6 +73,10 @@ class FolderStore:
         with suppress(OSError):
             (self._root / folder).rmdir()
 
+    def within(self, folder: str) -> "FolderStore":
+        """Open a sub-folder."""
+        return FolderStore(self._root / folder)
+
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         missing = suppress(FileNotFoundError, NotADirectoryError)
         with self._wrapped_errors("read"), missing, os.scandir(self._root / folder) as entries:
@@ -87,14 +93,6 @@ class FolderStore:
             raise ResultsError(f"The results store {self.url} cannot be {what} ({error.strerror}).") from error
 
 
-def _make_folder(folder: Path) -> None:
-    """Make a folder and the missing ones above it, so that each survives a power cut."""
-    if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        _make_durable(folder.parent)
-
-
 def _was_created(path: Path, content: bytes) -> bool:
     """Write a draft, sync it, then link it: a name exists only with its whole content. False if it is taken."""
     with _draft_beside(path) as draft:
@@ -106,7 +104,7 @@ def _was_created(path: Path, content: bytes) -> bool:
                 if isinstance(error, FileExistsError):
                     return False
                 raise
-    _make_durable(path.parent)
+    sync_folder(path.parent)
     return True
 
 
@@ -128,13 +126,4 @@ def _draft_beside(path: Path) -> Iterator[Path]:
 def _write_durably(path: Path, content: bytes) -> None:
     with path.open("xb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _make_durable(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_file(file)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import count
 from typing import Any
 
@@ -10,6 +11,7 @@ from proofsweep.domain.operations import Operation, operation_of
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.plans_and_parts import OPERATION_TABLES, Results, json_bytes
+from proofsweep.storage.results.receipt_links import link_to, newest_receipts
 from proofsweep.storage.results.receipts import Part
 
 
@@ -99,13 +101,14 @@ class Operations:
         return [name for name in names if layout.run_of(name) == operation.operation_id]
 
     def write_receipt(self, operation: Operation, document: Mapping[str, object]) -> None:
-        """Say how an operation ended.
+        """Say how an operation ended; the receipt holds its intent, and the newest receipts before it.
 
         Raises:
             NameTaken: it has ended before.
         """
-        name = layout.operation_receipt_name(operation.operation_id)
-        self.results.store.create(name, json_bytes({**operation.document(), **document}))
+        store, (name, intent) = self.results.store, layout.operation_names(operation.operation_id)
+        held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]
+        store.create(name, json_bytes({**operation.document(), **document, "earlier_receipts": held}))
 
     def _document(self, name: str) -> dict[str, object] | None:
         content = self.results.store.read(name)

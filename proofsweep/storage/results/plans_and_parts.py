@@ -29,7 +29,6 @@ SCHEMAS = {
     "ingest": schemas.INGEST,
     "drift": schemas.DRIFT,
     "probes": schemas.PROBES,
-    "usage": schemas.USAGE,
     "rotations": schemas.ROTATIONS,
     "erasures": schemas.ERASURES,
     "proofs": schemas.PROOFS,
@@ -43,7 +42,7 @@ RECEIPTED = ("verdicts", "exchanges")
 # Planned items that are made of a shard at once, some 3 KB each while they are made. Half or twice takes as long.
 _ITEMS_AT_ONCE = 500
 
-OPERATION_TABLES = ("probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries")
+OPERATION_TABLES = ("rotations", "erasures", "proofs", "interpretations", "recoveries")
 """The tables that only operations write."""
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,11 +13,17 @@ import pyarrow.compute as pc
 from proofsweep.domain import layout
 from proofsweep.domain.audit.redaction import Completed, RedactedObject, Redaction, is_kept, markers_of
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.plans_and_parts import json_bytes, sha256_hex
+from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.plans_and_parts import Results, json_bytes, sha256_hex
 from proofsweep.storage.results.row_digests import row_digests
 from proofsweep.storage.results.store import Store
 
 _Document = TypeVar("_Document", Redaction, Completed)
+
+
+def redaction_claims(results: Results, clock: Callable[[], datetime]) -> Legs:
+    """Give the claims of redactions: no leg begins while one is alive, and none is claimed while a leg is."""
+    return Legs(Results(results.store.within("_redacting")), "redactions", clock)
 
 
 def redactions_of(store: Store) -> Iterator[Redaction]:
@@ -116,5 +123,5 @@ def _completed(document: dict[str, Any]) -> Completed:
         intent_sha256=str(document["intent_sha256"]),
         completed_at=str(document["completed_at"]),
         objects={str(name): str(sha256) for name, sha256 in document["objects"].items()},
-        links=tuple((str(name), str(sha256)) for name, sha256 in document["links"]),
+        earlier_receipts=tuple(document["earlier_receipts"]),
     )

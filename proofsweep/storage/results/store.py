@@ -60,6 +60,10 @@ class Store(Protocol):
         """List an empty folder no more, once nobody writes into it; a bucket has no empty folders."""
         ...
 
+    def within(self, folder: str) -> "Store":
+        """Open a folder of it as a store of its own."""
+        ...
+
 
 def open_store(url: str) -> Store:
     """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.

@@ -9,12 +9,13 @@ import pyarrow.compute as pc
 
 from proofsweep.domain import layout
 from proofsweep.domain.alerts.of_nights import NightFacts, did_its_work
-from proofsweep.domain.exchanges import Call
+from proofsweep.domain.exchanges import Call, Failure
 from proofsweep.domain.run_records import RunRecord
 from proofsweep.domain.runs import EndedBy, Plan, new_run_id
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.probes import read_probes
 from proofsweep.storage.results.run_index import RunIndex
 
 _KEYED = [str(call) for call in Call if call.is_keyed]
@@ -108,7 +109,7 @@ def calls_of_day(results: Results, base_url: str, day: date, since: datetime) ->
     None as long as a leg of these runs has no receipt: its calls are in no table yet.
     """
     begin = datetime.combine(day, time(), UTC)
-    calls = _calls_of_operations(results, base_url, begin)
+    calls = _calls_of_operations(results, base_url, begin) + _calls_of_monitoring(results, base_url, day)
     for run in recent_runs(results, since):
         began = datetime.fromisoformat(run.plan.created_at)
         if run.plan.base_url != base_url or began >= begin + timedelta(days=1):
@@ -132,6 +133,14 @@ def _calls_of_operations(results: Results, base_url: str, begin: datetime) -> in
         if receipt.get("base_url") == base_url and isinstance(by_day, dict):
             calls += by_day.get(begin.date().isoformat(), 0)
     return calls
+
+
+def _calls_of_monitoring(results: Results, base_url: str, day: date) -> int:
+    """Count the keyed probes of a day that were sent."""
+    probes = read_probes(results, ["call", "base_url", "failure"], [day])
+    is_sent = pc.field("failure").is_null() | (pc.field("failure") != Failure.CONNECTION)
+    keyed = pc.field("call").isin(_KEYED) & (pc.field("base_url") == base_url)
+    return int(probes.filter(keyed & is_sent).num_rows)
 
 
 def _calls_between(results: Results, leg: PastLeg, begin: datetime, end: datetime) -> int:

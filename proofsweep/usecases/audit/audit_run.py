@@ -1,15 +1,16 @@
 """Check one run: its plan and receipts, each part that they name, its counts, and what lies beside them.
 
 (1) the receipts hold each other, (2) each verdicts part is what its receipt says, shard by shard, (3) each planned row
-has one answer at most, (4) each exchanges part is what its receipt says, (5) counts and rows of `runs` agree, (6) there
-is no part that no receipt names, (7) each request ID that a row names was written down.
+has one answer at most, (4) each exchanges part is what its receipt says, (5) counts, rows of `runs` and `drift` agree,
+(6) there is no part that no receipt names, (7) each request ID that a row names was written down.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,8 +19,9 @@ from proofsweep.domain import layout
 from proofsweep.domain.audit.findings import Checked, Findings
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.plans_and_parts import RECEIPTED, Results, plan_of
+from proofsweep.storage.results.plans_and_parts import RECEIPTED, Results, plan_of, sha256_hex
 from proofsweep.storage.results.receipts import Part, has_claim
+from proofsweep.usecases.audit.claims import check_claims
 from proofsweep.usecases.audit.exceptions import Redactions, read_prunings
 from proofsweep.usecases.audit.leg_receipts import LegReceipt, check_chain, read_receipts
 from proofsweep.usecases.audit.parts import UNREADABLE, PartAuditor, with_all_columns
@@ -28,7 +30,21 @@ from proofsweep.usecases.audit.row_counts import LegTotals, check_counts, check_
 from proofsweep.usecases.leg.publish import EXCHANGE_IDENTITY, exchange_identities
 
 
-def audit_run(results: Results, run_id: str, redactions: Redactions, findings: Findings, checked: Checked) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of the whole store when a run is checked.
+
+    Attributes:
+        held: the names of all that receipts hold.
+        now: which nothing can be later than.
+    """
+
+    redactions: Redactions
+    held: Collection[str]
+    now: datetime
+
+
+def audit_run(results: Results, run_id: str, known: Known, findings: Findings, checked: Checked) -> None:
     """Check one run; parts are read one shard at a time.
 
     Raises:
@@ -45,8 +61,15 @@ def audit_run(results: Results, run_id: str, redactions: Redactions, findings: F
     if any(receipt.plan_sha256 != results.plan_digest(run_id) for receipt in receipts.values()):
         findings.note(run_id, "its parts were not read, since its plan is not the one that its receipts name")
         return
-    pruned = read_prunings(results.store, run_id, findings)
-    auditor = PartAuditor(store=results.store, pruned=pruned, redactions=redactions, findings=findings, checked=checked)
+    prunings = read_prunings(results.store, run_id, findings)
+    check_claims(results, plan, receipts, prunings, known.held, known.now, findings)
+    auditor = PartAuditor(
+        store=results.store,
+        pruned={each.name: each for pruning in prunings for each in pruning.deleted},
+        redactions=known.redactions,
+        findings=findings,
+        checked=checked,
+    )
     _RunAuditor(results=results, plan=plan, receipts=receipts, auditor=auditor).check()
 
 
@@ -77,13 +100,17 @@ class _RunAuditor:
         for leg, receipt in self.receipts.items():
             name = layout.runs_name(self.plan.run_id, self.plan.run_date, leg)
             worked = [each for each in self.receipts.values() if each.leg > leg and each.ended_by != EndedBy.KILLED]
-            may_miss = not worked or not receipt.merkle_roots  # a leg that came to its end had written all rows before
+            may_miss = not worked  # a leg that came to its end had written all rows before
             check_runs_row(self.results.store.read(name), receipt, name, may_miss=may_miss, findings=self.findings)
+            self._check_drift(leg, receipt)
         self._check_strays()  # (6)
         self._check_request_ids()  # (7)
-        if any(part.name not in receipt.merkle_roots for receipt in self.receipts.values() for part in receipt.parts):
-            what = "some parts are of an earlier version: they have no Merkle root, so no single row can be proved"
-            self.findings.note(self.plan.run_id, what)
+
+    def _check_drift(self, leg: int, receipt: LegReceipt) -> None:
+        name = layout.drift_name(self.plan.run_id, self.plan.run_date, leg)
+        content = self.results.store.read(name)
+        if (None if content is None else sha256_hex(content)) != receipt.drift_sha256:
+            self.findings.bad(name, "is not the part that the receipt of its leg names")
 
     def _parts_by_shard(self) -> dict[int, list[tuple[Part, LegReceipt]]]:
         """Sort the parts that receipts name; a name that is not of this run and leg is a finding."""
@@ -115,9 +142,7 @@ class _RunAuditor:
             self.totals[receipt.leg].add_verdicts(table)
             if table is not None:
                 tables.append(table)
-                # Earlier versions, whose parts have no root, could lose the exchanges of a killed leg's last second.
-                if receipt.ended_by != EndedBy.KILLED or part.name in receipt.merkle_roots:
-                    self.request_ids.add(table)
+                self.request_ids.add(table)
                 self.auditor.checked.rows += table.num_rows
         if layout.shard_name(self.plan.run_id, shard) not in self.auditor.pruned:
             check_shard(self.results.store, self.plan, shard, tables, self.findings)

@@ -1,12 +1,12 @@
 """What a store may lack or have changed for a reason that is written down: prunings and redactions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from proofsweep.domain import layout
 from proofsweep.domain.audit.findings import Findings
 from proofsweep.domain.audit.redaction import Completed, RedactedObject, Redaction
-from proofsweep.domain.pruning import PrunedObject
+from proofsweep.domain.pruning import Pruning
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.prunings import completed_at, prunings_of
 from proofsweep.storage.results.redactions import completion_of, intent_digest, redactions_of
@@ -59,21 +59,20 @@ def read_redactions(store: Store, findings: Findings) -> Redactions:
     return found
 
 
-def read_prunings(store: Store, run_id: str, findings: Findings) -> Mapping[str, PrunedObject]:
-    """Give what prunings of a run deleted, by name; an interrupted one is a note."""
+def read_prunings(store: Store, run_id: str, findings: Findings) -> Sequence[Pruning]:
+    """Read the prunings of a run, the oldest first; an interrupted one is a note."""
     try:
         prunings = prunings_of(store, run_id)
         open_ones = [pruning for pruning in prunings if completed_at(store, pruning) is None]
     except (ResultsError, ValueError, KeyError, TypeError):
         findings.bad(layout.pruning_folder(run_id), "holds a damaged intent or receipt of a pruning")
-        return {}
-    for pruning in prunings:
-        if pruning.run_id != run_id:
-            findings.bad(layout.pruning_folder(run_id), f"holds the intent of a pruning of run {pruning.run_id}")
+        return []
+    if [(each.run_id, each.number) for each in prunings] != [(run_id, each + 1) for each in range(len(prunings))]:
+        findings.bad(layout.pruning_folder(run_id), "holds the intent of a pruning of another run or number")
     for pruning in open_ones:
         name = layout.pruning_intent_name(run_id, pruning.number)
         findings.note(name, "has no receipt: the pruning was interrupted; repeat proofsweep prune")
-    return {each.name: each for pruning in prunings for each in pruning.deleted}
+    return prunings
 
 
 def _completion(store: Store, redaction: Redaction, findings: Findings) -> Completed | None:

@@ -1,6 +1,6 @@
 """The receipts of a whole store as a graph: what holds what, and the digests that a person keeps elsewhere."""
 
-import hashlib
+import json
 import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.audit.findings import Findings
 from proofsweep.errors import UsageError
 from proofsweep.storage.results.plans_and_parts import sha256_hex
-from proofsweep.storage.results.receipt_links import ReceiptLink
+from proofsweep.storage.results.receipt_links import ReceiptLink, links_in
 from proofsweep.storage.results.store import Store
 from proofsweep.usecases.audit.exceptions import Redactions
 from proofsweep.usecases.audit.leg_receipts import read_receipts
@@ -28,23 +28,16 @@ class ReceiptGraph:
     Attributes:
         digests: hex sha256 of each receipt, by its name.
         links: what each receipt names, by its name.
-        unlinked: receipts of earlier versions, which name none of other runs.
     """
 
     digests: dict[str, str] = field(default_factory=dict)
     links: dict[str, Sequence[ReceiptLink]] = field(default_factory=dict)
-    unlinked: set[str] = field(default_factory=set)
 
     @property
     def head(self) -> str:
-        """Join the digests that hold all receipts: of each that no other names, and one of earlier versions'."""
+        """Join the digests of the receipts that no other names: they hold all."""
         named = {link.name for links in self.links.values() for link in links}
-        tips = [digest for name, digest in self.digests.items() if name not in named | self.unlinked]
-        return "+".join(sorted({*tips, *self._digest_of_unlinked()}))
-
-    def _digest_of_unlinked(self) -> list[str]:
-        lines = sorted(f"{self.digests[name]}  {name}\n" for name in self.unlinked)
-        return [hashlib.sha256("".join(lines).encode()).hexdigest()] if lines else []
+        return "+".join(sorted({digest for name, digest in self.digests.items() if name not in named}))
 
     def held_by(self, head: str) -> tuple[set[str], list[str]]:
         """Name the receipts that a head holds, and the digests in it that no receipt has."""
@@ -55,8 +48,6 @@ class ReceiptGraph:
         for digest in head.split("+"):
             if digest in by_digest:
                 waiting.append(by_digest[digest])
-            elif digest in self._digest_of_unlinked():
-                waiting += self.unlinked
             else:
                 unknown.append(digest)
         while waiting:
@@ -99,16 +90,14 @@ def read_graph(store: Store, run_ids: Iterable[str], redactions: Redactions, fin
     graph = ReceiptGraph()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for receipts in pool.map(lambda run_id: read_receipts(store, run_id, Findings()), run_ids):
-            for leg, receipt in receipts.items():
-                graph.digests[receipt.name] = receipt.sha256
-                before = [] if receipt.previous is None else [(leg - 1, receipt.previous)]
-                links = [ReceiptLink(layout.receipt_name(receipt.run_id, each), sha256) for each, sha256 in before]
-                graph.links[receipt.name] = [*links, *(receipt.links or [])]
-                graph.unlinked |= {receipt.name} if receipt.links is None else set()
-    for number, completed in redactions.receipts.items():
-        name = layout.redaction_receipt_name(number)
-        graph.digests[name] = sha256_hex(store.read(name) or b"")
-        graph.links[name] = [ReceiptLink(*link) for link in completed.links]
+            for receipt in receipts.values():
+                graph.digests[receipt.name], graph.links[receipt.name] = receipt.sha256, receipt.links
+        names = [layout.operation_receipt_name(each) for each in store.folders(layout.OPERATIONS_FOLDER)]
+        names += [name for name in store.names(layout.PRUNED_FOLDER) if name.endswith("-receipt.json")]
+        names += map(layout.redaction_receipt_name, redactions.receipts)
+        for name, content in pool.map(lambda name: (name, store.read(name)), names):
+            if content is not None:
+                graph.digests[name], graph.links[name] = sha256_hex(content), _links_in(name, content, findings)
     _check_links(store, graph, findings)
     return graph
 
@@ -124,11 +113,20 @@ def check_head(graph: ReceiptGraph, head: str, findings: Findings) -> None:
         findings.note(f"head {head}", f"does not hold {beside:,} of {len(graph.digests):,} receipts: they are newer")
 
 
+def _links_in(name: str, content: bytes, findings: Findings) -> list[ReceiptLink]:
+    try:
+        return list(links_in(json.loads(content)))
+    except (ValueError, TypeError, KeyError):
+        if name.startswith(layout.PRUNED_FOLDER):  # the others are findings already
+            findings.bad(name, "cannot be read as a receipt")
+        return []
+
+
 def _check_links(store: Store, graph: ReceiptGraph, findings: Findings) -> None:
     for name, links in graph.links.items():
         for link in links:
-            found = graph.digests.get(link.name)
-            if found is None and store.read(link.name) is None:
+            content = b"" if link.name in graph.digests else store.read(link.name)
+            if content is None:
                 findings.bad(link.name, f"is missing; {name} names it")
-            elif found != link.sha256:
+            elif graph.digests.get(link.name, sha256_hex(content)) != link.sha256:
                 findings.bad(link.name, f"was changed: {name} names another digest of it")

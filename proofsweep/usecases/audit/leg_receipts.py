@@ -8,7 +8,7 @@ from typing import Any
 from proofsweep.domain import layout
 from proofsweep.domain.audit.findings import Findings
 from proofsweep.storage.results.plans_and_parts import sha256_hex
-from proofsweep.storage.results.receipt_links import ReceiptLink
+from proofsweep.storage.results.receipt_links import ReceiptLink, links_in
 from proofsweep.storage.results.receipts import Part, has_claim
 from proofsweep.storage.results.store import Store
 
@@ -20,7 +20,8 @@ class LegReceipt:
     Attributes:
         sha256: of its bytes, in hex.
         previous: the digest of the receipt before it, as it says; None for the first.
-        links: the receipts of other runs that it names; None if an earlier version wrote it.
+        links: the other receipts that it names.
+        drift_sha256: the digest of the leg's part of `drift`; None if it has none.
     """
 
     name: str
@@ -33,7 +34,8 @@ class LegReceipt:
     merkle_roots: Mapping[str, str]
     plan_sha256: str
     previous: str | None
-    links: Sequence[ReceiptLink] | None
+    links: Sequence[ReceiptLink]
+    drift_sha256: str | None
 
     def count(self, column: str) -> int:
         """Give a count of the leg's row in `runs`; 0 if it has none."""
@@ -104,8 +106,7 @@ def _contradictions(
 def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
     try:
         said: dict[str, Any] = json.loads(content)
-        links = said.get("earlier_receipts")
-        previous = said.get("previous_receipt_sha256")
+        previous, drift = said["previous_receipt_sha256"], said["drift_sha256"]
         return LegReceipt(
             name=name,
             sha256=sha256_hex(content),
@@ -114,10 +115,11 @@ def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
             ended_by=str(said["ended_by"]),
             counts=dict(said["counts"]),
             parts=[Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in said["parts"]],
-            merkle_roots={str(part): str(root) for part, root in said.get("merkle_roots", {}).items()},
+            merkle_roots={str(part): str(root) for part, root in said["merkle_roots"].items()},
             plan_sha256=str(said["plan_sha256"]),
             previous=None if previous is None else str(previous),
-            links=None if links is None else [ReceiptLink(str(each["name"]), each["sha256"]) for each in links],
+            links=list(links_in(said)),
+            drift_sha256=None if drift is None else str(drift),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -7,6 +7,7 @@ next redaction completes it first.
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 from proofsweep import __version__
@@ -15,7 +16,7 @@ from proofsweep.domain.audit.merkle import root_of
 from proofsweep.domain.audit.redaction import MARKER, Completed, RedactedObject, Redaction
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import Results, parquet_of, sha256_hex
-from proofsweep.storage.results.receipt_links import newest_receipts
+from proofsweep.storage.results.receipt_links import link_to, newest_receipts
 from proofsweep.storage.results.redactions import (
     completion_of,
     intent_digest,
@@ -122,7 +123,10 @@ def _carry_out(results: Results, redaction: Redaction, clock: Clock) -> None:
         intent_sha256=intent_digest(store, redaction),
         completed_at=clock().isoformat(timespec="seconds"),
         objects={name: sha256_hex(content) for name, content in contents.items() if content is not None},
-        links=tuple((link.name, link.sha256) for link in newest_receipts(store)),
+        earlier_receipts=(
+            *link_to(store, [layout.redaction_intent_name(redaction.number)]),
+            *map(asdict, newest_receipts(store)),
+        ),
     )
     write_completion(store, redaction, completed)  # (4)
 

@@ -11,6 +11,7 @@ from proofsweep.storage.results.catalog_claims import CatalogClaims
 from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.redactions import redaction_claims
 from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.publish import publish_exchanges
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
@@ -68,6 +69,9 @@ def _claimed(legs: Legs, facts: Row) -> int:
         legs.claim(last + 1, facts)  # no later one: a rival may have claimed this number meanwhile
     except NameTaken as taken:
         raise legs.active_error(last + 1) from taken
+    if redaction_claims(legs.results, legs.clock).active_claim() is not None:  # asked last: it asks for legs last, too
+        legs.release(last + 1)
+        raise RunIsActive("A redaction is at work in this results store: begin when it has ended.")
     return last + 1
 
 

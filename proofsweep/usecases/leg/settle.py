@@ -14,7 +14,7 @@ from proofsweep.errors import NameTaken, RunIsActive
 from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.receipt_links import newest_receipts
+from proofsweep.storage.results.receipt_links import link_to, newest_receipts
 from proofsweep.storage.results.receipts import Part
 from proofsweep.usecases.leg.publish import publish_exchanges, publish_rows
 from proofsweep.usecases.leg.runs_row import count_leg
@@ -58,10 +58,11 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     counts = count_leg(results, plan, end.leg, published.of_leg(end.leg), exchanges)
     row = counts.row | {"remaining": published.remaining, "ended_by": str(end.ended_by)} | end.facts
     end, row = _as_rows_say(end, row)
-    _write_drift(results, plan, end.leg, counts.drift)
+    drift_sha256 = _write_drift(results, plan, end.leg, counts.drift)
     notes = {
         "why": end.why,
         "drift": words_for(counts.drift),
+        "drift_sha256": drift_sha256,
         "cpu_seconds": end.cpu_seconds,
         "quota_reset": end.quota_reset,
         "in_doubt": list(end.in_doubt),
@@ -93,11 +94,14 @@ def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
             results.create_part(layout.runs_name(plan.run_id, plan.run_date, leg), "runs", [stored_row(cells)])
 
 
-def _write_drift(results: Results, plan: Plan, leg: int, rows: list[Row]) -> None:
-    """Write what answers held that the contract does not name, if they held something."""
-    if rows:
-        with suppress(NameTaken):  # an earlier settlement broke off
-            results.create_part(layout.drift_name(plan.run_id, plan.run_date, leg), "drift", rows)
+def _write_drift(results: Results, plan: Plan, leg: int, rows: list[Row]) -> str | None:
+    """Write what answers held that the contract does not name, if they held something; give the part's digest."""
+    if not rows:
+        return None
+    name = layout.drift_name(plan.run_id, plan.run_date, leg)
+    with suppress(NameTaken):  # an earlier settlement broke off
+        results.create_part(name, "drift", rows)
+    return results.part(name).sha256
 
 
 def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:
@@ -116,7 +120,9 @@ def _described(parts: Sequence[Part]) -> dict[str, object]:
 
 
 def _receipt(results: Results, plan: Plan, row: Row, legs: Legs) -> dict[str, object]:
-    leg = int(str(row["leg"]))
+    leg, store = int(str(row["leg"])), results.store
+    before = [layout.receipt_name(plan.run_id, leg - 1)] if leg > 1 else []
+    held = [*link_to(store, before), *map(asdict, newest_receipts(store, plan.run_id))]
     return {
         "run_id": plan.run_id,
         "leg": leg,
@@ -124,5 +130,5 @@ def _receipt(results: Results, plan: Plan, row: Row, legs: Legs) -> dict[str, ob
         "counts": row,
         "plan_sha256": results.plan_digest(plan.run_id),
         "previous_receipt_sha256": legs.receipt_digest(leg - 1) if leg > 1 else None,
-        "earlier_receipts": [asdict(each) for each in newest_receipts(results.store, plan.run_id)],
+        "earlier_receipts": held,
     }

@@ -1,5 +1,6 @@
-"""One round of monitoring (contract, Versioning 7): GET /health and GET /partner/usage?days=1, each asked once."""
+"""One pass of monitoring (contract, Versioning 7): GET /health and GET /partner/usage?days=1, each asked once."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,28 +13,27 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.probes import probe_row
 from proofsweep.domain.tables.usage import usage_rows
 from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.usecases.operations.operation_log import OperationLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one round found: its rows of `probes` and of `usage`."""
+    """What one pass found: its rows of `probes` and of `usage`."""
 
     probes: Sequence[Row]
     usage: Sequence[Row]
 
+    def rows(self, own: Row) -> list[Row]:
+        """Give the rows as they are kept, with what they have in common; the row of `usage` holds what it said."""
+        days = [{name: cell for name, cell in row.items() if name != "asked_at"} for row in self.usage]
+        said = {"usage": json.dumps(days, ensure_ascii=False)} if days else {}
+        return [{**own, **probe, "usage_json": said.get(str(probe["call"]))} for probe in self.probes]
 
-def probe_service(partner: Partner, log: OperationLog) -> Round:
+
+def probe_service(partner: Partner) -> Round:
     """Ask once for each; a probe that is throttled, fails or is refused is a row too.
 
-    Nothing is repeated: the next round comes soon, and what failed is what is to be seen.
-
-    Args:
-        partner: the service; no other thread uses it.
-        log: takes the rows.
-
-    Raises:
-        ResultsError: the store cannot be written.
+    Nothing is repeated: the next pass comes soon, and what failed is what is to be seen. No other thread may use the
+    partner.
     """
     seen: list[Exchange] = []
     once = partner.in_new_session(seen.append).asking_once()
@@ -42,12 +42,7 @@ def probe_service(partner: Partner, log: OperationLog) -> Round:
         health = once.health()
     with _failure_kept(seen):
         usage = usage_rows(once.usage(days=USAGE_DAYS.start)[0], seen[-1].started_at)
-    for exchange in seen:
-        log.note(exchange)
-    probes = [probe_row(each, health if each.call is Call.HEALTH else None) for each in seen]
-    log.add("probes", probes)
-    log.add("usage", usage)
-    return Round(probes=probes, usage=usage)
+    return Round(probes=[probe_row(each, health if each.call is Call.HEALTH else None) for each in seen], usage=usage)
 
 
 @contextmanager

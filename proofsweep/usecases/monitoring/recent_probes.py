@@ -2,16 +2,14 @@
 
 from dataclasses import fields
 from datetime import datetime, timedelta
-from functools import partial
 
-from proofsweep.domain import layout
 from proofsweep.domain.alerts.of_monitoring import ProbeFacts
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.explain.find_item import in_parallel, part_of
+from proofsweep.storage.results.probes import read_probes
 
-# Rounds that are read, and their greatest age. Chosen: five hours of rounds each five minutes, which a slowdown is
-# compared with; half hardly knows what is usual, twice makes each round read more small parts.
-_MOST_ROUNDS = 60
+# Passes that are looked at, and their greatest age. Chosen: five hours of passes each five minutes, which a slowdown is
+# compared with; half hardly knows what is usual, twice compares with another time of the day.
+_MOST_PASSES = 60
 _GREATEST_AGE = timedelta(hours=12)
 
 _FACTS = [field.name for field in fields(ProbeFacts)]
@@ -25,8 +23,8 @@ def recent_probes(results: Results, environment: str, now: datetime) -> list[Pro
     """
     oldest = now - _GREATEST_AGE
     days = sorted({oldest.date(), now.date()})
-    names = [name for day in days for name in results.store.names(layout.table_folder("probes", day))]
-    tables = in_parallel(names[-_MOST_ROUNDS:], partial(part_of, results, ["environment", *_FACTS]))
-    rows = [row for table in tables for row in table.to_pylist()]
+    rows = read_probes(results, ["environment", "operation_id", *_FACTS], days).sort_by("operation_id").to_pylist()
     mine = [row for row in rows if row.pop("environment") == environment and row["started_at"] >= oldest]
-    return sorted((ProbeFacts(**row) for row in mine), key=lambda probe: probe.started_at)
+    last = set(sorted({row["operation_id"] for row in mine})[-_MOST_PASSES:])
+    facts = [ProbeFacts(**row) for row in mine if row.pop("operation_id") in last]
+    return sorted(facts, key=lambda probe: probe.started_at)

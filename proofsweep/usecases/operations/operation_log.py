@@ -26,20 +26,11 @@ class OperationLog:
         counts: of the calls so far.
     """
 
-    def __init__(
-        self,
-        operation: Operation,
-        operations: Operations,
-        clock: Callable[[], datetime],
-        *,
-        keeps_exchanges: bool = True,
-    ) -> None:
-        """Begin a log; without `keeps_exchanges` the operation's own rows say of each call what is to be said."""
+    def __init__(self, operation: Operation, operations: Operations, clock: Callable[[], datetime]) -> None:
         self.operation = operation
         self.counts = CallCounts()
         self._operations = operations
         self._clock = clock
-        self._keeps_exchanges = keeps_exchanges
         self._rows: defaultdict[str, list[Row]] = defaultdict(list)
         self._parts: list[Part] = []
         self._seq = 0
@@ -60,9 +51,8 @@ class OperationLog:
         run_id, environment = self.operation.operation_id, self.operation.environment
         with self._lock:
             self.counts.add(exchange.call, exchange.status, exchange.bytes_sent, exchange.started_at)
-            if self._keeps_exchanges:
-                row = exchange_row(exchange, run_id=run_id, leg=1, manifest_row=None, environment=environment)
-                self._hold("exchanges", row)
+            row = exchange_row(exchange, run_id=run_id, leg=1, manifest_row=None, environment=environment)
+            self._hold("exchanges", row)
 
     def add(self, table: str, rows: Iterable[Row]) -> None:
         """Take rows of a table; `operation_id` and `environment` are filled in."""

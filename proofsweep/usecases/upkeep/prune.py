@@ -1,11 +1,12 @@
-"""Delete what old runs and operations hold besides what is newest; a kill at any point is healed by pruning again.
+"""Delete what old runs hold besides what is newest; a kill at any point is healed by pruning again.
 
-(1) an intent names all that goes, (2) the objects are deleted, (3) a receipt says that they are, (4) the index forgets
-the runs that keep no row.
+(1) an intent names all that goes of a run, (2) a receipt holds the intents, (3) the objects are deleted, (4) a receipt
+of each run says that they are, (5) the index forgets the runs that keep no row.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -18,7 +19,6 @@ from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.derived_log import Entry
 from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.prunings import (
     completed_at,
@@ -28,10 +28,10 @@ from proofsweep.storage.results.prunings import (
     write_intent,
     write_receipt,
 )
+from proofsweep.storage.results.receipt_links import seal_prunings
 from proofsweep.storage.results.receipts import ended_parts
 from proofsweep.storage.results.run_index import IndexedRuns, RunIndex
 from proofsweep.storage.results.snapshot import Snapshot, legs_in, missing_legs
-from proofsweep.usecases.upkeep.prune_operations import OldOperations
 
 # Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
 _AT_ONCE = 16
@@ -45,41 +45,28 @@ class Prunable:
         old_runs: how many runs are old enough, those included of which nothing can go.
         begun: prunings that were decided before, and did not come to their end.
         new: prunings that are not decided yet; nothing of them is written.
-        unmerged_days: old days of monitoring that stay, since their rounds are not merged.
     """
 
     old_runs: int
     begun: Sequence[Pruning]
     new: Sequence[Pruning]
-    unmerged_days: Sequence[str] = ()
 
     @property
     def all(self) -> list[Pruning]:
         """Give all of them."""
         return [*self.begun, *self.new]
 
-    @property
-    def of_runs(self) -> list[Pruning]:
-        """Give those of runs."""
-        return [each for each in self.all if each.operation is None]
-
-    @property
-    def of_operations(self) -> list[Pruning]:
-        """Give those of operations."""
-        return [each for each in self.all if each.operation is not None]
-
 
 def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:
-    """Find what can go of runs and operations that ended at least so many days ago; nothing is deleted.
+    """Find what can go of runs that ended at least so many days ago; nothing is deleted.
 
     A part of `verdicts` stays if the snapshot has a row of it. The exchanges, the planned items and the journals go of
     each run that loses a part, or has none.
 
     Raises:
-        ResultsError: there is neither a run nor an operation, the snapshot is not whole, or the store cannot be read.
+        ResultsError: there is no run, the snapshot is not whole, or the store cannot be read.
     """
-    operations, sizes = Operations(results), cache(results.store.sizes)
-    if not results.store.folders("_runs") and not operations.ids():
+    if not results.store.folders("_runs"):
         raise ResultsError(f"There is no run in {results.store.url}.")
     index, entries = RunIndex(results).refreshed(), Snapshot(results.store).entries()
     if any(missing_legs(entries, index.newest_first())):
@@ -93,7 +80,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
         results=results,
         legs=legs_in(entries),
         newest=set(_parts_with_newest_rows(Snapshot(results.store), entries, [run.plan for run in old])),
-        sizes=sizes,
+        sizes=cache(results.store.sizes),
         days=days,
         keep=keep,
         now=now,
@@ -102,9 +89,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         found = pool.map(decision.pruning_of, [run.plan.run_id for run in old if run.plan.run_id not in taken])
         new = [pruning for pruning in found if pruning is not None]
-    old_operations = OldOperations(operations=operations, sizes=sizes, days=days, keep=keep, now=now)
-    new += [pruning for pruning in old_operations.prunings() if pruning.run_id not in taken]
-    return Prunable(old_runs=len(old), begun=begun, new=new, unmerged_days=old_operations.unmerged_days())
+    return Prunable(old_runs=len(old), begun=begun, new=new)
 
 
 def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -> list[Pruning]:
@@ -113,21 +98,22 @@ def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -
     Raises:
         ResultsError: the store cannot be written; repeat it to complete it.
     """
-    done: list[Pruning] = []
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for pruning in prunable.all:
-            if pruning not in prunable.begun:
-                try:
-                    write_intent(results.store, pruning)  # (1)
-                except NameTaken:
-                    continue
-            list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (2)
-            write_receipt(results.store, pruning, clock())  # (3)
+    done = [*prunable.begun]
+    for pruning in prunable.new:
+        with suppress(NameTaken):
+            write_intent(results.store, pruning)  # (1)
             done.append(pruning)
+    if done:
+        names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]
+        seal_prunings(results.store, names, clock())  # (2)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for pruning in done:
+            list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (3)
+            write_receipt(results.store, pruning, clock())  # (4)
     index = RunIndex(results)
     forgotten = list(wholly_pruned(results.store, index.read().pruned))
     if forgotten:
-        index.add([], pruned=forgotten)  # (4)
+        index.add([], pruned=forgotten)  # (5)
     return done
 
 

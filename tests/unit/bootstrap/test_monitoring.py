@@ -3,12 +3,12 @@
 import pytest
 
 from proofsweep.bootstrap import monitoring
-from proofsweep.bootstrap import operations as wired
 from proofsweep.bootstrap.monitoring import monitor_service
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
+from proofsweep.errors import ResultsError
 from proofsweep.settings import Settings
-from proofsweep.storage.results.operations import Operations
+from proofsweep.storage.results.probes import read_probes
 
 from ..usecases.scripted_service import NOW, Scripted, ScriptedService
 
@@ -16,14 +16,27 @@ from ..usecases.scripted_service import NOW, Scripted, ScriptedService
 def test_a_lasting_failure_is_told_after_the_third_round(
     settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each round has a receipt; a probe is never held back by what failed before."""
+    """Each pass is an object and no operation; a probe is never held back by what failed before."""
     service.usual[Call.HEALTH] = Scripted(status=500)
-    for module in (monitoring, wired):
-        monkeypatch.setattr(module, "utc_now", lambda: NOW)
+    monkeypatch.setattr(monitoring, "utc_now", lambda: NOW)
 
     rounds = [monitor_service(settings) for _ in range(3)]
 
-    operations = Operations(results_for(settings))
-    receipts = [operations.receipt(each) or {} for each in operations.ids()]
+    results = results_for(settings)
     assert [[alert.kind for alert in each.alerts] for each in rounds] == [[], [], ["service"]]
-    assert [(each["kind"], each["ended_by"], each["calls"]) for each in receipts] == [("monitoring", "complete", 1)] * 3
+    assert len(list(results.all_parts("probes"))) == 3
+    assert (results.store.folders("_operations"), read_probes(results).num_rows) == ([], 6)
+
+
+def test_an_hour_that_cannot_be_published_ends_no_pass(
+    settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next pass does it."""
+    service.usual[Call.HEALTH] = Scripted(status=500)
+
+    def failing(*_: object) -> None:
+        raise ResultsError("The store is away.")
+
+    monkeypatch.setattr(monitoring, "publish_hours", failing)
+
+    assert len(monitor_service(settings).round.probes) == 2

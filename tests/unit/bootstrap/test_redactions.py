@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.redactions import redact_item
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
+from proofsweep.storage.results.redactions import redaction_claims
 from proofsweep.usecases.audit.audit_store import audit_store
 
 from ...worlds.audited_store import NEWEST, end_leg, planned
@@ -38,3 +40,12 @@ def test_a_journal_of_a_killed_recovery_holds_nothing_of_the_item(tmp_path: Path
     assert (str(place).encode() in said, audit_store(results).wrong) == (False, [])
     (left,) = results.table("recoveries", results.all_parts("recoveries")).to_pylist()
     assert (left["outcome"], left["audio"], left["recovered_to"]) == ("recovered", "redacted", None)
+
+
+def test_a_second_redaction_waits_for_the_first(tmp_path: Path) -> None:
+    """Both would write the same parts anew."""
+    results = Results(FolderStore(tmp_path / "results"))
+    redaction_claims(results, utc_now).claim(1)
+
+    with pytest.raises(RunIsActive, match=r"^A redaction is at work"):
+        redact_item(results, "x")

@@ -3,12 +3,12 @@
 import pytest
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.tables.probes import probe_row
 from proofsweep.errors import ResultsError
 from proofsweep.query.connection import connect, opened
 from proofsweep.storage.results.plans_and_parts import Results
 
-from ..ended_operations import call_of, leave_operation, operation_named
+from ..ended_operations import call_of, operation_named
+from ..passes_of_monitoring import leave_pass
 from .nights import ACCEPTED, MONDAY, TUESDAY, night
 
 MONITORING = operation_named("20261120T010000Z_000aa", "monitoring")
@@ -34,7 +34,7 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
 
 def test_a_store_of_operations_alone_opens_too(results: Results) -> None:
     """Somebody may monitor before anything is verified; a run of another environment hides it only unless asked."""
-    leave_operation(results, MONITORING, rows={"probes": [probe_row(call_of(MONITORING, "r-1", Call.USAGE))]})
+    leave_pass(results, MONITORING.operation_id, probes=[call_of(MONITORING, "r-1", Call.USAGE)])
     with opened(results) as store:
         alone = store.environments
     night(results, MONDAY, {"a": ACCEPTED}, environment="production")

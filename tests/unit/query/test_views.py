@@ -1,12 +1,12 @@
 """Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.tables.probes import probe_row
 from proofsweep.query.connection import opened
 from proofsweep.query.views import NAMES, identifier, quoted, views
 from proofsweep.storage.results.plans_and_parts import Results
 
 from ..ended_operations import call_of, leave_operation, operation_named
+from ..passes_of_monitoring import leave_pass
 from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 
 
@@ -106,7 +106,7 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
     leave_operation(results, inventory, [call_of(inventory, "r-1"), call_of(inventory, "r-2", Call.HEALTH)])
     leave_operation(results, elsewhere, [call_of(elsewhere, "r-9")])
     probes = [call_of(monitoring, "r-3", Call.USAGE, 429), call_of(monitoring, "r-4", Call.HEALTH)]
-    leave_operation(results, monitoring, rows={"probes": [probe_row(probe) for probe in probes]})
+    leave_pass(results, monitoring.operation_id, probes=probes)
 
     with opened(results) as store:
         calls = store.connection.execute("SELECT request_id, run_id FROM request_log ORDER BY ALL").fetchall()

@@ -47,11 +47,11 @@ def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str 
     assert probe_row(exchange, HealthResponse(ok=ok))["trouble"] == expected
 
 
-def test_a_row_has_all_columns_but_those_of_its_operation() -> None:
-    """The log of the operation fills them in."""
+def test_a_row_has_all_columns_but_those_of_its_pass() -> None:
+    """The pass fills them in."""
     row = probe_row(probe(200))
 
     assert ["operation_id", "environment", *row] == sorted(
         ["operation_id", "environment", *row], key=[column.name for column in COLUMNS].index
     )
-    assert len(row) + 2 == len(COLUMNS)
+    assert len(row) + 4 == len(COLUMNS)

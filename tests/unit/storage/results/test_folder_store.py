@@ -28,15 +28,19 @@ def test_an_object_is_read_as_it_was_created(store: Store) -> None:
     assert store.read(NAME) == b"content"
 
 
+@pytest.mark.parametrize("write", [FolderStore.create, FolderStore.replace])
 def test_an_object_and_all_folders_above_it_survive_a_power_cut(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: FolderStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[FolderStore, str, bytes], None],
 ) -> None:
     """Each folder that was made is made durable in the one above; else the whole branch may be gone."""
     durable: set[int] = set()
     fsync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: durable.add(os.fstat(handle).st_ino) or fsync(handle))
 
-    store.create(NAME, b"content")
+    write(store, NAME, b"content")
 
     path = tmp_path / "deep" / "results" / NAME
     above = [folder for folder in path.parents if folder.is_relative_to(tmp_path)]

@@ -21,7 +21,7 @@ def operations(tmp_path: Path) -> Operations:
 
 
 def test_an_operation_is_found_by_its_intent_or_its_receipt(operations: Operations) -> None:
-    """One that was killed has an intent only; monitoring has a receipt only."""
+    """One that was killed has an intent only."""
     operations.write_intent(FIRST, {"list": "a.csv"})
     operations.write_receipt(SECOND, {"ended_by": "complete"})
 

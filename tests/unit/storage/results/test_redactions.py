@@ -34,7 +34,7 @@ def test_a_redaction_reads_back_and_ends_once(tmp_path: Path) -> None:
     (read,) = redactions_of(store)
     assert (read, completion_of(store, read)) == (REDACTION, None)
 
-    completed = Completed(intent_sha256=intent_digest(store, read), completed_at="t", objects={"p": "cd"}, links=())
+    completed = Completed(intent_sha256=intent_digest(store, read), completed_at="t", objects={"p": "cd"})
     write_completion(store, read, completed)
     assert completion_of(store, read) == completed
     with pytest.raises(NameTaken):

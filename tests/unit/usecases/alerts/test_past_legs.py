@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain import layout
+from proofsweep.domain.exchanges import Call, Failure
 from proofsweep.domain.run_records import RunRecord
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.storage.results.folder_store import FolderStore
@@ -17,6 +19,7 @@ from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_runs
 
 from ...ended_operations import call_of, leave_operation, operation_named
+from ...passes_of_monitoring import leave_pass, leave_passes
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = date(2026, 11, 19)
@@ -210,6 +213,17 @@ def test_a_leg_that_has_not_ended_leaves_the_calls_unknown(results: Results, pla
     add_leg(results, add_run(results, at(planned)), at(planned), None)
 
     assert calls_of_day(results, URL, DAY, MONTH_AGO) == calls
+
+
+def test_keyed_probes_of_monitoring_count_too(results: Results) -> None:
+    """Those of the day that reached this service; GET /health needs no key."""
+    leave_passes(results, datetime(2026, 11, 19, 22, tzinfo=UTC), 36)
+    broken = operation_named("20261119T130000Z_000bb", "monitoring")
+    unsent = replace(call_of(broken, "r-1", Call.USAGE), failure=Failure.CONNECTION)
+    leave_pass(results, broken.operation_id, probes=[unsent])
+
+    assert calls_of_day(results, URL, DAY, MONTH_AGO) == 24
+    assert calls_of_day(results, "https://other.example/v1", DAY, MONTH_AGO) == 0
 
 
 def test_calls_of_operations_count_too(results: Results) -> None:

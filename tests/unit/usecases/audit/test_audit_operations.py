@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
@@ -14,7 +15,7 @@ from ...ended_operations import call_of, leave_operation, operation_named
 
 OPERATION = operation_named("20261120T010000Z_000aa")
 CALLS = [call_of(OPERATION, "r-1"), call_of(OPERATION, "r-2")]
-ROWS = {"usage": [{"asked_at": OPERATION.started_at, "day": "2026-11-20"}]}
+ROWS: dict[str, list[Row]] = {"proofs": [{"proof_id": "p", "state": "no_file"}]}
 NAME = f"run_date=2026-11-20/{OPERATION.operation_id}"
 
 
@@ -72,25 +73,27 @@ def test_rows_that_were_added_are_found(results: Results) -> None:
     """The receipt of the operation does not name them."""
     leave_operation(results, OPERATION, CALLS, ROWS)
 
-    Operations(results).publish(OPERATION, "usage", [], 2)
+    Operations(results).publish(OPERATION, "proofs", [], 2)
 
     (found,) = audit_store(results).wrong
     assert (found.where, found.what) == (
-        f"usage/{NAME}-00002-001.parquet",
+        f"proofs/{NAME}-00002-001.parquet",
         "is not named by the receipt of its operation",
     )
 
 
-def test_parts_without_an_operation_are_notes_only_where_no_run_writes(results: Results) -> None:
-    """Monitoring leaves them if it is killed; calls of nobody are wrong."""
-    Operations(results).publish(OPERATION, "probes", [], 0)
+def test_parts_without_an_operation_are_wrong(results: Results) -> None:
+    """An operation writes its intent before its first call."""
+    Operations(results).publish(OPERATION, "proofs", [], 0)
     Operations(results).publish(OPERATION, "exchanges", [], 1)
     leave_operation(results, operation_named("20261120T020000Z_000bb"))
 
     done = audit_store(results)
 
-    assert [each.where for each in done.wrong] == [f"exchanges/{NAME}-00001-001.parquet"]
-    assert [each.where for each in done.notes] == [f"probes/{NAME}-00000-001.parquet"]
+    assert [each.where for each in done.wrong] == [
+        f"exchanges/{NAME}-00001-001.parquet",
+        f"proofs/{NAME}-00000-001.parquet",
+    ]
 
 
 @pytest.mark.parametrize("content", [b"", b'{"parts": 1}', b'{"parts": [{}]}'])

@@ -8,16 +8,16 @@ import pytest
 
 from proofsweep.domain.audit.findings import Checked, Findings
 from proofsweep.storage.results.plans_and_parts import Results, parquet_of
-from proofsweep.usecases.audit.audit_run import audit_run
+from proofsweep.usecases.audit.audit_run import Known, audit_run
 from proofsweep.usecases.audit.exceptions import Redactions
 
-from ....worlds.audited_store import TWO_LEGS
+from ....worlds.audited_store import NOW, TWO_LEGS
 
 
 def audited(results: Results) -> tuple[list[str], list[str]]:
     """Check the run with two legs; give what is wrong, and the notes."""
     findings = Findings()
-    audit_run(results, TWO_LEGS, Redactions(), findings, Checked())
+    audit_run(results, TWO_LEGS, Known(redactions=Redactions(), held=(), now=NOW), findings, Checked())
     return [finding.what for finding in findings.wrong], [note.what for note in findings.notes]
 
 

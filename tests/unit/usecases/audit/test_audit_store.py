@@ -73,4 +73,4 @@ def test_an_old_head_holds_what_was_there(results: Results) -> None:
     done = audit_store(results, head=head)
 
     assert wrong(done) == []
-    assert [note.what for note in done.notes] == ["does not hold 1 of 5 receipts: they are newer"]
+    assert [note.what for note in done.notes] == ["does not hold 1 of 6 receipts: they are newer"]

@@ -14,12 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain.audit.findings import Audit
+from proofsweep.domain.exchanges import Call
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results, parquet_of
 from proofsweep.storage.results.row_digests import merkle_root, with_merkle_root
 from proofsweep.usecases.audit.audit_store import audit_store
 
-from ....worlds.audited_store import NEWEST, PRUNED, TWO_LEGS
+from ....worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
+from ...ended_operations import call_of, leave_operation, operation_named
 
 TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "48"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261120)
@@ -191,6 +193,7 @@ def test_a_receipt_rewritten_with_its_successors_digest_is_found(root: Path) -> 
     first, second = root / receipt(TWO_LEGS, 1), root / receipt(TWO_LEGS, 2)
     rewrite_document(first, lambda document: document.update(why="another reason"))
     rewrite_document(second, lambda document: document.update(previous_receipt_sha256=digest(first)))
+    rewrite_document(second, lambda document: document["earlier_receipts"][0].update(sha256=digest(first)))
 
     assert places(audit(root)) == {receipt(TWO_LEGS, 2)}
 
@@ -218,6 +221,8 @@ def test_a_verdict_turned_with_part_and_receipt_is_found_by_the_head(root: Path,
     runs = pq.ParquetFile(row).read()
     cells = [{**runs.to_pylist()[0], "accepted": 5, "rejected": 0}]
     row.write_bytes(parquet_of(pa.Table.from_pylist(cells, schema=runs.schema)))
+    assert places(audit(root)) == {"_snapshot"}
+    shutil.rmtree(root / "_snapshot")
     assert audit(root).wrong == []
     assert places(audit(root, head)) == {f"head {head}"}
 
@@ -246,7 +251,112 @@ def test_a_pruning_of_something_else_is_found(root: Path) -> None:
     intent = root / f"_pruned/{PRUNED}/001-intent.json"
     rewrite_document(intent, lambda document: document["deleted"][0].update(sha256="0" * 64))
 
-    assert places(audit(root)) == {part(PRUNED, "00000-001")}
+    assert places(audit(root)) == {part(PRUNED, "00000-001"), f"_pruned/{PRUNED}/001-intent.json"}
+
+
+def pruning_of(root: Path, run_id: str, name: str, *, days: int, **claims: str) -> None:
+    """Delete a part under a pruning that was never made: an intent and a receipt."""
+    (named,) = [each for each in json.loads((root / receipt(run_id)).read_text())["parts"] if each["name"] == name]
+    intent = {"run_id": run_id, "number": 1, "older_than_days": days, "keep": "latest", "kept": []}
+    intent |= {"deleted": [named | {"size_bytes": 1}], "decided_at": "2026-11-20T00:00:00+00:00"}
+    folder = root / "_pruned" / run_id
+    folder.mkdir()
+    (folder / "001-intent.json").write_text(json.dumps(intent | {"run_ended_at": intent["decided_at"]} | claims))
+    (folder / "001-receipt.json").write_text(json.dumps({"completed_at": "2026-11-20T00:00:01+00:00"}))
+    (root / name).unlink()
+
+
+def test_a_forged_pruning_of_a_young_run_is_found(root: Path) -> None:
+    """Two documents that hide all answers of a run that ended days ago, under an age of thirty days."""
+    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=30)
+
+    said = " ".join(each.what for each in audit(root).wrong)
+    assert "prunes a run that was not 30 days old" in said
+    assert "is held by no receipt" in said
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ({"decided_at": "2046-01-01T00:00:00+00:00"}, "was decided in the future"),
+        ({"run_ended_at": "2025-01-01T00:00:00+00:00"}, "names another end of the run"),
+        ({"decided_at": "soon"}, "has an instant that cannot be read"),
+    ],
+)
+def test_what_a_pruning_claims_is_held_against_the_receipts(root: Path, claims: dict[str, str], said: str) -> None:
+    """When it was decided, and when the run ended."""
+    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=1, **claims)
+
+    assert any(said in each.what for each in audit(root).wrong)
+
+
+def test_a_pruning_of_the_only_answers_is_found(root: Path) -> None:
+    """The rows that prunings keep are the newest; a kept part that goes is no kept one."""
+    for run_id in (PRUNED, TWO_LEGS):
+        for path in files(root, f"verdicts/*/{run_id}-*"):
+            path.unlink()
+        shutil.rmtree(root / "_runs" / run_id)
+    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=1)
+
+    assert "has lost all answers to a pruning" in " ".join(each.what for each in audit(root).wrong)
+
+
+def test_a_changed_snapshot_is_found(root: Path) -> None:
+    """All answers turned to accepted, in files that are sound in themselves."""
+    for path in files(root, "_snapshot/*/*.parquet"):
+        table = pq.ParquetFile(path).read()
+        rows = [row | {"outcome": "accepted", "accepted": True} for row in table.to_pylist()]
+        path.write_bytes(parquet_of(pa.Table.from_pylist(rows, schema=table.schema)))
+
+    assert places(audit(root)) == {"_snapshot"}
+
+
+def test_drift_that_no_receipt_names_is_found(root: Path) -> None:
+    """Added beside a leg that met none, or of no run at all."""
+    day = root / "drift/run_date=2026-11-02"
+    day.mkdir(parents=True)
+    for run_id in (NEWEST, "20261102T130000Z_000bb"):
+        (day / f"{run_id}-001.parquet").write_bytes(b"PAR1")
+
+    assert places(audit(root)) == {f"drift/run_date=2026-11-02/{run}-001.parquet" for run in (NEWEST, run_id)}
+
+
+ERASURE = operation_named("20261101T200000Z_000ee", "erasure")
+
+
+def erased(root: Path) -> Path:
+    """Leave an erasure behind, and a run that ends after it; give the folder of the erasure."""
+    results = Results(FolderStore(root))
+    at = ERASURE.started_at
+    row = {"proof_id": "p", "outcome": "erased", "asked_at": at, "answered_at": at, "request_id": "r-1"}
+    leave_operation(results, ERASURE, [call_of(ERASURE, "r-1", Call.ERASE)], {"erasures": [row]})
+    end_leg(results, planned(results, "20261103T120000Z_000aa", "xy"), "xy", range(2))
+    assert audit(root).wrong == []
+    return root / "_operations" / ERASURE.operation_id
+
+
+def test_an_erasure_deleted_whole_is_found(root: Path) -> None:
+    """Intent, receipt and parts: the receipts that follow hold it."""
+    shutil.rmtree(erased(root))
+    for path in files(root, f"*/*/{ERASURE.operation_id}-*"):
+        path.unlink()
+
+    assert places(audit(root)) == {f"_operations/{ERASURE.operation_id}/receipt.json"}
+
+
+def test_an_erasure_changed_with_its_receipt_is_found(root: Path) -> None:
+    """The digest in its receipt follows; that of the receipt stands in others."""
+    folder = erased(root)
+    (path,) = files(root, f"erasures/*/{ERASURE.operation_id}-*")
+    rows = [row | {"proof_id": "another"} for row in pq.ParquetFile(path).read().to_pylist()]
+    path.write_bytes(parquet_of(pa.Table.from_pylist(rows, schema=pq.ParquetFile(path).schema_arrow)))
+    name = str(path.relative_to(root))
+    rewrite_document(
+        folder / "receipt.json",
+        lambda document: [each.update(sha256=digest(path)) for each in document["parts"] if each["name"] == name],
+    )
+
+    assert places(audit(root)) == {f"_operations/{ERASURE.operation_id}/receipt.json"}
 
 
 def test_a_request_id_that_was_never_received_is_found(root: Path) -> None:

@@ -16,10 +16,10 @@ def test_what_a_pruning_deleted_is_known(results: Results) -> None:
     """By name, for the run it belongs to."""
     findings = Findings()
 
-    deleted = read_prunings(results.store, PRUNED, findings)
+    (pruning,) = read_prunings(results.store, PRUNED, findings)
 
-    assert {name.partition("/")[0] for name in deleted} == {"verdicts", "exchanges", "_runs"}
-    assert read_prunings(results.store, NEWEST, findings) == {}
+    assert {each.name.partition("/")[0] for each in pruning.deleted} == {"verdicts", "exchanges", "_runs"}
+    assert read_prunings(results.store, NEWEST, findings) == []
     assert (findings.wrong, findings.notes) == ([], [])
 
 

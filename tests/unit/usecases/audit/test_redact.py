@@ -19,7 +19,7 @@ from proofsweep.usecases.audit.audit_store import audit_store
 from proofsweep.usecases.audit.redact import redact
 from proofsweep.usecases.upkeep.compact import compact
 
-from ....worlds.audited_store import NEWEST, NOW, TWO_LEGS, end_leg, planned
+from ....worlds.audited_store import NEWEST, NOW, end_leg, planned
 from ....worlds.year_old_store import KilledAtStep, KilledHere, newest
 from ...ended_operations import leave_operation, operation_named
 
@@ -188,25 +188,3 @@ def test_an_unknown_item_is_said(results: Results, item: str) -> None:
         redact(results, item, lambda: NOW)
 
     assert results.store.names("_redacted") == []
-
-
-def test_parts_of_earlier_versions_can_be_redacted(results: Results, tmp_path: Path) -> None:
-    """They have no salts, so a random number takes the place of the row's digest; other rows stay provable."""
-    (path,) = (tmp_path / "results").glob(f"verdicts/*/{NEWEST}-*")
-    name = str(path.relative_to(tmp_path / "results"))
-    table = pq.ParquetFile(path).read().drop_columns(["row_salt"]).replace_schema_metadata({})
-    path.write_bytes(parquet_of(table))
-    receipt = tmp_path / f"results/_runs/{NEWEST}/legs/001/receipt.json"
-    document = json.loads(receipt.read_text())
-    del document["merkle_roots"], document["earlier_receipts"]
-    (named,) = [each for each in document["parts"] if each["name"] == name]
-    named["sha256"] = results.part(name).sha256
-    receipt.write_text(json.dumps(document))
-    assert wrong(results) == []
-
-    redact(results, "x", lambda: NOW)
-    redact(results, "y", lambda: NOW)
-
-    assert wrong(results) == []
-    assert "some parts are of an earlier version" in audit_store(results).notes[0].what
-    assert TWO_LEGS in results.run_ids()

@@ -1,52 +1,31 @@
 """A round asks twice, repeats nothing, and keeps a row of whatever came back."""
 
-from pathlib import Path
+import json
 
 import pytest
 
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Call
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.operations import Operations
-from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.monitoring.probe_service import probe_service
-from proofsweep.usecases.operations.operation_log import OperationLog
 
-from ...ended_operations import operation_named
-from ..scripted_service import HEALTHY, NOW, USAGE, Scripted, ScriptedService
+from ..scripted_service import HEALTHY, USAGE, Scripted, ScriptedService
 
-OPERATION = operation_named("20261120T120000Z_000aa", "monitoring")
 DAY = {"plan": {"quotaLimit": 1000, "quotaPeriod": "month"}, "days": [{"date": "2026-11-20", "used": 7}]}
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    """An empty store."""
-    return Results(FolderStore(tmp_path))
-
-
-@pytest.fixture
-def log(results: Results) -> OperationLog:
-    """The log of a round."""
-    return OperationLog(OPERATION, Operations(results), lambda: NOW, keeps_exchanges=False)
-
-
-def test_a_round_keeps_both_answers(
-    partner: Partner, service: ScriptedService, log: OperationLog, results: Results
-) -> None:
+def test_a_pass_keeps_both_answers(partner: Partner, service: ScriptedService) -> None:
     """Health, which is public, and the usage of a day; the headroom is the header's."""
     service.script[Call.USAGE] = [Scripted(document=DAY, remaining=900)]
 
-    probe_service(partner, log)
-    log.flush()
+    found = probe_service(partner)
+    health, usage = found.rows({"operation_id": "p"})
 
-    health, usage = results.table("probes", results.all_parts("probes")).to_pylist()
-    (day,) = results.table("usage", results.all_parts("usage")).to_pylist()
     assert (health["call"], health["ok"], health["service_version"], health["trouble"]) == ("health", True, "7", None)
     assert (usage["call"], usage["rate_remaining"], usage["request_id"]) == ("usage", 900, "id-2")
-    assert (day["day"], day["used"], day["quota_limit"], day["quota_period"]) == ("2026-11-20", 7, 1000.0, "month")
-    assert log.counts.calls == 1
-    assert not list(results.all_parts("exchanges"))
+    assert (health["operation_id"], health["usage_json"]) == ("p", None)
+    assert json.loads(str(usage["usage_json"])) == [
+        {"day": "2026-11-20", "used": 7, "remaining": None, "quota_limit": 1000.0, "quota_period": "month"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +41,9 @@ def test_a_round_keeps_both_answers(
         (Scripted(document=["no object"]), Scripted(document="text"), ["bad_answer", "bad_answer"]),
     ],
 )
-def test_whatever_comes_back_is_a_row(  # noqa: PLR0917 - a table
+def test_whatever_comes_back_is_a_row(
     partner: Partner,
     service: ScriptedService,
-    log: OperationLog,
     health: Scripted,
     usage: Scripted,
     troubles: list[str],
@@ -73,7 +51,7 @@ def test_whatever_comes_back_is_a_row(  # noqa: PLR0917 - a table
     """Each is asked once: what fails is what a monitor is there for."""
     service.usual |= {Call.HEALTH: health, Call.USAGE: usage}
 
-    found = probe_service(partner, log)
+    found = probe_service(partner)
 
     assert [probe["trouble"] for probe in found.probes] == troubles
     assert service.calls == [Call.HEALTH, Call.USAGE]

@@ -1,15 +1,15 @@
-"""The last probes are read from few small parts: of one environment, and none that are old."""
+"""The last probes are read from the passes and from parts: of one environment, and none that are old."""
 
 from datetime import timedelta
 from pathlib import Path
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.tables.probes import probe_row
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.monitoring.recent_probes import recent_probes
 
-from ...ended_operations import call_of, leave_operation, operation_named
+from ...ended_operations import call_of, operation_named
+from ...passes_of_monitoring import leave_pass
 
 
 def test_only_recent_probes_of_the_environment_are_given(tmp_path: Path) -> None:
@@ -22,8 +22,7 @@ def test_only_recent_probes_of_the_environment_are_given(tmp_path: Path) -> None
         ("20261120T000500Z_000aa", "beta"),
     ):
         operation = operation_named(operation_id, "monitoring", environment)
-        probe = probe_row(call_of(operation, operation_id, Call.USAGE, 429))
-        leave_operation(results, operation, rows={"probes": [probe]})
+        leave_pass(results, operation_id, environment, [call_of(operation, operation_id, Call.USAGE, 429)])
     now = operation.started_at + timedelta(minutes=5)
 
     found = recent_probes(results, "beta", now)

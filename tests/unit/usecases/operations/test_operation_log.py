@@ -47,19 +47,19 @@ def test_calls_and_rows_end_in_parts_that_the_receipt_names(operations: Operatio
     """The operation's name stands in each row; a call belongs to no row of a catalog."""
     log = OperationLog(OPERATION, operations, clock)
     log.note(call_of(OPERATION, "r-1"))
-    log.add("usage", [{"asked_at": clock.now, "day": "2026-11-20"}])
+    log.add("proofs", [{"proof_id": "p", "state": "no_file"}])
 
     log.end("complete", {"counts": {"days": 1}})
 
     receipt = receipt_of(operations)
     names = [part["name"] for part in receipt["parts"]]
     (call,) = operations.results.table("exchanges", names[:1]).to_pylist()
-    (row,) = operations.results.table("usage", names[1:]).to_pylist()
-    assert [name.partition("/")[0] for name in names] == ["exchanges", "usage"]
+    (row,) = operations.results.table("proofs", names[1:]).to_pylist()
+    assert [name.partition("/")[0] for name in names] == ["exchanges", "proofs"]
     assert (receipt["ended_by"], receipt["calls"], receipt["counts"]) == ("complete", 1, {"days": 1})
     assert (call["run_id"], call["leg"], call["manifest_row"]) == (OPERATION.operation_id, 1, None)
     assert (call["environment"], call["request_id"]) == ("beta", "r-1")
-    assert (row["operation_id"], row["environment"], row["day"]) == (OPERATION.operation_id, "beta", "2026-11-20")
+    assert (row["operation_id"], row["environment"], row["proof_id"]) == (OPERATION.operation_id, "beta", "p")
 
 
 def test_a_killed_process_loses_a_minute_at_most(operations: Operations, clock: Clock) -> None:
@@ -78,7 +78,7 @@ def test_a_long_operation_keeps_few_rows_in_memory(operations: Operations, clock
     """A part is written for each five thousand."""
     log = OperationLog(OPERATION, operations, clock)
 
-    log.add("usage", ({"asked_at": clock.now} for _ in range(12_000)))
+    log.add("proofs", ({"proof_id": "p", "state": "no_file"} for _ in range(12_000)))
 
     assert len(operations.parts_of(OPERATION)) == 2
 
@@ -94,13 +94,3 @@ def test_an_operation_that_goes_on_counts_what_the_killed_attempt_did(operations
 
     receipt = receipt_of(operations)
     assert (receipt["calls"], [part["rows"] for part in receipt["parts"]]) == (2, [1, 1])
-
-
-def test_monitoring_writes_no_exchanges(operations: Operations, clock: Clock) -> None:
-    """Its own rows say the same; the calls are counted."""
-    log = OperationLog(OPERATION, operations, clock, keeps_exchanges=False)
-
-    log.note(call_of(OPERATION, "r-1"))
-    log.end("complete", {})
-
-    assert (receipt_of(operations)["calls"], receipt_of(operations)["parts"]) == (1, [])
