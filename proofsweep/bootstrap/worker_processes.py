@@ -14,7 +14,7 @@ from proofsweep.domain.runs import Plan, Slice
 from proofsweep.errors import ConfigError, ResultsError
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import is_bucket
-from proofsweep.storage.results.legs import own_claim
+from proofsweep.storage.results.lease import own_claim
 from proofsweep.storage.results.worker_messages import WorkerMessages
 from proofsweep.usecases.leg.granted_budget import GrantedBudget
 from proofsweep.usecases.leg.last_rate import last_rate

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.domain.runs import STALE_SECONDS
 from proofsweep.domain.worker_processes import Orders, WorkerReport
-from proofsweep.storage.results.legs import is_gone
+from proofsweep.storage.results.lease import is_gone
 from proofsweep.storage.results.worker_messages import WorkerMessages
 
 # Bounds the wait for worker processes that report and never close. Chosen: they abandon their items long before that;

@@ -9,7 +9,8 @@ from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.runs import Claim
 from proofsweep.domain.worker_processes import Orders, WorkerReport
 from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.storage.results.legs import Legs, own_claim
+from proofsweep.storage.results.lease import own_claim
+from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.worker_messages import WorkerMessages
 from proofsweep.usecases.leg.coordinator import Coordinator, coordinated
 from proofsweep.usecases.leg.leg_context import LegContext

@@ -10,7 +10,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Slice
 from proofsweep.domain.worker_processes import Orders, WorkerReport
 from proofsweep.errors import RunMustStop
-from proofsweep.storage.results.legs import own_claim
+from proofsweep.storage.results.lease import own_claim
 from proofsweep.storage.results.worker_messages import WorkerMessages
 from proofsweep.usecases.leg.audit_trail import AuditTrail
 from proofsweep.usecases.leg.begun_slices import begin_slice

@@ -9,7 +9,8 @@ import pytest
 from proofsweep.domain.runs import STALE_SECONDS, Claim
 from proofsweep.domain.worker_processes import Orders, WorkerReport
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.legs import Legs, own_claim
+from proofsweep.storage.results.lease import own_claim
+from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.worker_messages import WorkerMessages
 from proofsweep.usecases.leg.worker_roll import WorkerRoll, close_workers
