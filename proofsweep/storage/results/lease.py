@@ -61,34 +61,25 @@ class Lease:
             raise self.active_error(last)
         return last
 
-    def claim_after(self, last: int, facts: Row | None = None) -> int:
-        """Claim the term after the last one for this process, and no later one: a rival may have come first.
-
-        Raises:
-            RunIsActive: it has.
-        """
-        try:
-            self.claim(last + 1, facts)
-        except NameTaken as taken:
-            raise self.active_error(last + 1) from taken
-        return last + 1
-
     def claim(self, number: int, facts: Row | None = None) -> None:
         """Claim a term for this process; another process that takes it over needs the `facts`.
 
         Raises:
-            NameTaken: another process was first, or last where the store let both through.
+            RunIsActive: another process was first, or last where the store let both through.
             ResultsError: it cannot be known; the term is released if the store permits it.
         """
         claim = own_claim(self.now(), facts or {})
-        self.results.store.create(layout.claim_name(self.name, number), json_bytes(asdict(claim)))
+        try:
+            self.results.store.create(layout.claim_name(self.name, number), json_bytes(asdict(claim)))
+        except NameTaken as taken:
+            raise self.active_error(number) from taken
         try:
             holder = self.holder(number)
         except ResultsError:
             self.release(number)
             raise
         if holder != claim:
-            raise NameTaken(f"Leg {number} was claimed by another process at the same moment.")
+            raise self.active_error(number)
 
     def release(self, number: int) -> None:
         """Take back this process's claim of a term that could not begin, so that the term does not exist."""

@@ -67,7 +67,8 @@ def _claimed(legs: Legs, facts: Row) -> int:
     last = legs.last_inactive()
     if last and (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
         raise ResultsError(f"Run {legs.run_id} was superseded by another run of its catalog: verify the catalog.")
-    return legs.claim_after(last, facts)
+    legs.claim(last + 1, facts)
+    return last + 1
 
 
 def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:

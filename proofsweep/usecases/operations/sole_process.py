@@ -22,7 +22,8 @@ def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None) -> It
         RunIsActive: another process holds it.
         ResultsError: the store cannot be used.
     """
-    number = lease.claim_after(lease.last_inactive())
+    number = lease.last_inactive() + 1
+    lease.claim(number)
 
     def keep(over: threading.Event) -> None:
         while not over.wait(HEARTBEAT_SECONDS):
