@@ -124,7 +124,7 @@ def masters_of(settings: Settings, run_id: str) -> tuple[int, list[str]]:
 
 
 def _below(wanted: RecoveryRequest) -> str:
-    """Give the whole location of which a person wrote the beginning; a slash at its end counts."""
+    """Return the whole location of what a person named; with a slash at its end it is a folder."""
     if not wanted.below:
         return ""
     location = path_of(wanted.below, str(Path.cwd()))

@@ -50,7 +50,7 @@ def test_a_lost_sidecar_is_recovered(
 
     monkeypatch.chdir(tmp_path)
     assert recover_sidecars(settings, RecoveryRequest(below="a.wav/")).outcomes == {}
-    done = recover_sidecars(settings, RecoveryRequest(below="a"))
+    done = recover_sidecars(settings, RecoveryRequest(below="a.wav"))
 
     receipt = Operations(results).receipt(done.operation_id) or {}
     assert (lost.read_bytes(), receipt["counts"]) == (b"sealed", {"outcomes": {"recovered": 1}})
