@@ -31,7 +31,9 @@ _KINDS = {
 _RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
 _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_date"
 _NO_ROWS = " WHERE false"
-VERDICTS_FILES = "verdicts/*/*.parquet"
+PARTS = "{}/*/[!.]*.parquet"
+"""The parts of a table; hidden files are none, which a copying tool or a file manager may leave behind."""
+VERDICTS_FILES = PARTS.format("verdicts")
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
 NEWEST_FIRST = "finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
@@ -47,7 +49,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     for table, schema in SCHEMAS.items():
         has_parts = next(results.all_parts(table), None) is not None
-        place = place_of(results, f"{table}/*/*.parquet")
+        place = place_of(results, PARTS.format(table))
         query = _reading_parts(table, schema, place) if has_parts else empty_table(table, schema)
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
     connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
