@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import duckdb
 import pyarrow as pa
 
+from proofsweep.domain import layout
 from proofsweep.domain.reasons import REMEDIES, remedy_for
 from proofsweep.domain.run_records import RunRecord
-from proofsweep.domain.runs import PARTIAL_KINDS
+from proofsweep.domain.runs import PARTIAL_KINDS, Plan
 from proofsweep.domain.tables import schemas
 from proofsweep.query.store_files import STORE_SCHEME
 from proofsweep.query.views import quoted
@@ -151,6 +152,7 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     """
     entries = sorted(Snapshot(results.store).entries(), key=_rows_of)
     missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
+    missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
     legs = schemas.RUNS.empty_table().select(["run_id", "leg"]).schema
     _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
     names = ", ".join(schemas.SNAPSHOT.names)
@@ -164,6 +166,16 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     connection.execute(
         f"CREATE OR REPLACE VIEW store.newest AS {'FROM store.settled' if is_settled else newest_of_both()}"
     )
+
+
+def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, int]]:
+    """Return the legs without a receipt that have published rows: they are worked on, or were killed."""
+    for run in runs:
+        if not run.is_over:
+            leg = max((each.leg for each in run.legs), default=0) + 1
+            parts = results.store.names(layout.table_folder("verdicts", run.plan.run_date))
+            if any((layout.run_of(name), layout.leg_of(name)) == (run.plan.run_id, leg) for name in parts):
+                yield run.plan, leg
 
 
 def newest_of_both() -> str:

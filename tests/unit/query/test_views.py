@@ -11,7 +11,7 @@ from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 
 from ..ended_operations import call_of, leave_operation, operation_named
-from ..ended_runs import plan_of_run
+from ..ended_runs import answered, plan_of_run
 from ..exchange_rows import exchange
 from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
 
@@ -124,16 +124,21 @@ def test_each_call_is_booked_on_its_own_utc_day(results: Results) -> None:
     ]
 
 
-def test_the_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> None:
-    """Its row of `runs` comes later: when the next leg settles it."""
-    plan = plan_of_run(MONDAY, 1)
+def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> None:
+    """Its receipt and its row of `runs` come later: when the next leg settles it."""
+    plan = plan_of_run(MONDAY, 2)
     results.write_plan(plan)
     Legs(results, plan.run_id).claim(1)
     results.create_part(
         layout.exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", [exchange(plan, 0, request_id="r-1")]
     )
 
+    rows = [answered(plan, 0, "a")]
+    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
+
     with opened(results) as store:
+        for view in ("verdicts", "latest_answer", "latest_attempt"):
+            assert store.connection.execute(f"SELECT item_id FROM {view}").fetchall() == [("a",)]  # noqa: S608 - ours
         calls = store.connection.execute("SELECT request_id FROM request_log").fetchall()
         spend = store.connection.execute("SELECT environment, legs, calls FROM spend").fetchall()
 
