@@ -10,17 +10,15 @@ from cli.embedded_server import prefect_api
 from cli.exit_codes import ExitCode, code_of_run
 from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
-from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_flow import run_leg
+from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
 from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
 from proofsweep.bootstrap.alerts import complaints_of, end_of_pass
 from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.ingest import WatchedFolder, watched_folder
-from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.reporting.deliveries import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
-from proofsweep.settings import load_settings
 from tasks.stop_on_signals import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
@@ -40,6 +38,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(ingest)
 
 
+@with_run_options
 def ingest(
     prefix: str = typer.Argument(
         metavar="PREFIX", help="The folder to which files are delivered, or a bucket's prefix."
@@ -48,14 +47,7 @@ def ingest(
     watch: bool = _Watch,
     every: float | None = _Every,
     letters: str | None = _Letters,
-    reserve: int | None = Reserve,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
-    max_duration: str | None = MaxDuration,
-    no_dedupe: bool = NoDedupe,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
+    request: RunRequest,
 ) -> int:
     """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
 
@@ -64,12 +56,8 @@ def ingest(
 
     Example: `proofsweep ingest drops --watch --letters letters`
     """
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    request = RunRequest(
-        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
-    )
-    print_bounds(request.out, bounds, utc_now())
+    settings = request.settings
+    print_bounds(request.out, request.bounds, utc_now())
     code = ExitCode.ACCEPTED
     with interrupted_by_signals(), watched_folder(settings, prefix, read_block) as watched:
         try:

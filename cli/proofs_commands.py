@@ -115,7 +115,7 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
 
 
 def recover(
-    below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio's location begins so."),
+    below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio is this file, or in this folder."),
     *,
     to: str | None = typer.Option(None, "--to", metavar="PREFIX", help="Write below this folder or bucket prefix."),
     compare_all: bool = typer.Option(False, "--all", help="Also compare sidecars that are as they were accepted."),

@@ -7,28 +7,18 @@ import typer
 
 from cli.bounds import print_bounds
 from cli.key_block import read_block
-from cli.options import (
-    AsJson,
-    Config,
-    MaxCalls,
-    MaxDuration,
-    NoDedupe,
-    Reserve,
-    ResultsUrl,
-    RunId,
-    Until,
-)
+from cli.options import RunId
+from cli.run_options import with_run_options
 from cli.run_request import RunRequest
 from cli.work_on_runs import plan_and_verify
 from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.bootstrap.selections import plan_redrive, selected_rows
 from proofsweep.domain.likely_names import did_you_mean
 from proofsweep.errors import UsageError
 from proofsweep.printable import printable
 from proofsweep.reporting.attention import attention_groups
 from proofsweep.reporting.run_status import NEED_ATTENTION
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings import Settings
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,20 +26,14 @@ def add_to(app: typer.Typer) -> None:
     app.command()(redrive)
 
 
+@with_run_options
 def redrive(
     run_id: str | None = RunId,
     *,
     reason: list[str] | None = typer.Option(
         None, "--reason", metavar="REASON", help="Why a row was not accepted, as `rejects` names it; may be repeated."
     ),
-    reserve: int | None = Reserve,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
-    max_duration: str | None = MaxDuration,
-    no_dedupe: bool = NoDedupe,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
+    request: RunRequest,
 ) -> int:
     """Verify again, in a new run, just the files that were not accepted for a reason.
 
@@ -58,17 +42,13 @@ def redrive(
 
     Examples: `proofsweep redrive --reason timeout` · `proofsweep redrive 20261120T091500Z_8c1f04 --reason slot_refused`
     """
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    request = RunRequest(
-        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=False if no_dedupe else None
-    )
+    settings = request.settings
     reasons = [word.strip() for each in reason or [] for word in each.split(",") if word.strip()]
     _refuse_unknown_reasons(settings, run_id, reasons)
-    print_bounds(request.out, bounds, utc_now())
+    print_bounds(request.out, request.bounds, utc_now())
     selected = selected_rows(settings, run_id, NEED_ATTENTION, reasons)
     return plan_and_verify(
-        request, settings, partial(plan_redrive, settings, selected, read_block, reserve=bounds.reserve)
+        request, settings, partial(plan_redrive, settings, selected, read_block, reserve=request.bounds.reserve)
     )
 
 

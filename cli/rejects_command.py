@@ -17,6 +17,7 @@ from proofsweep.bootstrap.selections import selected_rows
 from proofsweep.reporting.attention import AttentionGroup, attention_groups
 from proofsweep.reporting.run_status import NEED_ATTENTION
 from proofsweep.settings import load_settings
+from proofsweep.storage.results.prunings import prunings_of
 from proofsweep.storage.results.selected_rows import SelectedRows
 
 
@@ -52,7 +53,8 @@ def rejects(
     out = console()
     rows = sum(group.rows for group in groups)
     needs = "needs" if rows == 1 else "need"
-    headline = f"{counted(rows, 'file')} {needs} attention" if rows else "No file needs attention"
+    none = "No row is left that needs attention" if _pruned_on(selected) else "No file needs attention"
+    headline = f"{counted(rows, 'file')} {needs} attention" if rows else none
     out.print(f"{headline} ({_words_of(selected)})", style="bold", soft_wrap=True)
     for value, of_value in groupby(groups, key=lambda group: group.value):
         _print_groups(out, list(of_value), value, by)
@@ -70,9 +72,17 @@ def rejects(
     return ExitCode.ACCEPTED
 
 
+def _pruned_on(selected: SelectedRows) -> str | None:
+    """Return the day on which the run was pruned last; None if it never was, and for no run."""
+    prunings = [] if selected.plan is None else prunings_of(selected.results.store, selected.plan.run_id)
+    return prunings[-1].decided_at[:10] if prunings else None
+
+
 def _words_of(selected: SelectedRows) -> str:
     which = "newest answers of all runs" if selected.plan is None else f"run {selected.plan.run_id}"
-    return f"{selected.environment}, {which}"
+    day = _pruned_on(selected)
+    pruned = f", which was pruned on {day}: only rows that are newest answers are left" if day else ""
+    return f"{selected.environment}, {which}{pruned}"
 
 
 def _print_groups(out: Console, groups: Sequence[AttentionGroup], value: str | None, tag: str | None) -> None:
@@ -95,6 +105,7 @@ def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[s
     return {
         "environment": selected.environment,
         "run_id": None if selected.plan is None else selected.plan.run_id,
+        "pruned_on": _pruned_on(selected),
         "rows": sum(group.rows for group in groups),
         "groups": [asdict(group) | {"what_to_do": group.what_to_do} for group in groups],
         "results": selected.results.store.url,

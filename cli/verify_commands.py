@@ -1,6 +1,6 @@
 """`proofsweep verify` and `proofsweep resume`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -8,35 +8,20 @@ import typer
 
 from cli.bounds import print_bounds
 from cli.key_block import read_block
-from cli.options import (
-    AllowOutside,
-    Anew,
-    AsJson,
-    Believe,
-    Config,
-    MaxAge,
-    MaxCalls,
-    MaxDuration,
-    NoDedupe,
-    OldestFirst,
-    Reserve,
-    ResultsUrl,
-    Root,
-    SinceLast,
-    Until,
-)
+from cli.options import AllowOutside, Anew, Believe, MaxAge, OldestFirst, Root, SinceLast
 from cli.plan_command import print_cautions
+from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
 from cli.work_on_runs import go_on, shown, verify_catalog
 from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.runs import bounds_for, coverage_for, plan_catalog, settle_dead_leg
+from proofsweep.bootstrap.runs import coverage_for, plan_catalog, settle_dead_leg
 from proofsweep.bootstrap.unfinished_runs import run_to_resume, supersede_older
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.reporting.describe_run import newest_run
-from proofsweep.settings import Settings, load_settings
+from proofsweep.settings import Settings
 from proofsweep.storage.locations import path_of, resolved_location
 from proofsweep.usecases.plan.due_rows import DueRules, due_rules, selection_of
 
@@ -98,6 +83,7 @@ class _Wanted:
         return planned
 
 
+@with_run_options
 def verify(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest (.csv .jsonl .parquet, also .gz), a glob of manifests, or a folder."
@@ -109,14 +95,7 @@ def verify(
     max_age: str | None = MaxAge,
     oldest_first: bool = OldestFirst,
     anew: bool = Anew,
-    reserve: int | None = Reserve,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
-    max_duration: str | None = MaxDuration,
-    no_dedupe: bool = NoDedupe,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
+    request: RunRequest,
 ) -> int:
     """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
 
@@ -127,51 +106,32 @@ def verify(
     Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
     set_up_logs()
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    settings = request.settings
     wanted = _Wanted(catalog, root, allow_outside, since_last, max_age, oldest_first, anew)
-    wanted.due(bounds)
+    wanted.due(request.bounds)
     count = partial(coverage_for, settings, catalog, max_age, root=root, allow_outside=allow_outside)
-    dedupe = False if no_dedupe else None
-    request = RunRequest(
-        config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe, coverage=count
-    )
+    request = replace(request, coverage=count)
     unfinished = None if anew else _unfinished(request, settings, wanted)
-    print_bounds(request.out, bounds, utc_now())
+    print_bounds(request.out, request.bounds, utc_now())
     print_cautions(request.out, settings, _path(catalog))
     return verify_catalog(request, settings, unfinished, partial(wanted.planned, settings, unfinished))
 
 
+@with_run_options
 def resume(
     run_id: str | None = typer.Argument(
         None, metavar="RUN_ID", help="The run to resume; the newest unfinished one by default."
     ),
     *,
-    reserve: int | None = Reserve,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
-    max_duration: str | None = MaxDuration,
-    no_dedupe: bool = NoDedupe,
     believe: bool = Believe,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
+    request: RunRequest,
 ) -> int:
     """Resume a run that did not end. A finished run does not change: its summary and exit code are given.
 
     Example: `proofsweep resume --max-duration 2h`
     """
     set_up_logs()
-    settings = load_settings(config, results)
-    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-    request = RunRequest(
-        config=config,
-        results_url=results,
-        as_json=as_json,
-        bounds=bounds,
-        dedupe=False if no_dedupe else None,
-        believe=believe,
-    )
+    settings, request = request.settings, replace(request, believe=believe)
     if run_id is None:
         newest = run_to_resume(settings)
         run_id = newest.run_id if newest else _newest(request)
@@ -179,7 +139,7 @@ def resume(
         settle_dead_leg(settings, run_id)
     if (run := request.run_status(run_id)).is_over:
         return report(run, request)
-    print_bounds(request.out, bounds, utc_now())
+    print_bounds(request.out, request.bounds, utc_now())
     return go_on(run_id, request, settings)
 
 

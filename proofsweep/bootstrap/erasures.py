@@ -14,7 +14,7 @@ from proofsweep.errors import ResultsError, RunMustStop, UsageError
 from proofsweep.query.connection import opened
 from proofsweep.settings import Settings
 from proofsweep.storage.results.erasure_journal import ErasureJournals, erasing_store
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.erasure.erase_proofs import EraseProofs
@@ -87,7 +87,7 @@ def erase_proofs(
     journals, operations = ErasureJournals(store), Operations(results_for(settings))
     erasures: list[Erasure] = []
     stopped, operation_id = None, ""
-    with sole_process(Legs(Results(store), "erasures", utc_now), _BUSY):
+    with sole_process(Lease(Results(store), "erasures", utc_now, busy=_BUSY)):
         recovered = sum(1 for _ in recover_journals(journals, operations, utc_now))
         intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
         try:

@@ -21,7 +21,7 @@ from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.locations import is_bucket, one_line, path_of
 from proofsweep.storage.results.lane_claims import LaneClaim
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.watches import Watch, ingest_store, watched_ids
 from proofsweep.usecases.ingest.dispose import Disposal
@@ -30,6 +30,8 @@ from proofsweep.usecases.ingest.look import Look
 from proofsweep.usecases.ingest.pass_claim import PassClaim, claimed_folder
 from proofsweep.usecases.ingest.past_answers import past_answers
 from proofsweep.usecases.ingest.records import Records
+
+_BUSY = "This folder is being worked on by {holder}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,7 @@ class WatchedFolder:
         """Begin a pass; `letters` is the folder in which letters to the suppliers are written."""
         settings, results = self.settings, results_for(self.settings)
         rules, disposal = _rules(settings), _disposal(settings, self.path)
-        watch = Watch(ingest_store(settings.results.url), self.claim.claims.run_id)
+        watch = Watch(ingest_store(settings.results.url), self.claim.lease.name)
         return IngestPass(
             results=results,
             watch=watch,
@@ -102,8 +104,8 @@ def watched_folder(settings: Settings, location: str, read_block: ReadBlock | No
     if not is_bucket(path) and not posixpath.isdir(path):
         raise CatalogError(f"{one_line(path)}: there is no such folder; give a folder or a bucket's prefix")
     _disposal(settings, path)
-    claims = Legs(Results(ingest_store(settings.results.url)), watch_id(settings.service.environment, path), utc_now)
-    with claimed_folder(claims, utc_now) as claim:
+    watched, store = watch_id(settings.service.environment, path), Results(ingest_store(settings.results.url))
+    with claimed_folder(Lease(store, watched, utc_now, busy=_BUSY)) as claim:
         yield WatchedFolder(settings=settings, path=path, claim=claim, read_block=read_block)
 
 

@@ -211,7 +211,7 @@ def build_context(
             budget=budget,
             stop=stop,
             patience_seconds=retry.breaker_seconds,
-            on_beat=_look_for_ingest(plan, engine),
+            on_beat=_look_for_ingest(plan, engine, legs),
         ),
         counters=counters,
         in_doubt_before=legs.in_doubt_before(handle.leg),
@@ -219,13 +219,13 @@ def build_context(
     )
 
 
-def _look_for_ingest(plan: Plan, engine: Engine) -> Callable[[], None]:
+def _look_for_ingest(plan: Plan, engine: Engine, legs: Legs) -> Callable[[], None]:
     """Give what a leg does at each heartbeat: a sweep yields to new files, and these yield to nobody."""
     if plan.catalog_kind == INGEST:
         return lambda: None
     store = ingest_store(engine.settings.results.url)
     return lambda: yield_to_ingest(
-        LaneClaim(store, engine.key_fingerprint), engine.settings.pace.floor_rate, engine.dispatcher, utc_now
+        LaneClaim(store, engine.key_fingerprint), engine.settings.pace.floor_rate, engine.dispatcher, legs.now()
     )
 
 

@@ -17,7 +17,7 @@ from proofsweep.settings import Settings
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.locations import one_line, path_of
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
@@ -82,7 +82,7 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
 def _alone(work: OperationWork) -> Iterator[RecoveryJournals]:
     """Claim a recovery for this process, and end those whose process was killed."""
     killed = killed_recoveries(work.results, work.engine.files)
-    with sole_process(killed.claims(work.log.operation.operation_id), AT_WORK):
+    with sole_process(killed.lease(work.log.operation.operation_id)):
         killed.end_all()
         yield killed.journals
 
@@ -93,7 +93,7 @@ def killed_recoveries(results: Results, files: Files) -> KilledRecoveries:
     return KilledRecoveries(
         journals=RecoveryJournals(store),
         operations=Operations(results),
-        claims=lambda operation_id: Legs(Results(store), operation_id, utc_now),
+        lease=lambda operation_id: Lease(Results(store), operation_id, utc_now, busy=AT_WORK),
         files=Moves(files),
         clock=utc_now,
     )
@@ -124,7 +124,7 @@ def masters_of(settings: Settings, run_id: str) -> tuple[int, list[str]]:
 
 
 def _below(wanted: RecoveryRequest) -> str:
-    """Give the whole location of which a person wrote the beginning; a slash at its end counts."""
+    """Return the whole location of what a person named; with a slash at its end it is a folder."""
     if not wanted.below:
         return ""
     location = path_of(wanted.below, str(Path.cwd()))

@@ -6,7 +6,7 @@ from proofsweep.domain.audit.redaction import Redaction
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.redactions import redaction_claims
+from proofsweep.storage.results.redactions import redaction_lease
 from proofsweep.usecases.audit.redact import redact
 from proofsweep.usecases.operations.sole_process import sole_process
 
@@ -18,7 +18,7 @@ def redact_item(results: Results, item: str) -> list[Redaction]:
         RunIsActive: somebody is at work in the store.
         ResultsError: there is no such item, or the store cannot be used.
     """
-    with sole_process(redaction_claims(results, utc_now), "A redaction is at work in this results store already."):
+    with sole_process(redaction_lease(results, utc_now)):
         killed = killed_recoveries(results, Files())
         killed.end_all()
         for operation_id in killed.journals.open():

@@ -100,7 +100,7 @@ def cells_of(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
             raise UsageError(f"{printable(name)} has no column {COLUMN}; nothing was erased.")
         yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
         return
-    place = columns.index(COLUMN)
+    place = len(columns) - 1 - columns[::-1].index(COLUMN)  # of a report the last one: a tag may have the name
     rows = csv.reader(lines)
     next(rows)
     for row in rows:

@@ -61,7 +61,7 @@ class RecoveryRequest:
     """Which sidecars are recovered, and where to.
 
     Attributes:
-        below: only items whose audio's location begins so, when it was verified or after ingest has moved it.
+        below: only items whose audio is this file or in this folder, when it was verified or after ingest moved it.
         prefix: a folder or a bucket's prefix to write below; None for beside the audio.
         compares_all: ask also for sidecars that are as they were when the service accepted them.
         with_one_files: also for items that were verified without a sidecar; they need a prefix.

@@ -122,10 +122,10 @@ class Claim:
 
     Attributes:
         pid_namespace: the kernel's name for where `pid` is valid: each container has its own, and containers may share
-            a host name. None from older versions, and empty where the system has none.
+            a host name. Empty where the system has none.
         process_started: the kernel's start time of the process, because process IDs are reused.
-        token: random, so that no two claims are equal; empty from older versions.
-        uptime_seconds: monotonic time of the boot when the leg was claimed; None from older versions.
+        token: random, so that no two claims are equal.
+        uptime_seconds: monotonic time of the boot when the leg was claimed.
         facts: cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
     """
 
@@ -134,10 +134,15 @@ class Claim:
     pid: int
     process_started: str
     claimed_at: str
-    uptime_seconds: float | None = None
-    pid_namespace: str | None = None
+    uptime_seconds: float = 0.0
+    pid_namespace: str = ""
     token: str = ""
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
+
+    @property
+    def claimed(self) -> "ClockReading":
+        """When the leg was claimed: the first sign of life."""
+        return ClockReading(datetime.fromisoformat(self.claimed_at), self.uptime_seconds, self.boot)
 
 
 def new_run_id(now: datetime, tail: str) -> str:
@@ -170,20 +175,28 @@ def shard_of(plan: Plan, manifest_row: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """An instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps."""
+    """An instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps.
+
+    Attributes:
+        boot: identifies the boot; empty where the system does not tell.
+    """
 
     at: datetime
-    uptime_seconds: float | None
+    uptime_seconds: float
+    boot: str = ""
 
 
 def is_due(last: ClockReading, now: ClockReading) -> bool:
-    """Say whether a leg's next heartbeat is due by either clock: the monotonic one may stand while a machine sleeps."""
+    """Whether the next heartbeat is due by either clock: the monotonic one may stand while a machine sleeps."""
     by_wall_clock = abs(now.at - last.at) >= timedelta(seconds=HEARTBEAT_SECONDS)
-    return by_wall_clock or (now.uptime_seconds or 0.0) - (last.uptime_seconds or 0.0) >= HEARTBEAT_SECONDS
+    return by_wall_clock or now.uptime_seconds - last.uptime_seconds >= HEARTBEAT_SECONDS
 
 
-def is_fresh(last: ClockReading, now: ClockReading, *, same_boot: bool) -> bool:
-    """Say whether a leg's last heartbeat is at most 30 s old. A heartbeat from the future shows a wrong clock."""
-    if same_boot and last.uptime_seconds is not None and now.uptime_seconds is not None:
+def is_fresh(last: ClockReading, now: ClockReading) -> bool:
+    """Whether the last sign of life is at most 30 s old. One from the future shows a wrong clock.
+
+    Within one boot the monotonic clock counts alone: the wall clock may have jumped.
+    """
+    if last.boot == now.boot != "":
         return now.uptime_seconds - last.uptime_seconds <= STALE_SECONDS
     return abs(now.at - last.at) <= timedelta(seconds=STALE_SECONDS)

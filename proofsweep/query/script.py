@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from proofsweep.domain.reasons import REMEDIES, remedy_for
 from proofsweep.domain.runs import PARTIAL_KINDS
 from proofsweep.domain.tables import schemas
-from proofsweep.query.tables import NEWEST_FIRST, NEWEST_KEY, VERDICTS_FILES, empty_table, files_in, glob_of
+from proofsweep.query.tables import NEWEST_FIRST, NEWEST_KEY, PARTS, VERDICTS_FILES, empty_table, files_in, glob_of
 from proofsweep.query.views import View, quoted
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 
@@ -58,7 +58,7 @@ def _table(results: Results, table: str) -> str:
     """Read a table; the empty row gives each column its type, also those that all files lack."""
     if next(results.all_parts(table), None) is None:
         return empty_table(table, SCHEMAS[table])
-    place = quoted(glob_of(results, f"{table}/*/*.parquet"))
+    place = quoted(glob_of(results, PARTS.format(table)))
     names = ", filename = true" if table == "verdicts" else ""
     return (
         f"{empty_table(table, SCHEMAS[table])}\n"

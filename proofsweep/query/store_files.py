@@ -26,7 +26,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         self._sizes = lru_cache(maxsize=None)(store.sizes)
 
     def glob(self, path: str, **_: object) -> list[str]:
-        """List the objects of a glob like `verdicts/*/*.parquet`; a name without one is taken as it is."""
+        """List the objects of a glob like `verdicts/*/[!.]*.parquet`; a name without one is taken as it is."""
         name = self._strip_protocol(path)
         if "*" not in name:
             return [name]

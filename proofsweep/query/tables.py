@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import duckdb
 import pyarrow as pa
 
+from proofsweep.domain import layout
 from proofsweep.domain.reasons import REMEDIES, remedy_for
 from proofsweep.domain.run_records import RunRecord
-from proofsweep.domain.runs import PARTIAL_KINDS
+from proofsweep.domain.runs import PARTIAL_KINDS, Plan
 from proofsweep.domain.tables import schemas
 from proofsweep.query.store_files import STORE_SCHEME
 from proofsweep.query.views import quoted
@@ -31,7 +32,9 @@ _KINDS = {
 _RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
 _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_date"
 _NO_ROWS = " WHERE false"
-VERDICTS_FILES = "verdicts/*/*.parquet"
+PARTS = "{}/*/[!.]*.parquet"
+"""The parts of a table; hidden files are none, which a copying tool or a file manager may leave behind."""
+VERDICTS_FILES = PARTS.format("verdicts")
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
 NEWEST_FIRST = "finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
@@ -47,7 +50,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     for table, schema in SCHEMAS.items():
         has_parts = next(results.all_parts(table), None) is not None
-        place = place_of(results, f"{table}/*/*.parquet")
+        place = place_of(results, PARTS.format(table))
         query = _reading_parts(table, schema, place) if has_parts else empty_table(table, schema)
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
     connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
@@ -149,6 +152,7 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     """
     entries = sorted(Snapshot(results.store).entries(), key=_rows_of)
     missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
+    missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
     legs = schemas.RUNS.empty_table().select(["run_id", "leg"]).schema
     _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
     names = ", ".join(schemas.SNAPSHOT.names)
@@ -162,6 +166,16 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs
     connection.execute(
         f"CREATE OR REPLACE VIEW store.newest AS {'FROM store.settled' if is_settled else newest_of_both()}"
     )
+
+
+def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, int]]:
+    """Return the legs without a receipt that have published rows: they are worked on, or were killed."""
+    for run in runs:
+        if not run.is_over:
+            leg = max((each.leg for each in run.legs), default=0) + 1
+            parts = results.store.names(layout.table_folder("verdicts", run.plan.run_date))
+            if any((layout.run_of(name), layout.leg_of(name)) == (run.plan.run_id, leg) for name in parts):
+                yield run.plan, leg
 
 
 def newest_of_both() -> str:

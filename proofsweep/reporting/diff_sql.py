@@ -76,7 +76,7 @@ pairs AS (
         now.grade_json IS DISTINCT FROM before.grade_json AS has_other_grade,
         now.outcome IN ('accepted', 'rejected') AND before.outcome IN ('accepted', 'rejected') AS are_answers
     FROM now FULL JOIN before USING (item_id)
-    LEFT JOIN erased ON erased.proof_id = coalesce(before.proof_id, now.proof_id)
+    LEFT JOIN erased ON erased.proof_id = before.proof_id AND before.outcome = 'accepted'
 ),
 changed AS (
     SELECT *, CASE

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proofsweep.domain.completion_report import COLUMNS, own_cells
+from proofsweep.domain.completion_report import COLUMNS, own_cells, own_header
 from proofsweep.domain.likely_names import no_such_tag
 from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.tables.columns import Row
@@ -77,7 +77,7 @@ def export(
         with _written_whole(targets.values()) as scratch:
             for group, target in targets.items():
                 write = FORMATS[path.suffix.removeprefix(".")]
-                write(scratch[target], list(groups.tag_names[group]), [*screening, *COLUMNS], groups.rows(group))
+                write(scratch[target], list(groups.tag_names[group]), own_header(screening), groups.rows(group))
         reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
         return Exported(reports, frozenset(catalogs))
 
@@ -87,9 +87,8 @@ def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
     tags = json.loads(str(row["tags"])) if row["tags"] else {}
     locations = [None if row[name] is None else str(row[name]) for name in ("audio", "sidecar", "item_id")]
     advice = advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
-    return ReportRow(
-        locations, {str(name): str(cell) for name, cell in tags.items()}, [*screening, *own_cells(row, advice)]
-    )
+    named = {str(name): str(cell) for name, cell in tags.items()}
+    return ReportRow(locations, named, own_cells(row, advice, screening))
 
 
 def _refuse_unknown_tag(groups: GroupedRows, tag: str) -> None:

@@ -1,10 +1,11 @@
 """Write a completion report as CSV, which can be verified again, or as a workbook for a spreadsheet."""
 
-import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BufferedWriter, FileIO
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import clear_frames
@@ -14,13 +15,14 @@ from xlsxwriter import Workbook  # type: ignore[import-untyped]  # it has none
 from xlsxwriter.exceptions import FileCreateError  # type: ignore[import-untyped]  # the same
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # the same
 
-from proofsweep.domain.completion_report import COLUMNS, defused
+from proofsweep.domain.completion_report import defused
 from proofsweep.errors import UsageError
 from proofsweep.printable import printable
 from proofsweep.reporting.grouped_rows import ReportRow
 
 _LOCATIONS = ("audio", "sidecar", "id")
-_INSTANT = COLUMNS.index("finished_at")
+# A cell with one of these is quoted: some spreadsheets cut at semicolons, tabs and bars too.
+_CUTS = re.compile(r'[",;|\t\r\n]')
 _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
 _WIDTHS = {"audio": 60, "sidecar": 30, "id": 34, "what_to_do": 60, "detail": 60, "finished_at": 20}
 _OTHER_WIDTH = 16
@@ -32,10 +34,8 @@ def write_csv(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterato
     The mark at its start tells spreadsheets that it is UTF-8.
     """
     with path.open("x", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(map(defused, (*_LOCATIONS, *tags, *own)))
-        for row in rows:
-            lines.writerow([_text_of(cell) for cell in _cells(row, tags)])
+        for cells in chain([(*_LOCATIONS, *tags, *own)], (_cells(row, tags) for row in rows)):
+            file.write(",".join(map(_text_of, cells)) + "\r\n")
 
 
 def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterator[ReportRow]) -> None:
@@ -55,6 +55,7 @@ def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterat
         instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         sheet = book.add_worksheet("report")
         header = [*_LOCATIONS, *tags, *own]
+        instants = len(header) - 1 - header[::-1].index("finished_at")  # a tag of that name stands before
         sheet.freeze_panes(1, 0)
         for column, name in enumerate(header):
             sheet.set_column(column, column, _WIDTHS.get(name, _OTHER_WIDTH))
@@ -65,7 +66,7 @@ def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterat
                 raise UsageError(f"A sheet holds at most {_SHEET_ROWS - 1:,} rows: take --format csv, or --by TAG.")
             cells = _cells(row, tags)
             for column, cell in enumerate(cells):
-                if column == len(header) - len(COLUMNS) + _INSTANT and cell is not None:
+                if column == instants and cell is not None:
                     sheet.write_datetime(number, column, _naive_utc(str(cell)), instant)
                 else:
                     _write_cell(sheet, number, column, cell)
@@ -107,7 +108,8 @@ def _cells(row: ReportRow, tags: Sequence[str]) -> list[object]:
 def _text_of(cell: object) -> str:
     if isinstance(cell, bool):
         return str(cell).lower()
-    return "" if cell is None else defused(str(cell))
+    text = "" if cell is None else defused(str(cell))
+    return '"' + text.replace('"', '""') + '"' if _CUTS.search(text) else text
 
 
 def _write_cell(sheet: Worksheet, row: int, column: int, cell: object) -> None:

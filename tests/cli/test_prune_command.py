@@ -98,3 +98,17 @@ def test_what_cannot_be_done_is_one_line(proofsweep: Command, parts: Callable[[]
 
     assert (done.returncode, parts()) == (2, before)
     assert "run proofsweep compact first" in done.stderr
+
+
+def test_rejects_of_a_pruned_run_say_that_it_was_pruned(proofsweep: Command, parts: Callable[[], int]) -> None:
+    """That nothing needs attention would not be known."""
+    assert parts()
+    before = proofsweep("rejects", SUPERSEDED.run_id)
+    proofsweep(*OLD, "--yes")
+
+    after = proofsweep("rejects", SUPERSEDED.run_id)
+
+    assert "pruned" not in before.stdout
+    assert after.stdout.startswith("No row is left that needs attention (")
+    assert f"run {SUPERSEDED.run_id}, which was pruned on 20" in after.stdout
+    assert json.loads(proofsweep("rejects", SUPERSEDED.run_id, "--json").stdout)["pruned_on"].startswith("20")

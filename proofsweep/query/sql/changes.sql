@@ -6,12 +6,21 @@ WITH known AS (
     FROM store.plans
     WHERE list_contains(getvariable('environments'), environment)
 ),
-erased AS (  -- items of which a proof was erased with this store, and when that was asked for first
-    SELECT environment, item_id, min(asked_at) AS erased_at
-    FROM verdicts JOIN (
-        SELECT environment, proof_id, asked_at FROM store.erasures WHERE outcome IN ('erased', 'already_erased')
-    ) USING (environment, proof_id)
+asked AS (  -- proofs that were erased with this store, and when that was asked for first
+    SELECT environment, proof_id, min(asked_at) AS erased_at
+    FROM store.erasures
+    WHERE outcome IN ('erased', 'already_erased')
     GROUP BY ALL
+),
+erased AS (  -- of items with such a proof: each acceptance, until when it was the newest, and when its proof was erased
+    SELECT
+        environment, item_id, finished_at AS accepted_at, erased_at,
+        lead(finished_at, 1, 'infinity') OVER (PARTITION BY environment, item_id ORDER BY finished_at) AS replaced_at
+    FROM verdicts LEFT JOIN asked USING (environment, proof_id)
+    WHERE outcome = 'accepted'
+        AND (environment, item_id) IN (
+            SELECT (environment, item_id) FROM verdicts SEMI JOIN asked USING (environment, proof_id)
+        )
 ),
 compared AS (
     SELECT later.run_id, later.environment, later.catalog, later.is_whole, max(earlier.run_id) AS since
@@ -70,7 +79,7 @@ found AS (
 ),
 states AS (
     SELECT
-        at_run, environment, item_id, is_now, may_be_gone, audio_sha256,
+        at_run, found.environment, found.item_id, is_now, may_be_gone, audio_sha256,
         struct_pack(
             run_id := run_id, audio := audio, relative_path := relative_path, outcome := outcome, verdict := verdict,
             reason := reason, classification := classification, grade_human := grade_human, grade_ai := grade_ai,
@@ -79,9 +88,10 @@ states AS (
             sidecar := sidecar, sidecar_sha256 := sidecar_sha256, audio_version := audio_version,
             verify_request_id := verify_request_id, is_erased := erased_at <= finished_at
         ) AS state
-    FROM found LEFT JOIN erased USING (environment, item_id)
+    FROM found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
+        AND erased.accepted_at < found.finished_at AND found.finished_at <= erased.replaced_at
     QUALIFY row_number() OVER (
-        PARTITION BY at_run, environment, item_id, is_now
+        PARTITION BY at_run, found.environment, found.item_id, is_now
         ORDER BY outcome = 'failed', run_id DESC, finished_at DESC, manifest_row DESC
     ) = 1
 ),

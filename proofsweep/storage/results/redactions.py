@@ -13,17 +13,18 @@ import pyarrow.compute as pc
 from proofsweep.domain import layout
 from proofsweep.domain.audit.redaction import Completed, RedactedObject, Redaction, is_kept, markers_of
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.plans_and_parts import Results, json_bytes, sha256_hex
 from proofsweep.storage.results.row_digests import row_digests
 from proofsweep.storage.results.store import Store
 
 _Document = TypeVar("_Document", Redaction, Completed)
+_BUSY = "A redaction is at work in this results store already: {holder}."
 
 
-def redaction_claims(results: Results, clock: Callable[[], datetime]) -> Legs:
-    """Give the claims of redactions: no leg begins while one is alive, and none is claimed while a leg is."""
-    return Legs(Results(results.store.within("_redacting")), "redactions", clock)
+def redaction_lease(results: Results, clock: Callable[[], datetime]) -> Lease:
+    """Give the lease of redactions: no leg begins while it is held, and none is claimed while a leg is alive."""
+    return Lease(Results(results.store.within("_redacting")), "redactions", clock, busy=_BUSY)
 
 
 def redactions_of(store: Store) -> Iterator[Redaction]:

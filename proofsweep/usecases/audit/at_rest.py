@@ -7,6 +7,7 @@ from functools import partial
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.runs import new_run_id
 from proofsweep.errors import RunIsActive
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
@@ -34,7 +35,7 @@ def runs_at_rest(results: Results, clock: Callable[[], datetime]) -> list[str]:
             raise RunIsActive(f"Leg {leg} of run {run_id} is at work: redact when no run is.")
     watches = Results(ingest_store(results.store.url))
     for watch in watched_ids(watches.store):
-        if Legs(watches, watch).active_claim() is not None:
+        if Lease(watches, watch).active_claim() is not None:
             raise RunIsActive("A folder is being watched with this results store: stop proofsweep ingest, then redact.")
         if Watch(watches.store, watch).moves()[1]:
             raise RunIsActive("A pass over a watched folder has not ended its moves: make another pass, then redact.")

@@ -5,13 +5,13 @@ from contextlib import suppress
 from proofsweep.domain import layout
 from proofsweep.domain.runs import INGEST, EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
-from proofsweep.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.errors import ResultsError, RunIsActive
 from proofsweep.logs import Event, log
 from proofsweep.storage.results.catalog_claims import CatalogClaims
 from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.redactions import redaction_claims
+from proofsweep.storage.results.redactions import redaction_lease
 from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.publish import publish_exchanges
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg, write_runs_row
@@ -62,14 +62,11 @@ def supersede(results: Results, plan: Plan, clock: Clock) -> None:
 
 def _claimed(legs: Legs, facts: Row) -> int:
     """Claim the next leg of a run."""
-    last = _last_inactive(legs)
+    last = legs.last_inactive()
     if last and (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
         raise ResultsError(f"Run {legs.run_id} was superseded by another run of its catalog: verify the catalog.")
-    try:
-        legs.claim(last + 1, facts)  # no later one: a rival may have claimed this number meanwhile
-    except NameTaken as taken:
-        raise legs.active_error(last + 1) from taken
-    if redaction_claims(legs.results, legs.clock).active_claim() is not None:  # asked last: it asks for legs last, too
+    legs.claim(last + 1, facts)  # no later one: a rival may have claimed this number meanwhile
+    if redaction_lease(legs.results, legs.clock).active_claim() is not None:  # asked last: it asks for legs last, too
         legs.release(last + 1)
         raise RunIsActive("A redaction is at work in this results store: begin when it has ended.")
     return last + 1
@@ -88,8 +85,7 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
     Raises:
         RunIsActive: it is alive.
     """
-    last = _last_inactive(Legs(results, plan.run_id, clock))
-    settle_legs_before(results, plan, clock, last + 1)
+    settle_legs_before(results, plan, clock, Legs(results, plan.run_id, clock).last_inactive() + 1)
 
 
 def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
@@ -114,10 +110,3 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
     for number in range(1, leg):
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             write_runs_row(results, plan, legs, number)  # (3)
-
-
-def _last_inactive(legs: Legs) -> int:
-    last = legs.last()
-    if last and legs.is_active(last):
-        raise legs.active_error(last)
-    return last

@@ -1,39 +1,39 @@
-"""Let one process at a time do something in a store: it holds a claim, and its heartbeat says that it is alive."""
+"""Let one process at a time do something: it holds the lease, and renews it beside the work."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from proofsweep.domain.runs import HEARTBEAT_SECONDS
-from proofsweep.errors import NameTaken, ResultsError, RunIsActive
-from proofsweep.storage.results.legs import Legs
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.storage.results.lease import Lease
 from proofsweep.usecases.leg.background import beside
 
 
 @contextmanager
-def sole_process(claims: Legs, busy: str) -> Iterator[None]:
-    """Hold the next claim for the work inside.
+def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None) -> Iterator[int]:
+    """Hold the next term of a lease for the work inside; its number is given.
+
+    Args:
+        lease: of what is worked on.
+        on_beat: called with each heartbeat; a store that fails is asked again at the next one.
 
     Raises:
-        RunIsActive: another process holds one; `busy` says what that means.
+        RunIsActive: another process holds it.
         ResultsError: the store cannot be used.
     """
-    last = claims.last()
-    if last and claims.is_active(last):
-        raise RunIsActive(busy)
-    try:
-        claims.claim(last + 1)
-    except NameTaken as taken:
-        raise RunIsActive(busy) from taken
+    number = lease.last_inactive() + 1
+    lease.claim(number)
 
     def keep(over: threading.Event) -> None:
         while not over.wait(HEARTBEAT_SECONDS):
-            with suppress(ResultsError):  # the next one is soon
-                claims.beat(last + 1)
+            with suppress(ResultsError):
+                lease.beat(number)
+                on_beat()
 
     try:
-        with beside("claim", keep):
-            yield
+        with beside("lease", keep):
+            yield number
     finally:
         with suppress(NameTaken):
-            claims.write_receipt(last + 1, {"ended_at": claims.clock().isoformat()})
+            lease.write_receipt(number, {"ended_at": lease.clock().isoformat()})

@@ -11,7 +11,7 @@ from proofsweep.domain.runs import EndedBy
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import RunIsActive, SourceError
 from proofsweep.storage.files.moves import Moves
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.recovery_journal import RecoveryJournals
 from proofsweep.usecases.operations.operation_log import OperationLog
@@ -25,12 +25,12 @@ class KilledRecoveries:
     """Finds the recoveries that were killed while they wrote, and ends them.
 
     Attributes:
-        claims: gives the claims on a recovery, which its process holds while it lives.
+        lease: gives the lease of a recovery, which its process holds while it lives.
     """
 
     journals: RecoveryJournals
     operations: Operations
-    claims: Callable[[str], Legs]
+    lease: Callable[[str], Lease]
     files: Moves
     clock: Callable[[], datetime]
 
@@ -41,7 +41,7 @@ class KilledRecoveries:
             ResultsError: the store cannot be used, or a journal is damaged.
         """
         for operation_id in self.journals.open():
-            with suppress(RunIsActive, SourceError), sole_process(self.claims(operation_id), AT_WORK):
+            with suppress(RunIsActive, SourceError), sole_process(self.lease(operation_id)):
                 operation = self.operations.operation(operation_id)
                 if operation is not None and self.operations.receipt(operation_id) is None:
                     self._end(operation)

@@ -28,7 +28,7 @@ WITH moves AS (  -- the last one of a file; of those that went to one place, onl
         PARTITION BY placed_audio, placed_sidecar ORDER BY coalesce(moves.item_id <> answers.item_id, false)) = 1
 )
 FROM placed
-WHERE starts_with(audio, $below) OR starts_with(placed_audio, $below)
+WHERE $below IN (audio, placed_audio) OR starts_with(audio, $folder) OR starts_with(placed_audio, $folder)
 ORDER BY audio
 """
 # Rows that are in memory at once. Chosen: half and twice cost the same.
@@ -64,14 +64,16 @@ def proven_items(results: Results, environment: str, below: str = "", *, with_on
     Args:
         results: where the answers are.
         environment: whose answers count.
-        below: only items whose audio's location begins so, when it was verified or now.
+        below: only items whose audio is this file, or lies in this folder, when it was verified or now.
         with_one_files: also items without a sidecar.
 
     Raises:
         ResultsError: the store cannot be read, or has no run of the environment.
     """
     with opened(results, environment, with_tags=False) as store:
-        answer = store.connection.execute(_ITEMS, {"below": below, "with_one_files": with_one_files})
+        folder = f"{below.removesuffix('/')}/" if below else ""
+        wanted = {"below": below, "folder": folder, "with_one_files": with_one_files}
+        answer = store.connection.execute(_ITEMS, wanted)
         columns = [name for name, *_ in answer.description or ()]
         while rows := answer.fetchmany(_BATCH_ROWS):
             for row in rows:

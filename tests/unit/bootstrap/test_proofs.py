@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.proofs import inventory_proofs, recover_sidecars
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
@@ -14,7 +13,7 @@ from proofsweep.domain.ingest import watch_id
 from proofsweep.domain.proofs import RecoveryRequest
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.settings import Settings
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
@@ -51,7 +50,7 @@ def test_a_lost_sidecar_is_recovered(
 
     monkeypatch.chdir(tmp_path)
     assert recover_sidecars(settings, RecoveryRequest(below="a.wav/")).outcomes == {}
-    done = recover_sidecars(settings, RecoveryRequest(below="a"))
+    done = recover_sidecars(settings, RecoveryRequest(below="a.wav"))
 
     receipt = Operations(results).receipt(done.operation_id) or {}
     assert (lost.read_bytes(), receipt["counts"]) == (b"sealed", {"outcomes": {"recovered": 1}})
@@ -72,9 +71,7 @@ def test_nothing_is_written_below_a_watched_folder(
     end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", **files)])
     other = plan_of_run("20261120T020000Z_000bb", environment="production")
     end_leg(results, other, [answered(other, 0, "b")])
-    with claimed_folder(
-        Legs(Results(ingest_store(settings.results.url)), watch_id(environment, str(watched))), utc_now
-    ):
+    with claimed_folder(Lease(Results(ingest_store(settings.results.url)), watch_id(environment, str(watched)))):
         pass
 
     done = recover_sidecars(settings, RecoveryRequest())

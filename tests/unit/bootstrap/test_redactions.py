@@ -11,7 +11,7 @@ from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
-from proofsweep.storage.results.redactions import redaction_claims
+from proofsweep.storage.results.redactions import redaction_lease
 from proofsweep.usecases.audit.audit_store import audit_store
 
 from ...worlds.audited_store import NEWEST, end_leg, planned
@@ -45,7 +45,7 @@ def test_a_journal_of_a_killed_recovery_holds_nothing_of_the_item(tmp_path: Path
 def test_a_second_redaction_waits_for_the_first(tmp_path: Path) -> None:
     """Both would write the same parts anew."""
     results = Results(FolderStore(tmp_path / "results"))
-    redaction_claims(results, utc_now).claim(1)
+    redaction_lease(results, utc_now).claim(1)
 
     with pytest.raises(RunIsActive, match=r"^A redaction is at work"):
         redact_item(results, "x")

@@ -54,6 +54,7 @@ def test_an_empty_list_is_refused(cells: list[tuple[str, str]]) -> None:
         (["proof_id\n", "a\n"], ["a"]),
         (["song,proof_id\r\n", '"x, y",a\r\n', "z,\r\n", "z\r\n"], ["a", "", ""]),
         (["proof_id , song\n", "'-a,x\n"], ["-a"]),
+        (["audio,proof_id,proof_id,proofsweep_run\n", "x,a tag,a,r\n"], ["a"]),
         (["song,proof_id\n", '"two\n', 'lines",a\n'], ["a"]),
     ],
 )

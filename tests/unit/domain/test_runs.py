@@ -88,21 +88,21 @@ def test_run_ids_sort_by_time() -> None:
     assert "-" not in earlier
 
 
+@pytest.mark.parametrize("boot", ["", "another"])
 @pytest.mark.parametrize(("seconds", "fresh"), [(0, True), (30, True), (31, False), (-3_600, False)])
-def test_a_leg_without_heartbeat_for_more_than_30_s_is_dead(seconds: int, fresh: bool) -> None:
+def test_a_leg_without_heartbeat_for_more_than_30_s_is_dead(seconds: int, fresh: bool, boot: str) -> None:
     """A heartbeat from the future shows that a clock is wrong, so it does not count."""
-    last, now = ClockReading(NOON, None), ClockReading(NOON + timedelta(seconds=seconds), None)
+    last, now = ClockReading(NOON, 100.0, boot), ClockReading(NOON + timedelta(seconds=seconds), 100.0)
 
-    assert is_fresh(last, now, same_boot=False) is fresh
+    assert is_fresh(last, now) is fresh
 
 
 @pytest.mark.parametrize(("uptime_seconds", "fresh"), [(130.0, True), (131.0, False)])
 def test_within_one_boot_only_the_monotonic_clock_counts(uptime_seconds: float, fresh: bool) -> None:
     """The wall clock may have jumped by hours between two heartbeats."""
-    last, now = ClockReading(NOON, 100.0), ClockReading(NOON + timedelta(hours=3), uptime_seconds)
+    last, now = ClockReading(NOON, 100.0, "b"), ClockReading(NOON + timedelta(hours=3), uptime_seconds, "b")
 
-    assert is_fresh(last, now, same_boot=True) is fresh
-    assert is_fresh(ClockReading(NOON, None), now, same_boot=True) is False
+    assert is_fresh(last, now) is fresh
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """The tables under the views are read by their schema, whatever the files hold."""
 
 from datetime import date
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 from proofsweep.domain.tables import schemas
 from proofsweep.query.connection import opened
+from proofsweep.query.script import script_of
+from proofsweep.query.views import views
 from proofsweep.storage.results.plans_and_parts import Results, parquet_of
 
 from .nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
@@ -28,6 +32,20 @@ def test_a_column_that_older_parts_lack_is_null(results: Results) -> None:
 
     assert rows == [(date(2026, 11, 16), "a", None), (date(2026, 11, 17), "b", "b")]
     assert legs == [(None, None)] * 2
+
+
+def test_hidden_files_are_no_parts(results: Results) -> None:
+    """A copying tool leaves a draft, and a file manager its own file, beside a part; the script ignores them too."""
+    night(results, MONDAY, {"a": ACCEPTED})
+    (part,) = map(Path(results.store.url).joinpath, results.all_parts("verdicts"))
+    part.with_name(f".{part.name}").write_bytes(part.read_bytes())
+    part.with_name(f"._{part.name}").write_bytes(b"no Parquet")
+
+    with opened(results) as store, duckdb.connect() as own:
+        own.execute(script_of(results, store.environments, views()))
+        counts = [each.execute("SELECT count(*) FROM verdicts").fetchall() for each in (store.connection, own)]
+
+    assert counts == [[(1,)], [(1,)]]
 
 
 def test_the_tables_have_their_types_and_an_empty_one_too(results: Results) -> None:

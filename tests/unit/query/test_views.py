@@ -1,13 +1,21 @@
 """Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
 
+from datetime import UTC, datetime, timedelta
+
+from proofsweep.domain import layout
 from proofsweep.domain.exchanges import Call
 from proofsweep.query.connection import opened
 from proofsweep.query.views import NAMES, identifier, quoted, views
+from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 
 from ..ended_operations import call_of, leave_operation, operation_named
+from ..ended_runs import answered, plan_of_run
+from ..exchange_rows import exchange
 from ..passes_of_monitoring import leave_pass
 from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
+
+DAY = datetime(2026, 11, 16, tzinfo=UTC)
 
 
 def test_each_view_says_what_it_is() -> None:
@@ -95,6 +103,48 @@ def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:
     assert spend == [("2026-11-16", 1, 6), ("2026-11-17", 1, 2)]
 
 
+def test_each_call_is_booked_on_its_own_utc_day(results: Results) -> None:
+    """Whenever its run began, as GET /partner/usage counts; a leg whose calls were pruned is on the day it ended."""
+    plan = night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, leg_cells={"finished_at": DAY + timedelta(days=3)})
+    at = {"uploads": [0, 2 * 86_400], "verify": [3, 2 * 86_400, 3 * 86_400], "slot": [1], "health": [2]}
+    calls = [exchange(plan, 0, call, second) for call, seconds in at.items() for second in seconds]
+    calls += [exchange(plan, 1, "verify", 4, status=429), exchange(plan, 1, "verify", 5, bytes_sent=None, status=None)]
+    results.create_part(layout.exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", calls)
+    night(results, TUESDAY, {"a": ACCEPTED})
+
+    with opened(results) as store:
+        columns = "day::VARCHAR, key_fingerprint, legs, calls, throttled, bytes_sent, answers"
+        spend = store.connection.execute(f"SELECT {columns} FROM spend ORDER BY ALL").fetchall()  # noqa: S608 - ours
+
+    assert spend == [
+        ("2026-11-16", "abcdef012345", 0, 3, 1, 5, 0),
+        ("2026-11-17", "abcdef012345", 1, 2, 0, 0, 1),
+        ("2026-11-18", "abcdef012345", 0, 2, 0, 2, 0),
+        ("2026-11-19", "abcdef012345", 1, 1, 0, 1, 2),
+    ]
+
+
+def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> None:
+    """Its receipt and its row of `runs` come later: when the next leg settles it."""
+    plan = plan_of_run(MONDAY, 2)
+    results.write_plan(plan)
+    Legs(results, plan.run_id).claim(1)
+    results.create_part(
+        layout.exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", [exchange(plan, 0, request_id="r-1")]
+    )
+
+    rows = [answered(plan, 0, "a")]
+    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
+
+    with opened(results) as store:
+        for view in ("verdicts", "latest_answer", "latest_attempt"):
+            assert store.connection.execute(f"SELECT item_id FROM {view}").fetchall() == [("a",)]  # noqa: S608 - ours
+        calls = store.connection.execute("SELECT request_id FROM request_log").fetchall()
+        spend = store.connection.execute("SELECT environment, legs, calls FROM spend").fetchall()
+
+    assert (calls, spend) == ([("r-1",)], [("beta", 0, 1)])
+
+
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
     """In their environment; they are counted, but for health, which costs nothing."""
     night(results, MONDAY, {"a": ACCEPTED})
@@ -116,7 +166,7 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
     ids = (inventory.operation_id, inventory.operation_id, monitoring.operation_id, monitoring.operation_id)
     assert calls == list(zip(("r-1", "r-2", "r-3", "r-4"), ids, strict=True))
     assert spend == [
-        ("2026-11-16", "abcdef012345", 1, 2, None),
+        ("2026-11-16", "abcdef012345", 1, 2, 0),
         ("2026-11-16", None, 0, 1, 0),
         ("2026-11-17", None, 0, 1, 1),
     ]

@@ -175,6 +175,17 @@ def test_a_proof_that_was_erased_by_us_is_a_cause(results: Results) -> None:
     ]
 
 
+def test_only_the_proof_of_the_newest_acceptance_counts_as_erased(results: Results) -> None:
+    """An older one may have been erased in good order, when the file was issued again."""
+    for run_id, proof in ((MONDAY, "proof of a"), (TUESDAY, "a newer proof")):
+        night(results, run_id, {"a": ACCEPTED | {"proof_id": proof}})
+    leave_operation(results, operation_named(TUESDAY, "erasure"), rows={"erasures": [_erased("a", TUESDAY)]})
+    night(results, WEDNESDAY, {"a": UNREGISTERED})
+    night(results, THURSDAY, {"a": ACCEPTED | {"proof_id": "a newer proof"}})
+
+    assert [(item, cause) for item, _, cause, *_ in changes(results, WEDNESDAY)] == [("a", None)]
+
+
 def _erased(item: str, when: str, outcome: str | None = "erased") -> Row:
     at = operation_named(when).started_at
     return Erasure(proof_id=f"proof of {item}", asked_at=at, answered_at=at, outcome=outcome).row()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.erasure import cells_of
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import planned_items, schemas
@@ -142,6 +143,28 @@ def test_a_report_says_which_screening_conditions_a_file_meets(tmp_path: Path) -
     place = lines[0].split(",").index("screening_ai")
     assert [line.split(",")[place] for line in lines[1:]] == ["true", "false", ""]
     assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"t": "x"}] * 3
+
+
+def test_a_tag_that_is_named_like_a_condition_comes_back(tmp_path: Path) -> None:
+    """Also as the last tag, with conditions and without."""
+    tags = {"screening_house": "x"}
+    selected = store_of(tmp_path, PLAN, [tags])
+
+    for name, conditions in (("a.csv", {}), ("b.csv", {"ai": "grade_ai > 0.5"})):
+        export(selected, tmp_path / name, screening=screening_columns(conditions))
+        assert [dict(row.tags) for row in rows_of(tmp_path / name)] == [tags] * len(HOSTILE)
+
+
+def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path) -> None:
+    """The report is a list for `proofs erase`; a tag of that name is not."""
+    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 1)
+    end_leg(results, plan, [answered(plan, 0, "i", proof_id="p1", tags='{"proof_id": "theirs"}')])
+
+    export(SelectedRows(results=results, environment="beta", plan=plan), tmp_path / "a.csv")
+
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)
+    assert [text for _, text in cells_of(lines, "a.csv")] == ["p1"]
+    assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"proof_id": "theirs"}]
 
 
 def test_a_condition_that_a_row_breaks_is_named(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """A report is written for people and for the next run."""
 
+import csv
 import gc
 import resource
 import zipfile
+from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -36,6 +38,17 @@ def test_a_csv_file_is_utf_8_with_a_mark_and_defused_cells(tmp_path: Path) -> No
     content = (tmp_path / "a.csv").read_bytes()
     assert content.startswith(b"\xef\xbb\xbfaudio,sidecar,id,'=tag,outcome,")
     assert b"\r\n/m/a.wav,,'=1+1,\xc3\x9f,rejected," in content
+
+
+def test_a_cell_with_a_separator_of_some_spreadsheet_is_quoted(tmp_path: Path) -> None:
+    """Wherever it is cut, no cell is a formula; and a reader of CSV gets the cells back."""
+    write_csv(tmp_path / "a.csv", ["t"], COLUMNS, iter([row_of(item_id="x;=1+1;y", t='a "b" | c\n=2')]))
+
+    text = (tmp_path / "a.csv").read_text("utf-8-sig")
+    assert '/m/a.wav,,"x;\'=1+1;y","a ""b"" | c\n\'=2",rejected,' in text
+    for delimiter in ",;\t":
+        cells = [cell for line in csv.reader(StringIO(text, newline=""), delimiter=delimiter) for cell in line]
+        assert not [cell for cell in cells if cell.startswith("=")]
 
 
 def test_a_workbook_has_a_frozen_header_real_dates_and_no_formula(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def lane(tmp_path: Path) -> LaneClaim:
 
 def at(seconds: float) -> ClockReading:
     """Give a reading of both clocks, so many seconds after now."""
-    return ClockReading(NOW + timedelta(seconds=seconds), 1_000.0 + seconds)
+    return ClockReading(NOW + timedelta(seconds=seconds), 1_000.0 + seconds, "boot")
 
 
 def test_a_claim_is_held_while_it_is_renewed(lane: LaneClaim) -> None:

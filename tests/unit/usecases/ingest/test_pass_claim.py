@@ -1,6 +1,5 @@
 """One pass over a watched folder at a time, ahead of sweeps with the same key."""
 
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -13,7 +12,7 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.runs import ClockReading
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.lane_claims import LaneClaim
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.ingest.pass_claim import claimed_folder, yield_to_ingest
 
@@ -21,39 +20,35 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def claims(results: Results) -> Legs:
-    """The claims on a folder."""
-    return Legs(results, "watched", lambda: NOW)
+def lease(results: Results) -> Lease:
+    """The lease of a folder."""
+    return Lease(results, "watched", lambda: NOW)
 
 
-def test_a_folder_is_watched_by_one_process(claims: Legs) -> None:
+def test_a_folder_is_watched_by_one_process(lease: Lease) -> None:
     """The next one comes when the first has ended."""
-    with claimed_folder(claims, lambda: NOW) as first:
-        with pytest.raises(RunIsActive, match="process"), claimed_folder(claims, lambda: NOW):
+    with claimed_folder(lease) as first:
+        with pytest.raises(RunIsActive, match="process"), claimed_folder(lease):
             pass
         assert first.number == 1
-    with claimed_folder(claims, lambda: NOW) as second:
+    with claimed_folder(lease) as second:
         assert second.number == 2
 
 
-def test_sweeps_yield_while_the_work_lasts(claims: Legs, results: Results) -> None:
+def test_sweeps_yield_while_the_work_lasts(lease: Lease, results: Results) -> None:
     """The claim on the lane ends with the work."""
     lane = LaneClaim(results.store, "0123456789ab")
 
-    def is_held() -> bool:
-
-        return lane.is_held(ClockReading(NOW, time.monotonic()))
-
-    with claimed_folder(claims, lambda: NOW) as claim:
+    with claimed_folder(lease) as claim:
         with claim.ahead_of_sweeps(lane):
-            assert is_held()
-        assert not is_held()
+            assert lane.is_held(lease.now())
+        assert not lane.is_held(lease.now())
 
 
-def test_a_process_that_was_taken_over_begins_nothing(claims: Legs, results: Results) -> None:
+def test_a_process_that_was_taken_over_begins_nothing(lease: Lease, results: Results) -> None:
     """It may only have slept: another one works on the folder now."""
-    with claimed_folder(claims, lambda: NOW) as claim:
-        claims.claim(2)
+    with claimed_folder(lease) as claim:
+        lease.claim(2)
 
         with pytest.raises(RunIsActive), claim.ahead_of_sweeps(LaneClaim(results.store, "0123456789ab")):
             pass
@@ -64,10 +59,11 @@ def test_a_sweep_keeps_to_its_floor_rate_while_the_lane_is_claimed(results: Resu
     queue, lane = CallQueue(Pacer()), LaneClaim(results.store, "0123456789ab")
     dispatcher = Dispatcher(queue, ServiceHealth(), StopSwitch())
 
-    lane.renew(ClockReading(NOW, time.monotonic()))
-    yield_to_ingest(lane, 0.5, dispatcher, lambda: NOW)
+    now = ClockReading(NOW, 100.0, "boot")
+    lane.renew(now)
+    yield_to_ingest(lane, 0.5, dispatcher, now)
     assert queue.slot_gap_seconds == 4.0
 
     lane.release()
-    yield_to_ingest(lane, 0.5, dispatcher, lambda: NOW)
+    yield_to_ingest(lane, 0.5, dispatcher, now)
     assert queue.slot_gap_seconds == 0.0

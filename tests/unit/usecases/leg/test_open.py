@@ -13,7 +13,7 @@ from proofsweep.errors import ResultsError, RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.redactions import redaction_claims
+from proofsweep.storage.results.redactions import redaction_lease
 from proofsweep.usecases.leg.open import open_leg, settle_last_leg, settle_legs_before, supersede
 
 from ..conftest import RUN, LegBuilder
@@ -68,7 +68,7 @@ def test_the_first_leg_is_claimed_with_its_facts(results: Results, plan: Plan, n
 
 def test_no_leg_begins_while_a_redaction_is_at_work(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """It would write what is being removed; nothing stays claimed."""
-    claims = redaction_claims(results, lambda: NOW)
+    claims = redaction_lease(results, lambda: NOW)
     claims.claim(1)
 
     with pytest.raises(RunIsActive, match=r"^A redaction is at work"):

@@ -1,38 +1,37 @@
 """One process at a time works with a claim in a store."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.operations.sole_process import sole_process
 
 
 @pytest.fixture
-def claims(tmp_path: Path) -> Legs:
-    """The claims of an empty store."""
-    return Legs(Results(FolderStore(tmp_path)), "erasures", lambda: datetime.now(UTC))
+def lease(tmp_path: Path) -> Lease:
+    """A lease that nobody has claimed."""
+    return Lease(Results(FolderStore(tmp_path)), "erasures", busy="It is busy.")
 
 
-def test_a_second_process_is_refused(claims: Legs) -> None:
+def test_a_second_process_is_refused(lease: Lease) -> None:
     """It would take the journal of the first one for that of a dead process."""
-    with sole_process(claims, "It is busy."), pytest.raises(RunIsActive, match="busy"), sole_process(claims, "busy"):
+    with sole_process(lease), pytest.raises(RunIsActive, match="busy"), sole_process(lease):
         pass
 
-    with sole_process(claims, "busy"):
+    with sole_process(lease):
         pass
 
 
-def test_a_dead_process_holds_nobody_up(claims: Legs, tmp_path: Path) -> None:
+def test_a_dead_process_holds_nobody_up(lease: Lease, tmp_path: Path) -> None:
     """Its claim is there, and the process is not."""
-    claims.claim(1)
+    lease.claim(1)
     (claim,) = tmp_path.rglob("claim.json")
     claim.write_text(json.dumps(json.loads(claim.read_text()) | {"process_started": "earlier"}))
 
-    with sole_process(claims, "busy"):
+    with sole_process(lease):
         pass

@@ -10,12 +10,12 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals
 from proofsweep.usecases.operations.sole_process import sole_process
-from proofsweep.usecases.proofs.killed_recoveries import AT_WORK, KilledRecoveries
+from proofsweep.usecases.proofs.killed_recoveries import KilledRecoveries
 
 from ...ended_operations import leave_operation, operation_named
 from ..scripted_service import NOW
@@ -46,9 +46,9 @@ class Killed:
             "acted_at": NOW,
         }
 
-    def claims(self, operation_id: str) -> Legs:
-        """Give the claims on a recovery."""
-        return Legs(Results(FolderStore(self.folder / "recovering")), operation_id, lambda: NOW)
+    def lease(self, operation_id: str) -> Lease:
+        """Return the lease of a recovery."""
+        return Lease(Results(FolderStore(self.folder / "recovering")), operation_id, lambda: NOW)
 
     def end(self) -> list[str]:
         """End what was killed; give the items of the table."""
@@ -56,7 +56,7 @@ class Killed:
         KilledRecoveries(
             journals=self.journals,
             operations=operations,
-            claims=self.claims,
+            lease=self.lease,
             files=Moves(Files()),
             clock=lambda: NOW,
         ).end_all()
@@ -87,7 +87,7 @@ def test_a_recovery_that_is_at_work_is_left_alone(killed: Killed, tmp_path: Path
     """Its own process writes the rows."""
     (tmp_path / "b").write_bytes(b"b")
 
-    with sole_process(killed.claims(OPERATION.operation_id), AT_WORK):
+    with sole_process(killed.lease(OPERATION.operation_id)):
         assert killed.end() == ["a"]
     assert killed.journals.open() == [OPERATION.operation_id]
 

@@ -33,6 +33,12 @@ def test_only_items_with_a_proof_are_given(tmp_path: Path) -> None:
         return [item.item_id for item in proven_items(results, "beta", below, with_one_files=with_one_files)]
 
     assert (found(), found("/m/"), found(with_one_files=True)) == (["pair", "bad"], ["pair"], ["pair", "one", "bad"])
+    assert [found(below) for below in ("/m", "/m/a.wav", "/m/a", "/m/a.wav/")] == [
+        ["pair"],
+        ["pair"],
+        [],
+        [],
+    ]
     (pair,) = proven_items(results, "beta", "/m/", with_one_files=False)
     assert (pair.proof_id, pair.sidecar, pair.sidecar_sha256, pair.accepted) == ("p0", "/m/a.sidecar", "aa", True)
 
@@ -91,7 +97,7 @@ def test_items_are_where_ingest_has_moved_them(tmp_path: Path) -> None:
         ("twice", "/ok/x/b.wav", "/ok/x/b.sidecar"),
     ]
     assert [item for item, *_ in places(results, "/ok/x")] == ["twice"]
-    assert [item for item, *_ in places(results, "/in/a")] == ["once"]
+    assert [item for item, *_ in places(results, "/in/a.wav")] == ["once"]
 
 
 def test_copies_of_one_file_are_each_at_their_own_place(tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+"""The options of every command that verifies: declared once, and given to each as the request that they make."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
+from cli.run_request import RunRequest
+from proofsweep.bootstrap.runs import bounds_for
+from proofsweep.settings import load_settings
+
+
+def run_request(
+    *,
+    reserve: int | None = Reserve,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    max_duration: str | None = MaxDuration,
+    no_dedupe: bool = NoDedupe,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> RunRequest:
+    """Make the request that the options of a command line mean."""
+    settings = load_settings(config, results)
+    bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    dedupe = False if no_dedupe else None
+    return RunRequest(config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
+
+
+def with_run_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of `run_request`, after its own, in the place of its parameter `request`."""
+    shared = inspect.signature(run_request).parameters
+    own = {name: each for name, each in inspect.signature(command).parameters.items() if name != "request"}
+
+    @wraps(command)
+    def run(**given: Any) -> int:  # noqa: ANN401 - what typer has read
+        request = run_request(**{name: given.pop(name) for name in shared})
+        return command(**given, request=request)
+
+    parameters = [*own.values(), *shared.values()]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as inspect and typer read it
+    run.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
+    return run
