@@ -45,7 +45,9 @@ CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
     (ACCEPTED | GRADE, REJECTED | {"grade_rubric_version": "2"}, ("broken", None)),
     (ACCEPTED, ACCEPTED | {"relative_path": "elsewhere/a"}, ("changed", "moved")),
     (REJECTED, REJECTED | {"reason": "unreadable", "verdict": "unreadable"}, ("changed", None)),
-    (ACCEPTED, FAILED, ("broken", None)),
+    (ACCEPTED, FAILED | {"audio_sha256": "other"}, ("broken", "no_answer_now")),
+    (ACCEPTED, INELIGIBLE | {"audio_sha256": None}, ("broken", "file_or_catalog_changed")),
+    (FAILED, REJECTED, ("changed", "no_answer_before")),
 ]
 
 
