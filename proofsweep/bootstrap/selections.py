@@ -12,11 +12,11 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import UsageError
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.export import export
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.storage.locations import one_line
-from proofsweep.storage.results.selected_rows import SelectedRows
 from proofsweep.usecases.plan.redriven_rows import RedrivenRows
 
 

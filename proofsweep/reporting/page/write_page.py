@@ -12,6 +12,7 @@ from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.printable import printable
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.attention import AttentionGroup, attention_groups
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.page import charts
@@ -22,7 +23,6 @@ from proofsweep.reporting.page.templates import template
 from proofsweep.reporting.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.selected_rows import SelectedRows
 
 _LINES = {
     "calls": {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"},
@@ -54,18 +54,15 @@ def page_of(
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
     measures = measures_of(results, run.plan, screening)
-    standing = standing_of(results, run)
-    changes, as_before = changes_of(results, run)
     table = attention_table(selected, attention)
     return template("page.html.jinja").render(
         run=run,
         ending=ending_of(run),
         notes=notes_of(run),
         calls=calls_of(run),
-        standing=standing,
+        standing=standing_of(results, run),
         outcomes=[*((outcome, run.rows(outcome)) for outcome in OUTCOMES), ("remaining", run.remaining)],
-        changes=changes,
-        as_before=as_before,
+        changes=changes_of(results, run),
         groups=[(label_of(group), advice_for(group), group) for group in run.groups],
         attention=attention,
         suppliers=_by_value(selected, tag) if tag else [],
