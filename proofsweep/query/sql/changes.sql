@@ -28,9 +28,9 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
         OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
 ),
 open AS (  -- items that have no row before, or failed ones alone: a night without an answer hides none of older runs
-    SELECT at_run, hash(environment, item_id) AS item
+    SELECT at_run, hash(environment, item_id) AS item, bool_or(may_be_gone) AS may_be_gone
     FROM store.verdicts JOIN (FROM files WHERE older_than IS NOT NULL) USING (filename)
-    GROUP BY ALL
+    GROUP BY at_run, item
     HAVING bool_and(is_now OR outcome = 'failed') AND (bool_or(is_first) OR NOT bool_and(is_now))
 ),
 older AS (
@@ -45,7 +45,7 @@ found AS (
     JOIN differing ON differing.at_run = files.at_run  -- a semi-join would not open fewer files for one run
         AND differing.item = hash(verdict.environment, verdict.item_id)
     UNION ALL
-    SELECT older.at_run, false, false, earlier.*
+    SELECT older.at_run, false, open.may_be_gone, earlier.*
     FROM store.verdicts AS earlier
     JOIN older USING (filename)
     JOIN open ON open.at_run = older.at_run AND open.item = hash(earlier.environment, earlier.item_id)

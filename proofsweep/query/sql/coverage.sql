@@ -5,7 +5,7 @@
 WITH newest AS (
     SELECT
         run_id, environment, identity, catalog, skipped, items + skipped AS files,
-        max(CASE WHEN skipped = 0 THEN run_id END) OVER (PARTITION BY environment, identity) AS listing_run_id
+        max(CASE WHEN skipped = 0 AND remaining = 0 THEN run_id END) OVER (PARTITION BY environment, identity) AS listing_run_id
     FROM store.plans
     WHERE list_contains(getvariable('environments'), environment) AND NOT is_partial
     QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1

@@ -57,6 +57,15 @@ def test_a_night_without_an_answer_hides_no_earlier_one(results: Results) -> Non
     }
 
 
+def test_an_item_that_failed_last_and_is_not_listed_any_more_is_gone(results: Results) -> None:
+    """What it was before the failure does not keep it."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
+    night(results, TUESDAY, {"a": ACCEPTED, "b": FAILED})
+    now = night(results, WEDNESDAY, {"a": ACCEPTED})
+
+    assert changes(results, now) == {"b": ("gone", "gone")}
+
+
 def test_a_run_is_compared_with_one_that_is_named(results: Results) -> None:
     """What it has not is gone only if both left nothing out; runs between them say nothing."""
     monday = night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
