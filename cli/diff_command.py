@@ -7,12 +7,13 @@ import typer
 from rich.console import Console
 
 from cli.exit_codes import ExitCode
-from cli.options import Config, ResultsUrl
-from cli.screen import console, counted, print_csv, print_json, styled
+from cli.options import Config, OfCatalog, ResultsUrl, Run
+from cli.screen import console, counted, print_csv, print_error, print_json, styled
 from proofsweep.bootstrap.comparisons import PREVIOUS, comparison_of
+from proofsweep.bootstrap.newest_run import meant_run
 from proofsweep.errors import UsageError
 from proofsweep.printable import markdown, printable
-from proofsweep.reporting.run_diff import COLUMNS, Comparison, RunDiff, run_diff
+from proofsweep.reporting.run_changes import COLUMNS, Comparison, RunChanges, run_changes, words_of_cause
 from proofsweep.settings import load_settings
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
@@ -25,8 +26,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def diff(
-    run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; the newest one by default."),
+    run_id: str | None = Run,
     *,
+    catalog: str | None = OfCatalog,
     against: str = typer.Option(
         PREVIOUS,
         "--against",
@@ -49,8 +51,11 @@ def diff(
     """
     if form not in _FORMATS:
         raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
-    comparison = comparison_of(load_settings(config, results), run_id, against)
-    with run_diff(comparison) as found:
+    meant = meant_run(load_settings(config, results), run_id, catalog)
+    if meant.note is not None:
+        print_error(meant.note)
+    comparison = comparison_of(meant.results, meant.plan, against)
+    with run_changes(comparison) as found:
         counts = found.counts()
         match form:
             case "csv":
@@ -58,28 +63,29 @@ def diff(
             case "json":
                 print_json(_json_of(comparison, found, against, limit))
             case "markdown":
-                _print_markdown(console(), comparison, found, against, limit)
+                _print_markdown(console(), comparison, found, limit)
             case _:
-                _print_changes(console(), comparison, found, against, limit)
+                _print_changes(console(), comparison, found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
 
 
-def _headline(comparison: Comparison, against: str) -> str:
-    named = {"previous": "how each file stood before"}.get(against, f"run {comparison.before[-1].run_id}")
+def _headline(comparison: Comparison) -> str:
+    before = comparison.before
+    named = "how each file stood before" if before is None else f"run {before.run_id}"
     return f"Run {comparison.now.run_id} against {named}"
 
 
-def _rubric_note(found: RunDiff) -> str:
+def _rubric_note(found: RunChanges) -> str:
     """Say that grades are not compared if their rubric changed; nothing if it did not."""
     before, now = found.rubrics()
-    if not before or not now or before == now:
+    if not before:
         return ""
     return f"Grades are not compared: their rubric changed from {', '.join(before)} to {', '.join(now)}."
 
 
 def _words_of(row: dict[str, str | None]) -> str:
     """Say how a file stood and stands."""
-    sides = (_side(row["before"], row["before_reason"]), _side(row["now"], row["now_reason"]))
+    sides = (_side(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now"))
     return " → ".join(side for side in sides if side)
 
 
@@ -87,45 +93,48 @@ def _side(outcome: str | None, reason: str | None) -> str:
     return "" if outcome is None else outcome if reason is None else f"{outcome} · {reason}"
 
 
-def _print_changes(out: Console, comparison: Comparison, found: RunDiff, against: str, limit: int) -> None:
-    out.print(_headline(comparison, against), style="bold", soft_wrap=True)
+def _print_changes(out: Console, comparison: Comparison, found: RunChanges, limit: int) -> None:
+    out.print(_headline(comparison), style="bold", soft_wrap=True)
     counts = {(change, cause): rows for change, cause, rows in found.counts()}
-    same = counts.pop(("same", ""), 0)
-    for (change, cause), rows in groupby(found.rows(limit), key=lambda row: (str(row["change"]), str(row["cause"]))):
+    for (change, cause), rows in groupby(found.rows(limit), key=lambda row: (str(row["change"]), row["cause"])):
         out.print()
         total, shown = counts[change, cause], 0
-        out.print("  ", styled(f"{total:,} {change}", _COLOURS[change]), f" · {cause}", sep="", soft_wrap=True)
+        out.print(
+            "  ", styled(f"{total:,} {change}", _COLOURS[change]), f" · {words_of_cause(cause)}", sep="", soft_wrap=True
+        )
         for row in rows:
             shown += 1
-            out.print(f"    {row['audio']}  {_words_of(row)}", soft_wrap=True)
+            out.print(f"    {row['file']}  {_words_of(row)}", soft_wrap=True)
         if total > shown:
             out.print(f"    … and {total - shown:,} more")
     out.print()
     if not counts:
         out.print("  nothing changed")
-    out.print(f"  {counted(same, 'file')} as before")
+    out.print(f"  {counted(found.as_before(), 'file')} as before")
     if note := _rubric_note(found):
         out.print(f"  {note}", style="yellow", soft_wrap=True)
 
 
-def _print_markdown(out: Console, comparison: Comparison, found: RunDiff, against: str, limit: int) -> None:
-    for line in _markdown_lines(comparison, found, against, limit):
+def _print_markdown(out: Console, comparison: Comparison, found: RunChanges, limit: int) -> None:
+    for line in _markdown_lines(comparison, found, limit):
         out.print(line, soft_wrap=True)
 
 
-def _markdown_lines(comparison: Comparison, found: RunDiff, against: str, limit: int) -> Iterator[str]:
-    yield f"# {markdown(_headline(comparison, against))}"
+def _markdown_lines(comparison: Comparison, found: RunChanges, limit: int) -> Iterator[str]:
+    yield f"# {markdown(_headline(comparison))}"
     yield from ("", "| files | change | cause |", "|---:|---|---|")
-    yield from (f"| {rows:,} | {change} | {cause} |" for change, cause, rows in found.counts())
+    yield from (f"| {rows:,} | {change} | {words_of_cause(cause)} |" for change, cause, rows in found.counts())
+    yield f"| {found.as_before():,} | same | |"
     yield from ("", "| change | cause | file | before and now |", "|---|---|---|---|")
     for row in found.rows(limit):
-        cells = (row["change"], row["cause"], row["audio"], _words_of(row))
+        cells = (row["change"], words_of_cause(row["cause"]), row["file"], _words_of(row))
         yield f"| {' | '.join(markdown(str(cell)) for cell in cells)} |"
     yield from ("", markdown(_rubric_note(found)))
 
 
-def _json_of(comparison: Comparison, found: RunDiff, against: str, limit: int) -> dict[str, object]:
-    counts = [{"change": change, "cause": cause or None, "files": rows} for change, cause, rows in found.counts()]
+def _json_of(comparison: Comparison, found: RunChanges, against: str, limit: int) -> dict[str, object]:
+    counts = [{"change": change, "cause": cause, "files": rows} for change, cause, rows in found.counts()]
+    counts.append({"change": "same", "cause": None, "files": found.as_before()})
     return {
         "run_id": comparison.now.run_id,
         "against": against,

@@ -19,6 +19,13 @@ ResultsUrl = typer.Option(
 RunId = typer.Argument(
     None, metavar="[RUN]", help="A run; without one, how each file stands now by its newest answer of all runs."
 )
+Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, the newest whole run of the catalog.")
+OfCatalog = typer.Option(
+    None,
+    "--catalog",
+    metavar="CATALOG",
+    help="Without RUN: of this catalog, by its location or its `catalog.name`; by default of the newest whole run.",
+)
 Reserve = typer.Option(
     None, "--reserve", metavar="N", min=0, help="Leave this many calls of the quota to other users of the key."
 )

@@ -1,8 +1,10 @@
 """`proofsweep query`: ask a results store in SQL."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -22,6 +24,8 @@ from proofsweep.query.views import views
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.plans_and_parts import Results
 
+_Opened = Callable[..., AbstractContextManager[OpenStore]]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
@@ -40,7 +44,7 @@ def query(
         None, "--file", "-o", metavar="FILE", help="Write the answer to this file, which must not exist."
     ),
     environment: str | None = typer.Option(
-        None, "--environment", "-e", metavar="NAME", help="The environment to show, or all; that of the newest run."
+        None, "--environment", "-e", metavar="NAME", help="The environment to show, or all; that of the config."
     ),
     print_views: bool = typer.Option(False, "--print-views", help="Print the views as SQL for your own DuckDB."),
     results: str | None = ResultsUrl,
@@ -59,12 +63,13 @@ def query(
     as_format = form or _format_by_name(file)
     settings = load_settings(config, results)
     store, screening = results_for(settings), settings.screening.conditions
+    views_of_store = partial(opened, store, environment, preferred=settings.service.environment, screening=screening)
     if print_views:
-        return _print_views(store, environment, screening, file)
+        return _print_views(store, views_of_store, screening, file)
     if sql is None and sys.stdin.isatty() and sys.stdout.isatty():
-        return _ask(store, environment, screening, as_format, file)
+        return _ask(store, views_of_store, as_format, file)
     statements = _statements(sql)
-    with opened(store, environment, with_tags="rejects" in statements.lower(), screening=screening) as views_of:
+    with views_of_store(with_tags="rejects" in statements.lower()) as views_of:
         _say_which(views_of)
         _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED
@@ -98,15 +103,13 @@ def _answer(store: OpenStore, statements: str, as_format: Format, file: Path | N
         raise UsageError(f"The query cannot be answered: {' '.join(reason.split())}") from mistake
 
 
-def _ask(
-    store: Results, environment: str | None, screening: Mapping[str, str], as_format: Format, file: Path | None
-) -> int:
+def _ask(store: Results, views_of_store: _Opened, as_format: Format, file: Path | None) -> int:
     """Answer statement by statement; each sees the runs that are there then."""
     from cli.query_prompt import ask_until_end  # noqa: PLC0415 - a single query need not wait for it
 
     if file is not None:
         raise UsageError("--file takes the answer of one query: give it as an argument, or on stdin.")
-    with opened(store, environment, screening=screening) as views_of:
+    with views_of_store() as views_of:
         _say_which(views_of)
 
         def answer(statement: str) -> None:
@@ -122,9 +125,9 @@ def _ask(
     return ExitCode.ACCEPTED
 
 
-def _print_views(store: Results, environment: str | None, screening: Mapping[str, str], file: Path | None) -> int:
+def _print_views(store: Results, views_of_store: _Opened, screening: Mapping[str, str], file: Path | None) -> int:
     columns = screening_columns(screening)
-    with opened(store, environment) as open_store:
+    with views_of_store() as open_store:
         script = script_of(store, open_store.environments, views(tags_in(open_store.connection), columns))
     write_text(script, file)
     return ExitCode.ACCEPTED

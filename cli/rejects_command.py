@@ -14,11 +14,11 @@ from cli.options import AsJson, Config, ResultsUrl, RunId
 from cli.screen import COLOURS, console, counted, print_json, styled
 from proofsweep.bootstrap.ingest import given_up_items
 from proofsweep.bootstrap.selections import selected_rows
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.attention import AttentionGroup, attention_groups
 from proofsweep.reporting.run_status import NEED_ATTENTION
 from proofsweep.settings import load_settings
 from proofsweep.storage.results.prunings import prunings_of
-from proofsweep.storage.results.selected_rows import SelectedRows
 
 
 def add_to(app: typer.Typer) -> None:

@@ -5,12 +5,10 @@ from pathlib import Path
 import typer
 
 from cli.exit_codes import ExitCode
-from cli.options import Config, ResultsUrl, RunId
-from cli.screen import console
+from cli.options import Config, OfCatalog, ResultsUrl, Run
+from cli.screen import console, print_error
 from proofsweep.bootstrap.explain import packet_of_run
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.errors import ResultsError
-from proofsweep.reporting.describe_run import newest_run
+from proofsweep.bootstrap.newest_run import meant_run
 from proofsweep.settings import load_settings
 
 
@@ -20,8 +18,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def report(
-    run_id: str | None = RunId,
+    run_id: str | None = Run,
     *,
+    catalog: str | None = OfCatalog,
     file: str | None = typer.Option(
         None, "--file", metavar="PATH", help="Where to write it; by default report-RUN.html in this folder."
     ),
@@ -39,10 +38,10 @@ def report(
     from proofsweep.reporting.page.write_page import page_of, write_page  # noqa: PLC0415 - pandas, DuckDB and Altair
 
     settings = load_settings(config, results)
-    store = results_for(settings)
-    run_id = run_id or newest_run(store)
-    if run_id is None:
-        raise ResultsError(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
+    meant = meant_run(settings, run_id, catalog)
+    if meant.note is not None:
+        print_error(meant.note)
+    store, run_id = meant.results, meant.plan.run_id
     path = Path(file or f"report-{run_id}.html")
     write_page(path, page_of(store, run_id, by, packet_of_run(store, run_id), settings.screening.conditions))
     console().print(f"{path}: {path.stat().st_size / 1_000_000:.1f} MB; open it in a browser.", soft_wrap=True)

@@ -5,12 +5,12 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.exit_codes import ExitCode
-from cli.options import AsJson, Config, ResultsUrl
+from cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run
 from cli.run_request import RunRequest, report
-from cli.screen import COLOURS, console, counted, print_json, styled
+from cli.screen import COLOURS, console, counted, print_error, print_json, styled
+from proofsweep.bootstrap.newest_run import meant_run
 from proofsweep.bootstrap.stores import results_for
-from proofsweep.errors import ResultsError
-from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs
+from proofsweep.reporting.describe_run import describe_run, newest_runs
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import json_of
 from proofsweep.settings import load_settings
@@ -49,7 +49,9 @@ def runs(
 
 
 def status(
-    run_id: str | None = typer.Argument(None, metavar="RUN_ID", help="The run to show; the newest by default."),
+    run_id: str | None = Run,
+    *,
+    catalog: str | None = OfCatalog,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -61,8 +63,10 @@ def status(
     Example: `proofsweep status 20261120T091500Z_8c1f04`
     """
     request = RunRequest(config=config, results_url=results, as_json=as_json)
-    store = results_for(load_settings(config, results))
-    run_id = run_id or _newest(store)
+    meant = meant_run(load_settings(config, results), run_id, catalog)
+    if meant.note is not None:
+        print_error(meant.note)
+    store, run_id = meant.results, meant.plan.run_id
     holder = Legs(store, run_id).active_claim()
     run = describe_run(store, run_id)
     code = report(run, request)
@@ -72,13 +76,6 @@ def status(
         return code
     request.out.print(f"A leg is active: process {holder.pid} on {holder.host} works on this run.", style="bold")
     return ExitCode.ACTIVE
-
-
-def _newest(store: Results) -> str:
-    run_id = newest_run(store)
-    if run_id is None:
-        raise ResultsError(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
-    return run_id
 
 
 def _json_of_run(run: RunStatus, store: Results) -> dict[str, object]:

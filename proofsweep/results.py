@@ -143,14 +143,15 @@ class ResultsStore:
 
         Args:
             query: one or more statements; the last one's answer is given, and it is computed when it is read.
-            environment: the one that the views show; None for that of the newest run, `all` for all of them.
+            environment: the one that the views show; None for the only one, `all` for all of them.
 
         Example:
             `store.sql("SELECT outcome, count(*) FROM latest_answer GROUP BY ALL").df()`
 
         Raises:
             ConfigError: a screening condition is none.
-            ResultsError: there is no run of the environment, or the store cannot be read.
+            ResultsError: there is no run of the environment, or none is named and there are several, or the store
+                cannot be read.
             duckdb.Error: the query is wrong.
         """
         from proofsweep.query.connection import close, connect  # noqa: PLC0415 - a reader of tables needs no DuckDB
@@ -186,7 +187,7 @@ class ResultsStore:
         *,
         environment: str | None = None,
     ) -> pa.Table:
-        """Give a view by its name; without an environment, in that of the run, or of the newest run.
+        """Give a view by its name; without an environment, in that of the run, or in the only one.
 
         Raises:
             ResultsError: there is no such view, run or column, or the store cannot be read.

@@ -6,18 +6,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from proofsweep.bootstrap.engines import ReadBlock
+from proofsweep.bootstrap.newest_run import environment_in
 from proofsweep.bootstrap.runs import plan_listed
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
-from proofsweep.errors import ResultsError, UsageError
+from proofsweep.errors import UsageError
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.export import export
 from proofsweep.settings import Settings
 from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.storage.locations import one_line
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.run_index import RunIndex
-from proofsweep.storage.results.selected_rows import SelectedRows
 from proofsweep.usecases.plan.redriven_rows import RedrivenRows
 
 
@@ -36,7 +35,7 @@ def selected_rows(
         plan = results.plan(run_id)
         environment = plan.environment
     else:
-        plan, environment = None, _environment_in(results, settings.service.environment)
+        plan, environment = None, environment_in(results, settings.service.environment)
     return SelectedRows(results=results, environment=environment, plan=plan, outcomes=outcomes, reasons=reasons)
 
 
@@ -64,16 +63,3 @@ def plan_redrive(settings: Settings, selected: SelectedRows, read_block: ReadBlo
         [(location, root)] = exported.catalogs
         rows = open_catalog(str(folder / "rows.csv"), sidecar_names=(), root=root, is_confined=root is not None)
         return plan_listed(settings, RedrivenRows(rows, location), read_block, reserve=reserve)
-
-
-def _environment_in(results: Results, wanted: str) -> str:
-    """Say of which environment rows are asked for."""
-    found = sorted({run.plan.environment for run in RunIndex(results).refreshed().newest_first()})
-    if not found:
-        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
-    if wanted in found or len(found) == 1:
-        return wanted if wanted in found else found[0]
-    raise ResultsError(
-        f"{results.store.url} holds runs of the environments {', '.join(found)}, and the settings are for {wanted}: "
-        "give the config of one of them, or name a run."
-    )

@@ -58,6 +58,7 @@ def connect(
     results: Results,
     environment: str | None = None,
     *,
+    preferred: str | None = None,
     with_tags: bool = True,
     screening: Mapping[str, str] = _NO_SCREENING,
 ) -> OpenStore:
@@ -65,18 +66,23 @@ def connect(
 
     Args:
         results: the store.
-        environment: the one that the views show: None for that of the newest run, `all` for all of them.
+        environment: the one that the views show: None for the only one, `all` for all of them.
+        preferred: the one for None, if the store has it.
         with_tags: give `rejects` a column for each tag, for which it must be read.
         screening: conditions by their names, as the settings have them; each is a column of the views with grades.
 
     Raises:
         ConfigError: a condition is none.
-        ResultsError: there is no run, or none in this environment, or the store cannot be read.
+        ResultsError: there is no run, or none in this environment, or none is named and there are several, or the
+            store cannot be read.
     """
     connection = duckdb.connect(config=_OFFLINE)
     try:
         columns = screening_columns(screening)
-        return _opened(connection, results, environment, with_tags=with_tags, screening=columns)
+        _prepare(connection, results)
+        chosen, others = _chosen(connection, results, environment, preferred)
+        _create_views(connection, chosen, with_tags=with_tags, screening=columns)
+        return OpenStore(connection, chosen, others)
     except BaseException:
         close(connection)
         raise
@@ -87,15 +93,31 @@ def opened(
     results: Results,
     environment: str | None = None,
     *,
+    preferred: str | None = None,
     with_tags: bool = True,
     screening: Mapping[str, str] = _NO_SCREENING,
 ) -> Iterator[OpenStore]:
     """Open a results store in DuckDB as `connect` does, and close it at the end."""
-    store = connect(results, environment, with_tags=with_tags, screening=screening)
+    store = connect(results, environment, preferred=preferred, with_tags=with_tags, screening=screening)
     try:
         yield store
     finally:
         close(store.connection)
+
+
+@contextmanager
+def answering(results: Results, environment: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the views of one environment for queries of our own, which fail only if the store cannot be read.
+
+    Raises:
+        ResultsError: it cannot.
+    """
+    try:
+        with opened(results, environment, with_tags=False) as store:
+            yield store.connection
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:
@@ -105,25 +127,21 @@ def close(connection: duckdb.DuckDBPyConnection) -> None:
     connection.close()
 
 
-def _opened(
-    connection: duckdb.DuckDBPyConnection,
-    results: Results,
-    environment: str | None,
-    *,
-    with_tags: bool,
-    screening: Mapping[str, str],
-) -> OpenStore:
+def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
     spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
     for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
         connection.execute(setting)
     _read_store(connection, results)
-    chosen, others = _chosen(connection, results, environment)
+
+
+def _create_views(
+    connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], *, with_tags: bool, screening: Mapping[str, str]
+) -> None:
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
     for view in views(screening=screening):
         connection.execute(view.statement())
     if with_tags:
         _add_tags(connection)
-    return OpenStore(connection, chosen, others)
 
 
 def renew(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
@@ -164,9 +182,9 @@ def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def _chosen(
-    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None
+    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None, preferred: str | None
 ) -> tuple[list[str], list[str]]:
-    """Say which environments the views show, and which not; the environment of the newest run comes first."""
+    """Return which environments the views show, and which not; no run that comes later changes that silently."""
     query = "SELECT environment FROM store.plans GROUP BY ALL ORDER BY max(run_id) DESC"
     there = [name for (name,) in connection.execute(query).fetchall()]
     if not there or environment not in {None, *there}:  # most stores have runs, and operations are many
@@ -179,5 +197,9 @@ def _chosen(
         raise ResultsError(
             f"There is no run of the environment {environment} in {results.store.url}; there are {', '.join(there)}."
         )
-    chosen = environment or there[0]
+    if environment is None and preferred not in there and len(there) > 1:
+        raise ResultsError(
+            f"{results.store.url} holds the environments {', '.join(there)}: name one of them, or all (--environment)."
+        )
+    chosen = environment or next((name for name in there if name == preferred), there[0])
     return [chosen], [name for name in there if name != chosen]

@@ -2,10 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
+from proofsweep.domain.layout import shards_folder
 from proofsweep.domain.reasons import REMEDIES, remedy_for
 from proofsweep.domain.runs import PARTIAL_KINDS
 from proofsweep.domain.tables import schemas
-from proofsweep.query.tables import NEWEST_FIRST, NEWEST_KEY, PARTS, VERDICTS_FILES, empty_table, files_in, glob_of
+from proofsweep.query.tables import (
+    NEWEST_FIRST,
+    NEWEST_KEY,
+    NOTHING_PLANNED,
+    PARTS,
+    SHARD_FILES,
+    VERDICTS_FILES,
+    empty_table,
+    files_in,
+    glob_of,
+    planned_in,
+)
 from proofsweep.query.views import View, quoted
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 
@@ -15,15 +27,19 @@ _HEAD = """\
 -- The views show these environments; set the variable again to see others.
 """
 _PLANS = """\
-SELECT plan.*, catalog_kind IN ({partial}) AS is_partial, coalesce(leg.remaining, plan.items) AS remaining, deployment
+SELECT plan.*, catalog_kind IN ({partial}) AS is_partial, coalesce(leg.remaining, plan.items) AS remaining,
+    coalesce(leg.failed, 0) AS failed, deployment
 FROM (
-    SELECT run_id, environment, catalog, catalog_kind, created_at, items, coalesce(skipped, 0) AS skipped
+    SELECT
+        run_id, environment, catalog, coalesce(nullif(catalog_identity, ''), catalog) AS identity, catalog_kind,
+        created_at, items, coalesce(skipped, 0) AS skipped
     FROM read_json({place}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
-        catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT', skipped: 'BIGINT'}})
+        catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
+        skipped: 'BIGINT'}})
 ) AS plan
 LEFT JOIN (
     SELECT
-        run_id, arg_max(remaining, leg) AS remaining,
+        run_id, arg_max(remaining, leg) AS remaining, sum(failed) AS failed,
         nullif(concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)), '') AS deployment
     FROM store.runs
     GROUP BY ALL
@@ -43,6 +59,7 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
     partial, place = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
     yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=place)}"
+    yield f"CREATE OR REPLACE VIEW store.planned AS\n{_planned(results)}"
     advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(words)})" for reason, words in REMEDIES.items())
     yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
     yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
@@ -52,6 +69,13 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     )
     for view in views:
         yield f"-- {view.meaning}\n{view.statement()}"
+
+
+def _planned(results: Results) -> str:
+    """Read the planned items of all runs; a store whose runs were all pruned has none."""
+    if not any(results.store.names(shards_folder(run_id)) for run_id in results.store.folders("_runs")):
+        return NOTHING_PLANNED
+    return planned_in(f"read_parquet({quoted(glob_of(results, SHARD_FILES))}, filename = true)")
 
 
 def _table(results: Results, table: str) -> str:

@@ -26,6 +26,7 @@ _KINDS = {
     pa.int16(): "SMALLINT",
     pa.float64(): "DOUBLE",
     pa.bool_(): "BOOLEAN",
+    pa.binary(): "BLOB",
     pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
 }
 # Both are in the name of a part, so a query for one run or one day opens only its files.
@@ -34,6 +35,8 @@ _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_d
 _NO_ROWS = " WHERE false"
 PARTS = "{}/*/[!.]*.parquet"
 """The parts of a table; hidden files are none, which a copying tool or a file manager may leave behind."""
+NOTHING_PLANNED = "SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id WHERE false"
+SHARD_FILES = "_runs/*/shards/[!.]*.parquet"
 VERDICTS_FILES = PARTS.format("verdicts")
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
@@ -54,6 +57,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
         query = _reading_parts(table, schema, place) if has_parts else empty_table(table, schema)
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
     connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
+    connection.execute(f"CREATE OR REPLACE VIEW store.planned AS {_planned(results, runs)}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(
         connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
@@ -116,27 +120,49 @@ def _create_from(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Tabl
     connection.unregister("rows")
 
 
+def _planned(results: Results, runs: Sequence[RunRecord]) -> str:
+    """Give the query for the planned items of the newest whole run of each catalog, if rows of it remain."""
+    newest: dict[tuple[str, str], RunRecord] = {}
+    for run in runs:
+        if run.plan.catalog_kind not in PARTIAL_KINDS:
+            newest.setdefault((run.plan.environment, run.plan.identity), run)
+    folders = [layout.shards_folder(run.plan.run_id) for run in newest.values() if run.remaining]
+    places = [place_of(results, name) for folder in folders for name in results.store.names(folder)]
+    return planned_in(reading(schemas.ITEMS, places)) if places else NOTHING_PLANNED
+
+
+def planned_in(files: str) -> str:
+    """Give the query for the planned items of what reads shards with their names."""
+    return f"SELECT regexp_extract(filename, '_runs/([^/]+)/', 1) AS run_id, manifest_row, item_id FROM {files}"
+
+
 def _plans(runs: Iterable[RunRecord]) -> pa.Table:
     rows = [
         {
             "run_id": run.plan.run_id,
             "environment": run.plan.environment,
             "catalog": run.plan.catalog,
+            "identity": run.plan.identity,
             "catalog_kind": run.plan.catalog_kind,
             "created_at": run.plan.created_at,
             "is_partial": run.plan.catalog_kind in PARTIAL_KINDS,
             "items": run.plan.items,
             "skipped": run.plan.skipped,
             "remaining": run.remaining,
+            "failed": sum(_failed_rows(run)),
             "deployment": " ".join(_deployment(run)) or None,
         }
         for run in runs
     ]
-    texts = ("run_id", "environment", "catalog", "catalog_kind", "created_at", "deployment")
+    texts = ("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at", "deployment")
     schema = pa.schema([(name, pa.string()) for name in texts]).append(pa.field("is_partial", pa.bool_()))
-    for count in ("items", "skipped", "remaining"):
+    for count in ("items", "skipped", "remaining", "failed"):
         schema = schema.append(pa.field(count, pa.int64()))
     return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _failed_rows(run: RunRecord) -> Iterator[int]:
+    yield from (rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int))
 
 
 def _deployment(run: RunRecord) -> Iterator[str]:

@@ -9,8 +9,9 @@ _SCREENING = "/* screening columns */"
 _NONE: Mapping[str, str] = {}
 
 NAMES = (
-    *("verdicts", "runs", "exchanges", "ingest", "drift", "latest_answer", "latest_attempt", "changes", "rejects"),
-    *("reasons", "coverage", "probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries"),
+    *("verdicts", "runs", "exchanges", "ingest", "drift", "latest_answer", "latest_attempt", "standing"),
+    *("comparisons", "changes", "rejects", "reasons", "coverage"),
+    *("probes", "usage", "rotations", "erasures", "proofs", "interpretations", "recoveries"),
     *("spend", "request_log"),
 )
 """The views, each after those that it reads."""

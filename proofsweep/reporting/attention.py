@@ -10,10 +10,10 @@ from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import UsageError
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.storage.locations import path_of, path_within
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.selected_rows import SelectedRows
 
 # Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
 # says where all are; half names none more often, twice costs a bucket as many more requests.

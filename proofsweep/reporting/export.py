@@ -15,10 +15,10 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.printable import printable
 from proofsweep.query.screening import REPORTED, screened
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.file_names import file_name_of
 from proofsweep.reporting.grouped_rows import GroupedRows, ReportRow
 from proofsweep.reporting.report_formats import write_csv, write_xlsx
-from proofsweep.storage.results.selected_rows import SelectedRows
 
 FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[ReportRow]], None]] = {
     "csv": write_csv,

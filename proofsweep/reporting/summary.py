@@ -109,7 +109,8 @@ def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = (
     lines = [
         f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
         "",
-        f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain.",
+        f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain"
+        + (f"; {run.plan.skipped:,} more rows of the catalog were not due." if run.plan.skipped else "."),
         "",
         *(markdown(note) for note in notes_of(run)),
         "",

@@ -1,12 +1,7 @@
 -- What each run found otherwise than the runs before: per item before and now, and why. A failed row never stands for an
 -- item if there is another one. An item is gone only if a run that left nothing out of its catalog did not have it; an
 -- item is new if no run since the last such run had it.
-WITH known AS (
-    SELECT run_id, environment, catalog, NOT is_partial AND skipped = 0 AND remaining = 0 AS is_whole
-    FROM store.plans
-    WHERE list_contains(getvariable('environments'), environment)
-),
-asked AS (  -- proofs that were erased with this store, and when that was asked for first
+WITH asked AS (  -- proofs that were erased with this store, and when that was asked for first
     SELECT environment, proof_id, min(asked_at) AS erased_at
     FROM store.erasures
     WHERE outcome IN ('erased', 'already_erased')
@@ -22,30 +17,15 @@ erased AS (  -- of items with such a proof: each acceptance, until when it was t
             SELECT (environment, item_id) FROM verdicts SEMI JOIN asked USING (environment, proof_id)
         )
 ),
-compared AS (
-    SELECT later.run_id, later.environment, later.catalog, later.is_whole, max(earlier.run_id) AS since
-    FROM known AS later
-    LEFT JOIN known AS earlier ON (earlier.environment, earlier.catalog) = (later.environment, later.catalog)
-        AND earlier.is_whole AND earlier.run_id < later.run_id
-    GROUP BY ALL
-),
-pairs AS (  -- each run, and the runs in which its items may have been before
-    SELECT
-        compared.run_id AS at_run, known.run_id, known.run_id = compared.run_id AS is_now,
-        compared.is_whole AND known.catalog = compared.catalog AS may_be_gone
-    FROM compared JOIN known ON known.environment = compared.environment
-        AND known.run_id BETWEEN compared.since AND compared.run_id
-    UNION ALL
-    SELECT run_id, run_id, true, false FROM compared WHERE since IS NULL
-),
 files AS (  -- by their names, so that only these are opened
-    SELECT filename, at_run, is_now, may_be_gone FROM store.verdicts_files JOIN pairs USING (run_id)
+    SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
+    FROM store.verdicts_files JOIN comparisons USING (run_id)
 ),
 differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
     SELECT at_run, item
     FROM (
         SELECT
-            filename, hash(environment, item_id) AS item,
+            filename, outcome, hash(environment, item_id) AS item,
             hash(  -- all that is compared below
                 audio_sha256, audio_version, sidecar IS NULL, sidecar_sha256, relative_path, audio, outcome, verdict,
                 reason, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version
@@ -53,7 +33,19 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
         FROM store.verdicts
     ) JOIN files USING (filename)
     GROUP BY at_run, item
-    HAVING min(state) <> max(state) OR bool_and(is_now) OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
+    HAVING min(state) <> max(state) OR bool_and(is_now OR outcome = 'failed')
+        OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
+),
+open AS (  -- items that have no row before, or failed ones alone: a night without an answer hides none of older runs
+    SELECT at_run, hash(environment, item_id) AS item, bool_or(may_be_gone) AS may_be_gone
+    FROM store.verdicts JOIN (FROM files WHERE older_than IS NOT NULL) USING (filename)
+    GROUP BY at_run, item
+    HAVING bool_and(is_now OR outcome = 'failed') AND (bool_or(is_first) OR NOT bool_and(is_now))
+),
+older AS (
+    SELECT filename, at_run
+    FROM store.verdicts_files
+    JOIN (SELECT DISTINCT at_run, older_than FROM comparisons WHERE older_than IS NOT NULL) ON run_id < older_than
 ),
 found AS (
     SELECT files.at_run, is_now, may_be_gone, verdict.*
@@ -61,21 +53,11 @@ found AS (
     JOIN files USING (filename)
     JOIN differing ON differing.at_run = files.at_run  -- a semi-join would not open fewer files for one run
         AND differing.item = hash(verdict.environment, verdict.item_id)
-    UNION ALL  -- runs before which no run left nothing out: each earlier row of an item counts
-    SELECT now.at_run, false, false, earlier.*
-    FROM (
-        SELECT verdict.*
-        FROM store.verdicts AS verdict
-        JOIN (
-            SELECT filename FROM store.verdicts_files
-            WHERE run_id < (SELECT max(run_id) FROM compared WHERE since IS NULL)
-        ) USING (filename)
-    ) AS earlier
-    JOIN (
-        SELECT DISTINCT at_run, environment, item_id
-        FROM store.verdicts JOIN files USING (filename)
-        WHERE at_run IN (SELECT run_id FROM compared WHERE since IS NULL)
-    ) AS now ON (earlier.item_id, earlier.environment) = (now.item_id, now.environment) AND earlier.run_id < now.at_run
+    UNION ALL
+    SELECT older.at_run, false, open.may_be_gone, earlier.*
+    FROM store.verdicts AS earlier
+    JOIN older USING (filename)
+    JOIN open ON open.at_run = older.at_run AND open.item = hash(earlier.environment, earlier.item_id)
 ),
 states AS (
     SELECT
@@ -155,8 +137,11 @@ SELECT
     CASE
         WHEN before IS NULL THEN 'first_seen'
         WHEN now IS NULL THEN 'gone'
+        WHEN now.outcome = 'failed' THEN 'no_answer_now'
         WHEN has_other_audio THEN 'audio_changed'
         WHEN has_other_sidecar THEN 'sidecar_changed'
+        WHEN has_other_outcome AND 'ineligible' IN (now.outcome, before.outcome) THEN 'file_or_catalog_changed'
+        WHEN before.outcome = 'failed' THEN 'no_answer_before'
         WHEN now.verdict = 'unregistered' AND has_other_outcome AND now.is_erased THEN 'erased_by_us'
         WHEN has_other_rubric AND NOT has_other_outcome THEN 'rubric_changed'
         WHEN has_other_id OR has_moved THEN 'moved'

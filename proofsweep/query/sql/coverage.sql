@@ -1,22 +1,49 @@
--- How much of each catalog has an answer. Its size is that of the newest run over it: what was planned and what was left
--- out as not due. Passes over watched folders and redrives have no size of their own, since each is a part.
-WITH sizes AS (
-    SELECT environment, catalog, max(run_id) AS newest_run_id, arg_max(items + skipped, run_id) AS files
+-- How much of each catalog has an answer. Its files are the rows of the newest run over it, with those that were not due;
+-- an answer counts whichever run or catalog it came from, and none of a file that is no longer listed. Accepted,
+-- rejected and in need of attention is what stands so in `standing`. Passes over watched folders and redrives list no
+-- catalog, since each is a part.
+WITH newest AS (
+    SELECT
+        run_id, environment, identity, catalog, skipped, items + skipped AS files,
+        max(CASE WHEN skipped = 0 AND remaining = 0 THEN run_id END) OVER (PARTITION BY environment, identity) AS listing_run_id
     FROM store.plans
     WHERE list_contains(getvariable('environments'), environment) AND NOT is_partial
-    GROUP BY ALL
+    QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1
 ),
-answers AS (
-    SELECT
-        answer.environment, catalog, count(*) AS answered,
-        count(*) FILTER (answer.finished_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
-        count(*) FILTER (outcome = 'accepted') AS accepted, count(*) FILTER (outcome = 'rejected') AS rejected,
-        min(finished_at) AS oldest_answer, max(finished_at) AS newest_answer
-    FROM latest_answer AS answer JOIN store.plans USING (run_id)
-    GROUP BY ALL
+listed AS (  -- the items of the newest run, those that remain too
+    SELECT newest.environment, identity, item_id, manifest_row
+    FROM store.verdicts
+    JOIN (SELECT filename, newest.* FROM store.verdicts_files JOIN newest USING (run_id)) AS newest USING (filename)
+    UNION
+    SELECT environment, identity, item_id, manifest_row
+    FROM store.planned JOIN newest USING (run_id)
+),
+not_due AS (  -- which items were left out is not written down: of those that were listed before, the last ones
+    SELECT environment, identity, item_id, NULL AS manifest_row
+    FROM (
+        SELECT newest.environment, identity, item_id, skipped, max(verdict.run_id) AS last_run_id
+        FROM store.verdicts AS verdict
+        JOIN (
+            SELECT filename, newest.*
+            FROM store.verdicts_files
+            JOIN store.plans AS earlier USING (run_id)
+            JOIN newest ON (newest.environment, newest.identity) = (earlier.environment, earlier.identity)
+                AND newest.skipped > 0 AND earlier.run_id < newest.run_id
+                AND earlier.run_id >= coalesce(listing_run_id, '')
+        ) AS newest USING (filename)
+        GROUP BY ALL
+    )
+    ANTI JOIN listed USING (environment, identity, item_id)
+    SEMI JOIN latest_answer USING (environment, item_id)
+    QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY last_run_id DESC, item_id) <= skipped
 )
 SELECT
-    environment, catalog, files, coalesce(answered, 0) AS answered, coalesce(accepted, 0) AS accepted,
-    coalesce(rejected, 0) AS rejected, coalesce(answered_in_30_days, 0) AS answered_in_30_days, oldest_answer,
-    newest_answer, newest_run_id
-FROM sizes LEFT JOIN answers USING (environment, catalog)
+    environment, catalog, files, count(finished_at) AS answered, count(*) FILTER (outcome = 'accepted') AS accepted,
+    count(*) FILTER (outcome = 'rejected') AS rejected, count(*) FILTER (outcome <> 'accepted') AS need_attention,
+    count(*) FILTER (finished_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
+    min(finished_at) AS oldest_answer, max(finished_at) AS newest_answer, newest.run_id AS newest_run_id
+FROM newest
+LEFT JOIN (FROM listed UNION ALL FROM not_due) USING (environment, identity)
+LEFT JOIN (SELECT environment, item_id, finished_at FROM latest_answer) USING (environment, item_id)
+LEFT JOIN (SELECT environment, item_id, outcome FROM standing) USING (environment, item_id)
+GROUP BY environment, identity, catalog, files, newest.run_id

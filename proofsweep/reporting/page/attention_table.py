@@ -12,8 +12,8 @@ from itables.javascript import generate_init_offline_itables_html
 
 from proofsweep.domain.tables.columns import Row
 from proofsweep.printable import printable
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.storage.locations import path_of, path_within
-from proofsweep.storage.results.selected_rows import SelectedRows
 
 # Some megabyte of text, so that the whole page stays below three; half would leave out files of a usual
 # bad night, twice makes a phone wait.

@@ -10,20 +10,19 @@ from markupsafe import Markup
 from proofsweep import __version__
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.domain.run_records import OUTCOMES
-from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.printable import printable
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.attention import AttentionGroup, attention_groups
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.page import charts
 from proofsweep.reporting.page.attention_table import attention_table
 from proofsweep.reporting.page.measures import Measures, measures_of
+from proofsweep.reporting.page.standing import changes_of, standing_of
 from proofsweep.reporting.page.templates import template
 from proofsweep.reporting.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.run_index import RunIndex
-from proofsweep.storage.results.selected_rows import SelectedRows
 
 _LINES = {
     "calls": {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"},
@@ -55,15 +54,15 @@ def page_of(
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
     measures = measures_of(results, run.plan, screening)
-    before = _run_before(results, run.plan)
     table = attention_table(selected, attention)
     return template("page.html.jinja").render(
         run=run,
         ending=ending_of(run),
         notes=notes_of(run),
         calls=calls_of(run),
-        outcomes=_outcomes(run, before),
-        has_before=before is not None,
+        standing=standing_of(results, run),
+        outcomes=[*((outcome, run.rows(outcome)) for outcome in OUTCOMES), ("remaining", run.remaining)],
+        changes=changes_of(results, run),
         groups=[(label_of(group), advice_for(group), group) for group in run.groups],
         attention=attention,
         suppliers=_by_value(selected, tag) if tag else [],
@@ -107,22 +106,6 @@ def _refuse_other_file(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(len(_BEGINNING)) != _BEGINNING:
             raise UsageError(f"{printable(str(path))} is no page and is not replaced. Name another with --file.")
-
-
-def _run_before(results: Results, plan: Plan) -> RunStatus | None:
-    """Give the run of the same catalog and environment before this one."""
-    for record in RunIndex(results).refreshed().newest_first():
-        other = record.plan
-        is_alike = (other.catalog, other.environment) == (plan.catalog, plan.environment)
-        if is_alike and other.run_id < plan.run_id:
-            return describe_run(results, other.run_id)
-    return None
-
-
-def _outcomes(run: RunStatus, before: RunStatus | None) -> list[tuple[str, int, int | None]]:
-    """Give the rows of each outcome, now and in the run before."""
-    counts = [(outcome, run.rows(outcome), None if before is None else before.rows(outcome)) for outcome in OUTCOMES]
-    return [*counts, ("remaining", run.remaining, None if before is None else before.remaining)]
 
 
 def _by_value(selected: SelectedRows, tag: str) -> list[tuple[str | None, list[AttentionGroup]]]:

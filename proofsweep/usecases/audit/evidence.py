@@ -22,9 +22,9 @@ from proofsweep.domain.likely_names import no_such_tag
 from proofsweep.domain.runs import shard_of
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.printable import printable
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.redactions import redactions_of
-from proofsweep.storage.results.selected_rows import SelectedRows
 from proofsweep.usecases.audit.evidence_zip import EvidenceZip
 from proofsweep.usecases.audit.exceptions import read_redactions
 from proofsweep.usecases.audit.heads import ReceiptGraph, read_graph

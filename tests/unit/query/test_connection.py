@@ -15,21 +15,25 @@ MONITORING = operation_named("20261120T010000Z_000aa", "monitoring")
 
 
 def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
-    """That of the newest run, or the named one, or all."""
+    """The only one, or the named one, or that of the settings; of several none is guessed, whatever ran last."""
     night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, environment="production")
     night(results, TUESDAY, {"a": ACCEPTED}, environment="it's beta")
     some = ("verdicts", "exchanges", "runs", "latest_attempt", "coverage")
     seen = {}
 
-    for asked in (None, "production", "all"):
+    with pytest.raises(ResultsError, match=r"holds the environments it's beta, production: name one of them"):
+        connect(results)
+    with opened(results, preferred="production") as store:
+        assert store.environments == ["production"]
+    for asked in ("it's beta", "production", "all"):
         with opened(results, asked) as store:
             counts = [store.connection.execute(f"SELECT count(*) FROM {view}").fetchone() for view in some]  # noqa: S608 - ours
             seen[asked] = (list(store.environments), list(store.others), [row[0] for row in counts if row])
 
-    assert seen[None][:2] == (["it's beta"], ["production"])
+    assert seen["it's beta"][:2] == (["it's beta"], ["production"])
     assert seen["production"][:2] == (["production"], ["it's beta"])
     assert seen["all"][:2] == (["it's beta", "production"], [])
-    assert seen["all"][2] == [a + b for a, b in zip(seen[None][2], seen["production"][2], strict=True)]
+    assert seen["all"][2] == [a + b for a, b in zip(seen["it's beta"][2], seen["production"][2], strict=True)]
 
 
 def test_a_store_of_operations_alone_opens_too(results: Results) -> None:

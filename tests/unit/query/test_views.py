@@ -2,9 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 
+import duckdb
+import pyarrow as pa
+
 from proofsweep.domain import layout
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.query.connection import opened
+from proofsweep.query.script import script_of
 from proofsweep.query.views import NAMES, identifier, quoted, views
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
@@ -13,7 +19,7 @@ from ..ended_operations import call_of, leave_operation, operation_named
 from ..ended_runs import answered, plan_of_run
 from ..exchange_rows import exchange
 from ..passes_of_monitoring import leave_pass
-from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, WEDNESDAY, night
+from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 
 DAY = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -143,6 +149,48 @@ def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> N
         spend = store.connection.execute("SELECT environment, legs, calls FROM spend").fetchall()
 
     assert (calls, spend) == ([("r-1",)], [("beta", 0, 1)])
+
+
+def coverage(results: Results) -> list[tuple[object, ...]]:
+    """Give files and answers of each catalog, as our views and as a plain DuckDB with the printed ones have them."""
+    query = "SELECT catalog, files, answered, accepted, newest_run_id FROM coverage ORDER BY ALL"
+    with opened(results) as store:
+        found = store.connection.execute(query).fetchall()
+        script = script_of(results, store.environments, views())
+    with duckdb.connect() as plain:
+        plain.execute(script)
+        assert plain.execute(query).fetchall() == found
+    return found
+
+
+def test_coverage_is_of_the_files_that_are_listed_now(results: Results) -> None:
+    """Two files went, and two came that were never sent: the run was stopped before them, or left them out."""
+    catalog = "/c/catalog.csv"
+    night(results, MONDAY, dict.fromkeys("abcd", ACCEPTED))
+    stopped = night(results, TUESDAY, {"a": ACCEPTED}, remaining=3)
+    items = [
+        WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}", sidecar=None) for row, item in enumerate("abef")
+    ]
+    shard = pa.Table.from_pylist([planned_items.planned_row(item) for item in items], schema=schemas.ITEMS)
+    results.write_shard(stopped.run_id, 0, shard)
+
+    assert coverage(results) == [(catalog, 4, 2, 2, TUESDAY)]
+
+    night(results, WEDNESDAY, {"e": REJECTED}, skipped=1)
+    assert coverage(results) == [(catalog, 2, 2, 1, WEDNESDAY)]
+
+    night(results, THURSDAY, {"e": ACCEPTED, "f": FAILED})
+    assert coverage(results) == [(catalog, 2, 1, 1, THURSDAY)]
+
+
+def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
+    """However its location is written; a file that two catalogs list is answered in both, and deletions count."""
+    rows = {"a": ACCEPTED, "b": ACCEPTED}
+    night(results, MONDAY, rows | {"gone": ACCEPTED}, catalog="e/../cat1", catalog_identity="/cat1")
+    night(results, TUESDAY, rows, catalog="link", catalog_identity="/cat1")
+    night(results, WEDNESDAY, rows | {"again": ACCEPTED | {"item_id": "a"}}, catalog="list.csv")
+
+    assert coverage(results) == [("link", 2, 2, 2, TUESDAY), ("list.csv", 3, 3, 3, WEDNESDAY)]
 
 
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:

@@ -13,7 +13,7 @@ from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TU
 
 def changes(results: Results, run_id: str) -> list[tuple[object, ...]]:
     """Give what changed in a run: item, kind of change, cause, and both outcomes."""
-    with opened(results) as store:
+    with opened(results, "beta") as store:
         columns = "item_id, change, cause, before_outcome, now_outcome"
         query = f"SELECT {columns} FROM changes WHERE run_id = '{run_id}' ORDER BY item_id"  # noqa: S608 - our own text
         return store.connection.execute(query).fetchall()
@@ -45,7 +45,9 @@ CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
     (ACCEPTED | GRADE, REJECTED | {"grade_rubric_version": "2"}, ("broken", None)),
     (ACCEPTED, ACCEPTED | {"relative_path": "elsewhere/a"}, ("changed", "moved")),
     (REJECTED, REJECTED | {"reason": "unreadable", "verdict": "unreadable"}, ("changed", None)),
-    (ACCEPTED, FAILED, ("broken", None)),
+    (ACCEPTED, FAILED | {"audio_sha256": "other"}, ("broken", "no_answer_now")),
+    (ACCEPTED, INELIGIBLE | {"audio_sha256": None}, ("broken", "file_or_catalog_changed")),
+    (FAILED, REJECTED, ("changed", "no_answer_before")),
 ]
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from proofsweep.errors import UsageError
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.attention import attention_groups, named_files
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.selected_rows import SelectedRows
 from proofsweep.storage.results.store import open_store
 
 from ..ended_runs import answered, end_leg, plan_of_run

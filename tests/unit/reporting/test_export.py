@@ -11,10 +11,10 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables import planned_items, schemas
 from proofsweep.errors import ConfigError, ResultsError, UsageError
 from proofsweep.query.screening import screening_columns
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.export import export
 from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.selected_rows import SelectedRows
 from proofsweep.storage.results.store import open_store
 
 from ..ended_runs import answered, end_leg, plan_of_run

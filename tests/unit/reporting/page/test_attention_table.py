@@ -2,10 +2,10 @@
 
 import pytest
 
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.page import attention_table as module
 from proofsweep.reporting.page.attention_table import attention_table
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.selected_rows import SelectedRows
 
 from .reported_store import PLAN, fill
 

@@ -15,9 +15,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from proofsweep.domain.audit.evidence import Contents, Wanted
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.selected_rows import SelectedRows
 from proofsweep.usecases.audit.audit_store import audit_store
 from proofsweep.usecases.audit.evidence import write_evidence
 from proofsweep.usecases.audit.redact import redact

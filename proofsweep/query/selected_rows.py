@@ -12,14 +12,16 @@ from proofsweep.domain.layout import shard_and_leg_of
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.domain.tables.columns import Row
-from proofsweep.domain.tables.snapshot import ANSWERED
 from proofsweep.errors import ResultsError
+from proofsweep.query.connection import answering
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.run_index import RunIndex
-from proofsweep.storage.results.snapshot import Snapshot, missing_legs
 
-_WANTED_OF_SNAPSHOT = ["reason"]
-_KEY = ["run_id", "leg", "manifest_row"]
+_STANDING = """
+    SELECT run_id, leg, manifest_row FROM standing
+    WHERE environment = $1 AND list_contains($2::VARCHAR[], outcome)
+        AND ($3::VARCHAR[] IS NULL OR list_contains($3::VARCHAR[], reason))
+"""
+_FETCHED = 50_000  # keys in memory at once, beside those that are chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class SelectedRows:
         """Give the rows, each table with the run that it comes from; the columns as asked for.
 
         Raises:
-            ResultsError: the store cannot be read, or its snapshot is not whole.
+            ResultsError: the store cannot be read.
         """
         read = [*dict.fromkeys((*columns, "outcome", "reason", "manifest_row"))]
         found = self._of_run(self.plan, read) if self.plan is not None else self._current(read)
@@ -66,23 +68,15 @@ class SelectedRows:
             yield plan, self.results.table("verdicts", [name], columns).filter(self._which)
 
     def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        """Choose rows by the snapshot, then read what it lacks from the parts."""
-        index, snapshot = RunIndex(self.results).refreshed(), Snapshot(self.results.store)
-        entries = snapshot.entries()
-        if any(missing_legs(entries, index.newest_first())):
-            raise ResultsError(
-                f"The snapshot of the results store {self.results.store.url} is not whole, so the newest answers are "
-                "not known: run proofsweep compact first, or name a run."
-            )
+        """Choose rows by the view `standing`, then read them from the parts, which have all columns."""
         chosen: dict[str, dict[int, array[int]]] = defaultdict(lambda: defaultdict(lambda: array("q")))
-        for table in snapshot.rows(_WANTED_OF_SNAPSHOT, entries):
-            standing = standing_rows(table.filter(pc.field("environment") == self.environment)).filter(self._which)
-            for run_id, leg, row in zip(*(standing[name].to_pylist() for name in _KEY), strict=True):
-                chosen[run_id][leg].append(row)
+        with answering(self.results, "all") as connection:
+            found = connection.execute(_STANDING, [self.environment, list(self.outcomes), self.reasons])
+            while rows := found.fetchmany(_FETCHED):
+                for run_id, leg, row in rows:
+                    chosen[run_id][leg].append(row)
         for run_id in sorted(chosen):
-            record = index.records.get(run_id)
-            plan = self.results.plan(run_id) if record is None else record.plan
-            yield from self._parts_with(plan, chosen.pop(run_id), columns)
+            yield from self._parts_with(self.results.plan(run_id), chosen.pop(run_id), columns)
 
     def _parts_with(
         self, plan: Plan, chosen: Mapping[int, Sequence[int]], columns: list[str]
@@ -99,25 +93,6 @@ class SelectedRows:
     def _which(self) -> pc.Expression:
         which = pc.field("outcome").isin(list(self.outcomes))
         return which if self.reasons is None else which & pc.field("reason").isin(list(self.reasons))
-
-
-def standing_rows(table: pa.Table) -> pa.Table:
-    """Keep of each item the row that says how it stands, of one environment's rows of the snapshot.
-
-    That is its newest answer, unless it is ineligible since then, or an accepted one failed: somebody must see that.
-    What was rejected stays rejected when a later attempt fails. The view `rejects` of `proofsweep query` says the same.
-    """
-    items, outcomes, times = table["item_id"], table["outcome"], table["finished_at"]
-    replaced = []
-    for place in pc.indices_nonzero(pc.invert(pc.is_in(outcomes, pa.array(ANSWERED)))).to_pylist():
-        if place and items[place - 1] == items[place]:
-            is_newer = times[place].as_py() > times[place - 1].as_py()
-            says_more = outcomes[place].as_py() == "ineligible" or outcomes[place - 1].as_py() == "accepted"
-            replaced.append(place - 1 if is_newer and says_more else place)
-    if not replaced:
-        return table
-    places = pa.array(range(table.num_rows), pa.int64())
-    return table.filter(pc.invert(pc.is_in(places, pa.array(replaced, pa.int64()))))
 
 
 def _exact_locations(results: Results, plan: Plan, row: int, known: dict[int, Mapping[int, Row]]) -> Row:
