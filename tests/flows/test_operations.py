@@ -136,6 +136,7 @@ def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issue
     codes += [world.run("proofs", "recover"), world.run("proofs", "recover", "--to", str(world.folder / "to"))]
 
     assert codes == [0, 0, 3, 3]
+    assert state.name == "FoundDifferences"
     assert state.message == "1 sidecars: 1 differ from the sealed one, which was put beside"
     assert lost.with_name(f"{lost.name}.recovered").read_bytes() == sealed
     assert [path.read_bytes() for path in (world.folder / "to").rglob(lost.name)] == [sealed]
