@@ -6,6 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
+from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
 from proofsweep.bootstrap.alerts import end_of_pass
 from proofsweep.bootstrap.ingest import watched_folder
@@ -14,7 +15,6 @@ from proofsweep.printable import printable
 from proofsweep.reporting.deliveries import line_of_pass, markdown_of_pass
 from proofsweep.settings import Settings
 from tasks.end_states import state_of_pass
-from tasks.ended_flow import ended_flow
 from tasks.key_block import read_block
 from tasks.summary_artifact import show_deliveries
 from tasks.tell_alerts import tell_alerts

@@ -7,6 +7,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.erasures import erase_proofs as erase
 from proofsweep.bootstrap.erasures import read_proof_list
@@ -14,7 +15,6 @@ from proofsweep.errors import UsageError
 from proofsweep.reporting.erased_proofs import line_of_erasures
 from proofsweep.settings import Settings
 from tasks.end_states import state_of_error
-from tasks.ended_flow import ended_flow
 from tasks.key_block import read_block
 from tasks.stop_on_signals import stopped_on_signals
 

@@ -5,11 +5,11 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap import proofs
 from proofsweep.reporting.operations import line_of_inventory
 from proofsweep.settings import Settings
 from tasks.end_states import state_of_findings
-from tasks.ended_flow import ended_flow
 from tasks.key_block import read_block
 
 

@@ -6,10 +6,10 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap import interpretations
 from proofsweep.reporting.operations import line_of_notes
 from proofsweep.settings import Settings
-from tasks.ended_flow import ended_flow
 from tasks.key_block import read_block
 
 

@@ -7,11 +7,11 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap.keys import rotate_key as rotate
 from proofsweep.errors import UsageError
 from proofsweep.reporting.rotated_keys import lines_of_rotation
 from proofsweep.settings import Settings
-from tasks.ended_flow import ended_flow
 from tasks.key_block import BLOCKS
 
 

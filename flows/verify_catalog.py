@@ -7,6 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, head_after
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import LegOptions, held_leg
@@ -18,7 +19,6 @@ from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings, load_settings
 from tasks.coverage import state_with_coverage
-from tasks.ended_flow import ended_flow
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
 from tasks.run_of_retry import run_of_this_retry

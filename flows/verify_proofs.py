@@ -5,12 +5,12 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
+from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
 from proofsweep.bootstrap.alerts import end_of_flow
 from proofsweep.bootstrap.proofs import line_of_masters, masters_of
 from proofsweep.settings import Settings
 from tasks.end_states import state_of_findings
-from tasks.ended_flow import ended_flow
 from tasks.tell_alerts import tell_alerts
 
 

@@ -232,7 +232,7 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
     """Once, until it is over; also a mistake of this program, which is raised all the same."""
     from prefect.client.schemas.objects import State, StateType  # noqa: PLC0415 - Prefect reads its settings on import
 
-    from tasks.ended_flow import ended_flow  # noqa: PLC0415
+    from flows.ended_flow import ended_flow  # noqa: PLC0415
 
     monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__FLOW_NAME", flow)
 

@@ -49,4 +49,4 @@ def ended_flow(
 
 
 def _tell(settings: Settings, state: str, message: str) -> None:
-    tell_alerts(end_of_flow(settings, str(flow_run.get_flow_name()), state, message))
+    tell_alerts(end_of_flow(settings, str(flow_run.flow_name), state, message))
