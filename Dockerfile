@@ -41,7 +41,7 @@ RUN groupadd --gid 10001 proofsweep \
     && install -d -o 10001 -g 10001 /var/lib/proofsweep /var/lib/proofsweep/catalog /var/lib/proofsweep/ingest \
         /var/lib/sandbox /var/lib/prefect
 COPY --from=build /app /app
-COPY --chmod=555 deploy/with-secrets deploy/register deploy/automations.py deploy/alert_automations.py /app/bin/
+COPY --chmod=555 deploy/with-secrets deploy/register deploy/automations.py /app/bin/
 COPY --chmod=444 prefect.yaml /var/lib/proofsweep/prefect.yaml
 ENV PATH=/app/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

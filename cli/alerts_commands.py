@@ -53,7 +53,7 @@ def check(
         print_json(_json_of(telling, looked))
     else:
         _print(telling, looked)
-    return ExitCode.FAILED if telling.missed else ExitCode.REJECTED if telling.hold else ExitCode.ACCEPTED
+    return ExitCode.FAILED if telling.missed else ExitCode.REJECTED if telling.urgent else ExitCode.ACCEPTED
 
 
 def send_test(config: str | None = Config) -> int:
@@ -64,7 +64,7 @@ def send_test(config: str | None = Config) -> int:
     receivers = receivers_for(load_settings(config), read_block)
     if receivers is None:
         raise ConfigError(_NOBODY)
-    missed = receivers.send(TEST_ALERT)
+    (missed,) = receivers.send([TEST_ALERT])
     if missed:
         print_error(missed_line(Telling([TEST_ALERT], [], missed)))
         return ExitCode.FAILED
@@ -74,10 +74,10 @@ def send_test(config: str | None = Config) -> int:
 
 def _print(telling: Telling, looked: Check) -> None:
     out = console()
-    for alert in telling.hold:
+    for alert in dict.fromkeys([*telling.urgent, *telling.sent]):
         state = "sent" if alert in telling.sent else "not sent" if telling.missed else "told before"
         out.print(f"{state:<12}{alert.subject}", soft_wrap=True)
-    if not telling.hold:
+    if not telling.urgent:
         out.print("Nothing needs a person.")
     for line in looked.skipped:
         out.print(line, soft_wrap=True)

@@ -13,6 +13,7 @@ from cli.app import whole_app
 from cli.endpoints import endpoints_table
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
+from proofsweep.domain.alerts.events import EVENTS
 from proofsweep.domain.tables import (
     drift,
     erasures,
@@ -53,6 +54,7 @@ def rendered(text: str) -> str:
         "recoveries": columns_table(recoveries.COLUMNS),
         "drift": columns_table(drift.COLUMNS),
         "views": views_table(),
+        "alerts": alerts_table(),
         "endpoints": endpoints_table(),
         "silences": markdown_of_unspecified(),
         "checks": "\n".join(checks_table()),
@@ -73,6 +75,15 @@ def columns_table(columns: Sequence[Column]) -> str:
         kind = column.kind if column.nullable else f"{column.kind}, not null"
         lines.append(f"| `{column.name}` | {kind} | {column.meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def alerts_table() -> str:
+    """List the events of which somebody is told."""
+    lines = ["| alert | when | states of flow runs | urgency |", "|---|---|---|---|"]
+    for kind, event in EVENTS.items():
+        states = ", ".join(f"`{state}`" for state in event.states)
+        lines.append(f"| `{kind}` | {event.when} | {states} | {event.severity} |")
+    return "\n".join(lines)
 
 
 def views_table() -> str:

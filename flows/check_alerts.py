@@ -1,27 +1,36 @@
 """Look from outside the runs at what somebody must be told."""
 
 from pathlib import Path
+from typing import Any
 
 from prefect import flow, get_run_logger
+from prefect.client.schemas.objects import State
+from prefect.states import Completed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap.alerts_check import Check
-from proofsweep.logs import set_up_logs
-from proofsweep.settings import load_settings
+from proofsweep.settings import Settings
 from tasks.key_block import read_block
 from tasks.tell_alerts import tell_alerts
 
 
 @flow(name="check-alerts", retries=0, persist_result=False)
-def check_alerts(catalogs: list[str] | None = None, config: str | None = None, results: str | None = None) -> None:
-    """Tell of nights without a successful run, of rows that remain, of the key, the quota and its usage.
+def check_alerts(
+    catalogs: list[str] | None = None, config: str | None = None, results: str | None = None
+) -> State[Any]:
+    """Tell of nights without a successful run, of rows that remain, of key, quota and usage, and the day's records.
 
     Args:
         catalogs: each must have a successful run in `alerts.no_success_hours`; None asks for one of any catalog.
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
     """
-    set_up_logs()
-    check = Check(load_settings(config, results), catalogs or [], str(Path.cwd()), read_block)
-    tell_alerts(check.occasion)
-    for line in check.skipped:
-        get_run_logger().warning(line)
+
+    def work(settings: Settings) -> State[Any]:
+        check = Check(settings, catalogs or [], str(Path.cwd()), read_block)
+        tell_alerts(check.occasion)
+        for line in check.skipped:
+            get_run_logger().warning(line)
+        return Completed(message=" ".join(["What must be told is told.", *check.skipped]))
+
+    return ended_flow(config, results, work, tells_itself=True)

@@ -1,27 +1,23 @@
 """Verify what was delivered into a watched folder since the last pass, and move it by its verdicts."""
 
-from functools import partial
 from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
+from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
-from proofsweep.bootstrap.alerts import end_of_pass, stop_before_leg
+from proofsweep.bootstrap.alerts import end_of_pass
 from proofsweep.bootstrap.ingest import watched_folder
 from proofsweep.domain.ingest import PassReport
-from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
 from proofsweep.reporting.deliveries import line_of_pass, markdown_of_pass
-from proofsweep.settings import Settings, load_settings
-from tasks.end_states import state_of_error, state_of_pass
+from proofsweep.settings import Settings
+from tasks.end_states import state_of_pass
 from tasks.key_block import read_block
-from tasks.known_ends import log_known_ends_on_one_line
-from tasks.missed_schedules import cancel_missed_runs
 from tasks.summary_artifact import show_deliveries
-from tasks.tell_alerts import stop_told, tell_alerts
+from tasks.tell_alerts import tell_alerts
 
 
 def _name_of_run() -> str:
@@ -37,8 +33,8 @@ def check_ingest(
 
     It is NotMoved if verified files could not be moved.
 
-    (1) let this flow run stand for those that were missed, (2) claim the folder, (3) verify the runs of the pass, each
-    as a flow run of its own, write the letters, and tell what must be told, (4) show what became of the files.
+    (1) claim the folder, (2) verify the runs of the pass, each as a flow run of its own, write the letters, and tell
+    what must be told, (3) show what became of the files.
 
     Args:
         folder: a folder, or a bucket's prefix.
@@ -46,21 +42,17 @@ def check_ingest(
         results: the results store; None for the one in the settings.
         letters: a folder in which a letter to each supplier is written; None writes none.
     """
-    set_up_logs()
-    log_known_ends_on_one_line()
-    try:
-        settings = load_settings(config, results)
-        cancel_missed_runs()  # (1)
-        with stop_told(partial(stop_before_leg, settings)):
-            stopped, report = _make_pass(settings, folder, config, results, letters)  # (2) and (3)
-    except ProofsweepError as error:
-        return state_of_error(error)
-    if report.rows or report.not_moved:
-        show_deliveries(markdown_of_pass(folder, report))  # (4)
-    ended = state_of_pass(report, line_of_pass(folder, report))
-    if stopped is None or (stopped.is_completed() and not ended.is_completed()):
-        return ended
-    return stopped
+
+    def work(settings: Settings) -> State[Any]:
+        stopped, report = _make_pass(settings, folder, config, results, letters)  # (1) and (2)
+        if report.rows or report.not_moved:
+            show_deliveries(markdown_of_pass(folder, report))  # (3)
+        ended = state_of_pass(report, line_of_pass(folder, report))
+        if stopped is None or (stopped.is_completed() and not ended.is_completed()):
+            return ended
+        return stopped
+
+    return ended_flow(config, results, work, tells_itself=True)
 
 
 def _make_pass(

@@ -7,16 +7,15 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.erasures import erase_proofs as erase
 from proofsweep.bootstrap.erasures import read_proof_list
-from proofsweep.errors import ProofsweepError, UsageError
-from proofsweep.logs import set_up_logs
+from proofsweep.errors import UsageError
 from proofsweep.reporting.erased_proofs import line_of_erasures
-from proofsweep.settings import load_settings
+from proofsweep.settings import Settings
 from tasks.end_states import state_of_error
 from tasks.key_block import read_block
-from tasks.known_ends import log_known_ends_on_one_line
 from tasks.stop_on_signals import stopped_on_signals
 
 
@@ -33,19 +32,18 @@ def erase_proofs(
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
     """
-    set_up_logs()
-    log_known_ends_on_one_line()
-    try:
-        wanted, settings = read_proof_list([], Path(proofs_file)), load_settings(config, results)
+
+    def work(settings: Settings) -> State[Any]:
+        wanted = read_proof_list([], Path(proofs_file))
         asked = len(wanted.proof_ids), settings.service.environment
         if asked != (count, environment):
             raise UsageError(f"The file has {asked[0]} proofs, and the settings are of {asked[1]}; nothing was erased.")
         with stopped_on_signals(engine_for(settings, read_block)):
             report = erase(settings, wanted, read_block)
-    except ProofsweepError as error:
-        return state_of_error(error)
-    line = line_of_erasures(report.erasures, report.not_asked)
-    if report.stopped is not None:
-        return state_of_error(report.stopped)
-    has_failed = any(erasure.reason is not None for erasure in report.erasures)
-    return Failed(message=line) if has_failed else Completed(message=line)
+        if report.stopped is not None:
+            return state_of_error(report.stopped)
+        line = line_of_erasures(report.erasures, report.not_asked)
+        has_failed = any(erasure.reason is not None for erasure in report.erasures)
+        return Failed(message=line) if has_failed else Completed(message=line)
+
+    return ended_flow(config, results, work)

@@ -4,16 +4,13 @@ from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.states import Completed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap import proofs
-from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
 from proofsweep.reporting.operations import line_of_inventory
-from proofsweep.settings import load_settings
-from tasks.end_states import state_of_error
+from proofsweep.settings import Settings
+from tasks.end_states import state_of_findings
 from tasks.key_block import read_block
-from tasks.known_ends import log_known_ends_on_one_line
 
 
 @flow(name="inventory-proofs", retries=0, persist_result=False)
@@ -24,9 +21,9 @@ def inventory_proofs(config: str | None = None, results: str | None = None) -> S
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
     """
-    set_up_logs()
-    log_known_ends_on_one_line()
-    try:
-        return Completed(message=line_of_inventory(proofs.inventory_proofs(load_settings(config, results), read_block)))
-    except ProofsweepError as error:
-        return state_of_error(error)
+
+    def work(settings: Settings) -> State[Any]:
+        found = proofs.inventory_proofs(settings, read_block)
+        return state_of_findings(line_of_inventory(found), differ=found.count("differs") > 0)
+
+    return ended_flow(config, results, work)

@@ -4,17 +4,14 @@ from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.states import Completed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap import proofs
 from proofsweep.domain.proofs import RecoveryRequest
-from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
 from proofsweep.reporting.operations import line_of_recovery
-from proofsweep.settings import load_settings
-from tasks.end_states import state_of_error
+from proofsweep.settings import Settings
+from tasks.end_states import state_of_findings
 from tasks.key_block import read_block
-from tasks.known_ends import log_known_ends_on_one_line
 
 
 @flow(name="recover-sidecars", retries=0, persist_result=False)
@@ -29,11 +26,9 @@ def recover_sidecars(
         below: only items whose audio's location begins so.
         to: a folder or a bucket's prefix for the sidecars; None for beside the audio.
     """
-    set_up_logs()
-    log_known_ends_on_one_line()
-    try:
-        wanted = RecoveryRequest(below=below, prefix=to)
-        done = proofs.recover_sidecars(load_settings(config, results), wanted, read_block)
-        return Completed(message=line_of_recovery(done))
-    except ProofsweepError as error:
-        return state_of_error(error)
+
+    def work(settings: Settings) -> State[Any]:
+        done = proofs.recover_sidecars(settings, RecoveryRequest(below=below, prefix=to), read_block)
+        return state_of_findings(line_of_recovery(done), differ="differs" in done.outcomes)
+
+    return ended_flow(config, results, work)

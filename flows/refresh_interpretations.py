@@ -6,14 +6,11 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
+from flows.ended_flow import ended_flow
 from proofsweep.bootstrap import interpretations
-from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
 from proofsweep.reporting.operations import line_of_notes
-from proofsweep.settings import load_settings
-from tasks.end_states import state_of_error
+from proofsweep.settings import Settings
 from tasks.key_block import read_block
-from tasks.known_ends import log_known_ends_on_one_line
 
 
 @flow(name="refresh-interpretations", retries=0, persist_result=False)
@@ -27,12 +24,9 @@ def refresh_interpretations(
         results: the results store; None for the one in the settings.
         max_calls: keyed calls of this operation at most.
     """
-    set_up_logs()
-    log_known_ends_on_one_line()
-    try:
-        settings = load_settings(config, results)
-        return Completed(
-            message=line_of_notes(interpretations.refresh_interpretations(settings, read_block, max_calls))
-        )
-    except ProofsweepError as error:
-        return state_of_error(error)
+
+    def work(settings: Settings) -> State[Any]:
+        done = interpretations.refresh_interpretations(settings, read_block, max_calls)
+        return Completed(message=line_of_notes(done))
+
+    return ended_flow(config, results, work)

@@ -7,28 +7,24 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, stop_before_leg
+from flows.ended_flow import ended_flow
+from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, head_after
 from proofsweep.bootstrap.engines import engine_for
 from proofsweep.bootstrap.legs import LegOptions, held_leg
 from proofsweep.bootstrap.runs import bounds_for, coverage_for
 from proofsweep.bootstrap.unfinished_runs import go_on_with_catalog, run_of_retry
 from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.errors import ProofsweepError
-from proofsweep.logs import set_up_logs
 from proofsweep.printable import printable
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.reporting.run_status import RunStatus
-from proofsweep.settings import load_settings
+from proofsweep.settings import Settings, load_settings
 from tasks.coverage import state_with_coverage
-from tasks.end_states import state_of_error
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
-from tasks.known_ends import log_known_ends_on_one_line
-from tasks.missed_schedules import cancel_missed_runs
 from tasks.run_of_retry import run_of_this_retry
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
-from tasks.tell_alerts import stop_told, tell_alerts
+from tasks.tell_alerts import tell_alerts
 from tasks.worker_cluster import started_runner
 
 # Bounds the tasks of a small run, which mostly wait. Chosen: 8 may leave workers idle, 32 only adds threads. The tasks
@@ -65,7 +61,7 @@ def verify_catalog(
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
 
-    (1) stand for missed runs, (2) resume the given, the retried or the unfinished run, (3) plan anew, (4) say coverage.
+    (1) resume the given, the retried or the unfinished run, (2) plan anew, (3) say coverage.
 
     Args:
         run_id: a planned run; None goes on with `catalog`.
@@ -80,20 +76,18 @@ def verify_catalog(
         believe: whether outcomes that are in doubt are written as they come out.
         max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
     """
-    set_up_logs()
-    log_known_ends_on_one_line()
-    try:
-        settings = load_settings(config, results)
+
+    def work(settings: Settings) -> State[str]:
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
         verify = partial(_verify, config=config, results=results, options=LegOptions(dedupe=dedupe, believe=believe))
-        cancel_missed_runs()  # (1)
         given = run_id or run_of_this_retry(partial(run_of_retry, settings))
         go_on = partial(go_on_with_catalog, settings, catalog or "", read_block, bounds, verify, max_age=max_age)
-        with stop_told(partial(stop_before_leg, settings)):
-            work = partial(verify, given, bounds) if given else go_on  # (2), or (2) and (3)
-            return state_with_coverage(work, partial(coverage_for, settings, catalog, max_age))  # (4)
-    except ProofsweepError as error:
-        return state_of_error(error)
+        run = partial(verify, given, bounds) if given else go_on  # (1), or (1) and (2)
+        return state_with_coverage(
+            run, partial(head_after, settings), partial(coverage_for, settings, catalog, max_age)
+        )  # (3)
+
+    return ended_flow(config, results, work, tells_itself=True)
 
 
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, options: LegOptions) -> RunStatus:

@@ -2,19 +2,23 @@
 
 from typing import Any
 
-from prefect import flow, get_run_logger
+from prefect import flow
 from prefect.client.schemas.objects import State
 
+from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
-from proofsweep.bootstrap.proofs import line_of_masters
-from proofsweep.settings import load_settings
+from proofsweep.bootstrap.alerts import end_of_flow
+from proofsweep.bootstrap.proofs import line_of_masters, masters_of
+from proofsweep.settings import Settings
+from tasks.end_states import state_of_findings
+from tasks.tell_alerts import tell_alerts
 
 
 @flow(name="verify-proofs", retries=0, persist_result=False)
 def verify_proofs(
     catalog: str, config: str | None = None, results: str | None = None, max_calls: int | None = None
 ) -> State[Any]:
-    """Verify a list of proofs as a run of its own; the state is that of the run.
+    """Verify a list of proofs as a run of its own; the state is that of the run, or FoundDifferences.
 
     Args:
         catalog: location of a list of proof IDs (docs/operations.md); the IDs themselves are never parameters.
@@ -22,9 +26,16 @@ def verify_proofs(
         results: the results store; None for the one in the settings.
         max_calls: the most keyed calls that this flow run makes.
     """
-    state = verify_catalog(catalog=catalog, config=config, results=results, max_calls=max_calls, return_state=True)
-    run_id = str(state.result()) if state.is_completed() else None
-    line = None if run_id is None else line_of_masters(load_settings(config, results), run_id)
-    if line is not None:
-        get_run_logger().info(line)
-    return State(type=state.type, name=state.name, message=state.message)
+
+    def work(settings: Settings) -> State[Any]:
+        run = verify_catalog(catalog=catalog, config=config, results=results, max_calls=max_calls, return_state=True)
+        run_id = run.result() if run.is_completed() else None
+        line = None if run_id is None else line_of_masters(settings, str(run_id))
+        if line is None or not masters_of(settings, str(run_id))[1]:
+            said = run.message if line is None else f"{run.message} {line}."
+            return State(type=run.type, name=run.name, message=said)
+        found = state_of_findings(f"{run.message} {line}.", differ=True)
+        tell_alerts(end_of_flow(settings, "verify-proofs", str(found.name), line))
+        return found
+
+    return ended_flow(config, results, work, tells_itself=True)

@@ -10,17 +10,20 @@ from prefect.states import Completed
 from proofsweep.domain.coverage import Coverage
 from proofsweep.errors import CatalogError, NothingDue, ResultsError
 from proofsweep.reporting.run_status import RunStatus
-from tasks.end_states import state_of_run
+from tasks.end_states import state_after_run
 
 
-def state_with_coverage(verify: Callable[[], RunStatus], count: Callable[[], Coverage | None]) -> State[str]:
+def state_with_coverage(
+    verify: Callable[[], RunStatus], head: Callable[[RunStatus], str | None], count: Callable[[], Coverage | None]
+) -> State[str]:
     """Verify, and give the state; nothing to do is Completed. Its message ends with the coverage, if there is one.
 
     The coverage is an artifact too. A flow run that was cancelled has none: Prefect would kill it while the catalog is
     listed.
     """
     try:
-        state = state_of_run(verify())
+        run = verify()
+        state = state_after_run(run, head(run))
     except NothingDue as nothing:
         state = Completed(message=f"{nothing.message}.")
     try:

@@ -5,34 +5,23 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
+from proofsweep.domain.alerts.events import CANCELLED, COMPLETED, FAILED, state_of_ending, state_of_run
 from proofsweep.domain.ingest import PassReport
-from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import line_of
 
-NAMES = {
-    EndedBy.QUOTA: "QuotaSpent",
-    EndedBy.WINDOW: "WindowClosed",
-    EndedBy.BREAKER: "Outage",
-    EndedBy.KEY_REFUSED: "KeyRefused",
-}
-"""Names of Failed states of runs whose rows remain; any other ending is plain `Failed`."""
+_OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
 
 
-def state_of_run(run: RunStatus) -> State[str]:
-    """Return Completed with the run's id if the run is over and no row failed; else the state that names what is wrong.
+def state_after_run(run: RunStatus, head: str | None) -> State[str]:
+    """Return the state that says how a run stands; its message ends with the head of the records.
 
     SomeFailed is of the type Completed too; AllFailed, where no row was answered, is of the type Failed.
     """
-    line = line_of(run)
-    if not run.is_over:
-        return _stopped(run.ended_by, line)
-    if not run.rows("failed"):
-        return Completed(message=line, data=run.plan.run_id)
-    if run.answered:
-        return Completed(name="SomeFailed", message=line, data=run.plan.run_id)
-    return Failed(name="AllFailed", message=line)
+    name = state_of_run(run.ended_by, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered)
+    line = line_of(run) if head is None else f"{line_of(run)} Head of the records: {head}."
+    return _named(name, line, run.plan.run_id if name in _OF_TYPE_COMPLETED else None)
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:
@@ -41,19 +30,24 @@ def state_of_error(error: ProofsweepError) -> State[Any]:
     It is returned, not raised, because Prefect logs a traceback for what is raised.
     """
     if isinstance(error, RunIsActive):  # somebody else does this work: nothing failed
-        return Cancelled(message=error.message, data=error)
-    return _stopped(error.ended_by if isinstance(error, RunMustStop) else None, error.message, error)
+        return _named(CANCELLED, error.message, error)
+    return _named(state_of_ending(error.ended_by) if isinstance(error, RunMustStop) else FAILED, error.message, error)
 
 
 def state_of_pass(report: PassReport, line: str) -> State[Any]:
     """Return the state of a pass over a watched folder that came to its end: NotMoved if files could not be moved."""
     if report.letters_error is not None:
         return state_of_error(report.letters_error)
-    return Failed(name="NotMoved", message=line) if report.not_moved else Completed(message=line)
+    return _named("NotMoved" if report.not_moved else COMPLETED, line)
 
 
-def _stopped(ended_by: str | None, line: str, error: ProofsweepError | None = None) -> State[Any]:
-    if ended_by == EndedBy.CANCELLED:
-        return Cancelled(message=line, data=error)
-    name = next((name for ending, name in NAMES.items() if ending == ended_by), "Failed")
-    return Failed(name=name, message=line, data=error)
+def state_of_findings(line: str, *, differ: bool) -> State[Any]:
+    """Return the state of work that compares: FoundDifferences, of the type Failed, if something differs."""
+    return _named("FoundDifferences" if differ else COMPLETED, line)
+
+
+def _named(name: str, line: str, data: object = None) -> State[Any]:
+    if name == CANCELLED:
+        return Cancelled(message=line, data=data)
+    of_type = Completed if name in _OF_TYPE_COMPLETED else Failed
+    return of_type(name=name, message=line, data=data)

@@ -8,14 +8,16 @@ from datetime import datetime
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
-from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of
-from proofsweep.domain.alerts.of_ingest import alerts_of_pass
-from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, not_begun, over_after_run
+from proofsweep.domain.alerts.events import state_of_ending, state_of_run
+from proofsweep.domain.alerts.messages import Alert, quoted, shortened
+from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, over_after_end
+from proofsweep.domain.alerts.of_ingest import files_given_up
+from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, end_of_run
 from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, rotated_key_ends
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Need, Quota, forecast
 from proofsweep.domain.ingest import PassReport
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.errors import ConfigError, ProofsweepError, RunMustStop
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import advice_for, ending_of, label_of
@@ -90,41 +92,57 @@ def end_of_leg(settings: Settings, run: RunStatus) -> Occasion:
         return lambda is_told: [
             *alerts_of_run(facts, is_told),
             *alerts_of_key(settings, in_use, utc_now()),
-        ], over_after_run(facts)
+        ], over_after_end(end_of_run(facts))
 
     return Occasion(settings, gather)
+
+
+def end_of_flow(settings: Settings, flow: str, state: str, message: str) -> Occasion:
+    """Tell of a flow run that ended in a state with a message."""
+    end = flow_end(settings, flow, state, flow, [f"It said: {quoted(message)}"])
+    return Occasion(settings, lambda: (always(alerts_of_end(end)), over_after_end(end)))
 
 
 def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
     """Tell of a run that could not begin."""
-
-    def gather() -> tuple[Decide, Sequence[str]]:
-        where = results_for(settings).store.url
-        return always(not_begun(settings.service.environment, stop.ended_by, stop.message, where)), []
-
-    return Occasion(settings, gather)
+    return end_of_flow(settings, "verify-catalog", state_of_ending(stop.ended_by), stop.message)
 
 
 def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasion:
     """Tell of files that a pass over a watched folder could not move, or has given up."""
-    place = settings.service.environment, watched, results_for(settings).store.url
-    reasons = Counter(str(row["detail"]) for row in report.not_moved)
-    found = list(alerts_of_pass(*place, reasons, report.given_up))
-    is_over = report.is_whole and not report.not_moved
-    over = [cause_of(AlertKind.NOT_MOVED, *place[:2])] if is_over else []
-    return Occasion(settings, lambda: (lambda _is_told: found, over))
+    unmoved = Counter(str(row["detail"]) for row in report.not_moved)
+    lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
+    end = flow_end(
+        settings,
+        "check-ingest",
+        "NotMoved" if unmoved else "Completed",
+        watched,
+        [f"They lie in {quoted(watched)} still:", *shortened(lines)],
+        title=f"verified files that are not moved: {unmoved.total():,}",
+    )
+    given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
+    over = over_after_end(end) if report.is_whole and not unmoved else []
+    return Occasion(settings, lambda: (always([*alerts_of_end(end), *given_up]), over))
+
+
+def flow_end(
+    settings: Settings, flow: str, state: str, subject: str, details: Sequence[str], *, title: str | None = None
+) -> FlowEnd:
+    """Put an end into words, with the environment and the store of the settings."""
+    environment, url = settings.service.environment, results_for(settings).store.url
+    return FlowEnd(environment, flow, state, subject, url, details, title)
 
 
 def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion | None:
     """Tell that the quota will end before the run does, when its first leg begins; None if there is enough."""
     need = Need(eligible=plan.eligible if leg == 1 else 0, audio_bytes=0)
     alert = alert_of_quota(settings, plan, need, service, bounds)
-    return None if alert is None else Occasion(settings, lambda: (always(alert), []))
+    return None if alert is None else Occasion(settings, lambda: (always([alert]), []))
 
 
-def always(alert: Alert | None) -> Decide:
+def always(alerts: Sequence[Alert]) -> Decide:
     """Decide alike, whatever was told."""
-    return lambda _is_told: [] if alert is None else [alert]
+    return lambda _is_told: alerts
 
 
 def alert_of_quota(settings: Settings, plan: Plan, need: Need, service: ServiceStatus, bounds: Bounds) -> Alert | None:
@@ -153,7 +171,9 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
         environment=run.plan.environment,
         catalog=run.plan.catalog,
         results_url=results.store.url,
-        ended_by=run.ended_by or "",
+        state=state_of_run(
+            run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered
+        ),
         ending=ending_of(run),
         why=run.why,
         items=run.plan.items,
@@ -165,8 +185,14 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
         sunset=run.sunset,
         in_doubt=run.legs[-1].in_doubt,
         nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
-        head=Legs(results, run.plan.run_id).receipt_digest(leg),
+        head=head_after(settings, run),
     )
+
+
+def head_after(settings: Settings, run: RunStatus) -> str | None:
+    """Return the hex sha256 of the receipt of a run's last leg, which holds all earlier receipts; None without one."""
+    legs = Legs(results_for(settings), run.plan.run_id)
+    return legs.receipt_digest(run.legs[-1].leg) if run.legs else None
 
 
 def alerts_of_key(settings: Settings, key_in_use: str | None, now: datetime) -> list[Alert]:

@@ -4,16 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from proofsweep.bootstrap.alerts import Occasion, alert_of_quota, alerts_of_key, facts_of_run
+from proofsweep.bootstrap.alerts import (
+    Occasion,
+    alert_of_quota,
+    alerts_of_key,
+    facts_of_run,
+    flow_end,
+)
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, utc_now
 from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import PartnerUsageResponse
+from proofsweep.domain.alerts.events import AlertKind, state_of_ending
 from proofsweep.domain.alerts.memory import IsTold
-from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of
-from proofsweep.domain.alerts.of_nights import no_success
-from proofsweep.domain.alerts.of_runs import alerts_of_run, not_begun
+from proofsweep.domain.alerts.messages import Alert, cause_of, quoted
+from proofsweep.domain.alerts.of_ends import alerts_of_end
+from proofsweep.domain.alerts.of_nights import daily_digest, no_success
+from proofsweep.domain.alerts.of_runs import alerts_of_run
 from proofsweep.domain.alerts.of_the_key import unexplained_usage
 from proofsweep.domain.budget.forecast import Need
 from proofsweep.domain.items import printable
@@ -25,12 +33,14 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.legs import Legs
-from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_runs
+from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, newest_leg, night_facts, recent_runs
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
 # Chosen: a month's quota is spent over at most 31 nights. Half would miss legs of a run that waits for its quota; twice
 # doubles what a check reads.
 _LOOK_BACK_DAYS = 35
+
+_FLOW = "check-alerts"
 
 # Attempts of the one call. Chosen: half fails at one lost connection; twice waits longer, and the next check comes.
 _ATTEMPTS = 2
@@ -71,6 +81,7 @@ class Check:
             found += self._of_newest_run(location, usage, is_told)
         if usage is not None:
             found.append(self._unexplained_usage(usage[0], now, is_told))
+        found.append(self._digest(now))
         return [alert for alert in found if alert is not None]
 
     def _key_in_use(self) -> str | None:
@@ -86,8 +97,10 @@ class Check:
             return engine_for(self.settings, self.read_block).partner.with_attempts(_ATTEMPTS).usage(days=2)
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
-                where = results_for(self.settings).store.url
-                found.append(not_begun(self.settings.service.environment, error.ended_by, error.message, where))
+                state = state_of_ending(error.ended_by)
+                found += alerts_of_end(
+                    flow_end(self.settings, _FLOW, state, _FLOW, [f"It said: {quoted(error.message)}"])
+                )
             else:
                 self.skipped.append(f"The quota and its usage were not checked: {error.message}")
         return None
@@ -102,6 +115,15 @@ class Check:
             enough=now - timedelta(hours=hours),
         )
         return no_success(facts, now, hours)
+
+    def _digest(self, now: datetime) -> Alert | None:
+        """Tell of the newest leg of the last two days, so that the head of the records leaves the store."""
+        results, environment = results_for(self.settings), self.settings.service.environment
+        leg = newest_leg(results, environment, now - timedelta(days=_LOOK_BACK_DAYS))
+        if leg is None or leg.ended is None or leg.ended < now - timedelta(days=2):
+            return None
+        head = Legs(results, leg.plan.run_id).receipt_digest(leg.leg)
+        return daily_digest(environment, results.store.url, leg.line, leg.ended, head or "")
 
     def _of_newest_run(
         self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, is_told: IsTold

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,8 +18,8 @@ UrlSource = Callable[[], str]
 # Bounds what a wrong path can fill the memory with. Chosen: hundreds of receivers; half or twice changes nothing.
 _MOST_URL_BYTES = 65_536
 
-# Bounds how long a receiver can keep a run from ending. Chosen: apprise waits 4 s for each step of HTTP and 15 s for
-# SMTP; at half a slow mail server loses the alert, twice keeps a person waiting at the terminal.
+# Bounds how long all receivers together can keep a run from ending. Chosen: apprise waits 4 s for each step of HTTP and
+# 15 s for SMTP; at half a slow mail server loses the alert, twice keeps a person waiting at the terminal.
 _LONGEST_SEND_SECONDS = 30.0
 
 
@@ -68,28 +69,38 @@ class Receivers:
         """Count them."""
         return len(self._urls)
 
-    def send(self, alert: Alert) -> list[str]:
-        """Send an alert to all at once; give the kinds of those that did not take it within 30 seconds."""
-        taken = [threading.Event() for _ in self._urls]
+    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+        """Send alerts to all receivers at once; for each alert, name the kinds of those that did not take it in time.
+
+        All together have 30 seconds: a receiver that hangs keeps neither another one nor the run.
+        """
+        taken: list[set[int]] = [set() for _ in self._urls]
         threads = [
-            threading.Thread(target=_send, args=(url, alert, is_taken), daemon=True, name="alert")
-            for url, is_taken in zip(self._urls, taken, strict=True)
+            threading.Thread(target=_send, args=(url, alerts, its_own), daemon=True, name="alert")
+            for url, its_own in zip(self._urls, taken, strict=True)
         ]
         for thread in threads:
             thread.start()
+        end = time.monotonic() + _LONGEST_SEND_SECONDS
         for thread in threads:
-            thread.join(_LONGEST_SEND_SECONDS)
-        return [_kind_of(url) for url, is_taken in zip(self._urls, taken, strict=True) if not is_taken.is_set()]
+            thread.join(max(0.0, end - time.monotonic()))
+        in_time = [(_kind_of(url), frozenset(its_own)) for url, its_own in zip(self._urls, taken, strict=True)]
+        return [[kind for kind, its_own in in_time if number not in its_own] for number in range(len(alerts))]
 
 
-def _send(url: SecretStr, alert: Alert, is_taken: threading.Event) -> None:
+def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
+    """Send alerts to one receiver in their order; add the numbers of those that it has taken."""
     asset = apprise.AppriseAsset(app_id="proofsweep", app_desc="proofsweep", app_url="", async_mode=False)
     receiver = apprise.Apprise(asset=asset)
     receiver.add(url.get_secret_value())
-    if receiver.notify(
-        alert.body, title=alert.subject, notify_type=apprise.NotifyType.WARNING, body_format=apprise.NotifyFormat.TEXT
-    ):
-        is_taken.set()
+    for number, alert in enumerate(alerts):
+        if receiver.notify(
+            alert.body,
+            title=alert.subject,
+            notify_type=apprise.NotifyType(alert.severity),
+            body_format=apprise.NotifyFormat.TEXT,
+        ):
+            taken.add(number)
 
 
 def _kind_of(url: SecretStr) -> str:

@@ -40,7 +40,7 @@ def hook(composed: ComposedSystem) -> Iterator[Webhook]:
         file = composed.parts.folder / "webhook-url"
         file.write_text(f"http://127.0.0.1:{hook.port}/\n")
         subprocess.run(
-            ["with-secrets", "python", ROOT / "deploy" / "alert_automations.py", "--webhook", file],
+            ["with-secrets", "python", ROOT / "deploy" / "automations.py", "--webhook", file],
             env=composed.parts.environment("deployments"),
             check=True,
         )
@@ -58,7 +58,7 @@ def to_send(composed: ComposedSystem, operator: sandbox.Operator) -> int:
 
 @contextmanager
 def quick_crashes(composed: ComposedSystem) -> Iterator[None]:
-    """Let the automation that is registered crash a flow run after ten seconds without heartbeat, not 15 minutes."""
+    """Let the automation that is registered crash a flow run after ten seconds without heartbeat, not 12 minutes."""
     automations = composed.api.post("/automations/filter", json={}).raise_for_status().json()
     (crash,) = (each for each in automations if "without heartbeat" in each["name"])
     usual = {name: crash[name] for name in ("name", "description", "enabled", "actions", "trigger")}

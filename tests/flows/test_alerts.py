@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
 
 from cli.app import run
+from proofsweep.domain.alerts.events import END_STATES, FLOWS, TOLD_STATES
 
 from ..servers.alert_receivers import Webhook, webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -37,7 +39,8 @@ def test_rows_that_remain_are_told_once_and_again_after_a_whole_run(
     run_ids = sorted({row["run_id"] for row in world.table("runs")})
     assert codes == [6, 6, 0, 6]
     assert hook.titles == ["proofsweep: 8 of 12 rows remain (sandbox)"] * 2
-    assert f"`proofsweep resume {run_ids[0]}`" in hook.posts[0][1]["message"]
+    assert f"Run: `{run_ids[0]}`" in hook.posts[0][1]["message"]
+    assert "`proofsweep resume`" in hook.posts[0][1]["message"]
     assert f"Tables: `{world.results}`" in hook.posts[0][1]["message"]
     assert f"`{run_ids[-1]}`" in hook.last["message"]
 
@@ -162,6 +165,7 @@ def test_a_check_tells_of_a_night_that_never_came(
     said = capsys.readouterr().out.splitlines()
     assert codes == [0, 3, 3]
     assert said == [
+        f"sent        proofsweep: the records of {datetime.now(UTC).date()} (sandbox)",
         "Nothing needs a person.",
         "sent        proofsweep: no successful run for 36 hours (sandbox)",
         "told before proofsweep: no successful run for 36 hours (sandbox)",
@@ -182,7 +186,10 @@ def test_a_check_as_json(
     document = json.loads(capsys.readouterr().out)
     assert code == 4
     assert (document["missed"], document["skipped"]) == (["json"], [])
-    assert [(alert["kind"], alert["sent"]) for alert in document["alerts"]] == [("no_success", False)]
+    assert [(alert["kind"], alert["sent"]) for alert in document["alerts"]] == [
+        ("no_success", False),
+        ("digest", False),
+    ]
 
 
 def test_unexplained_calls_are_found_by_the_count_of_the_service(
@@ -216,3 +223,53 @@ def test_the_test_message_arrives(world: SandboxWorld, hook: Webhook, monkeypatc
 
     assert (sent, refused, nobody) == (0, 4, [2, 2])
     assert hook.titles[0] == "proofsweep: a test message"
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_each_state_of_each_flow_is_told_by_the_settings(
+    world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch, flow: str
+) -> None:
+    """Once, until it is over; also a mistake of this program, which is raised all the same."""
+    from prefect.client.schemas.objects import State, StateType  # noqa: PLC0415 - Prefect reads its settings on import
+
+    from flows.ended_flow import ended_flow  # noqa: PLC0415
+
+    monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__FLOW_NAME", flow)
+
+    for state in [*END_STATES, *END_STATES]:
+        ended = State(type=StateType.FAILED, name=state, message="It said so.")
+        ended_flow(None, world.results_url, lambda _settings, ended=ended: ended)  # type: ignore[misc]  # a lambda
+    with pytest.raises(ZeroDivisionError):
+        ended_flow(None, world.results_url, lambda _settings: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
+
+    told = [post["message"].splitlines()[0] for _, post in hook.posts]
+    assert {line.rpartition(" ")[2].rstrip(".") for line in told} == set(TOLD_STATES) - {"Late"}
+    assert all(f"`{flow}`" in line for line in told)
+
+
+@pytest.mark.parametrize("flow", ["inventory-proofs", "rotate-key", "erase-proofs"])
+def test_a_refused_key_of_an_operation_is_told(
+    world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch, flow: str
+) -> None:
+    """By the flow itself; what it asks for wrongly is told too."""
+    from flows.erase_proofs import erase_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+    from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415
+    from flows.rotate_key import rotate_key  # noqa: PLC0415
+
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
+    (world.folder / "proofs").write_text("pf_1\n")
+    world.key_file.write_text("pk_wrong")
+    erase = partial(erase_proofs, str(world.folder / "proofs"), environment="sandbox", return_state=True)
+    calls = {
+        "inventory-proofs": partial(inventory_proofs, return_state=True),
+        "rotate-key": partial(rotate_key, "sandbox", return_state=True),
+        "erase-proofs": partial(erase, count=1),
+    }
+
+    states = [calls[flow]().name, erase(count=2).name]
+
+    assert states == ["KeyRefused", "Failed"]
+    assert [post["message"].splitlines()[0] for _, post in hook.posts] == [
+        f"Flow `{flow}` ended as KeyRefused.",
+        "Flow `erase-proofs` ended as Failed.",
+    ]

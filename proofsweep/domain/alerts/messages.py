@@ -1,9 +1,10 @@
 """An alert as a value, and how text that others wrote becomes harmless in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
+from proofsweep.domain.alerts.events import EVENTS, AlertKind, Severity
 from proofsweep.printable import printable
 
 # Bounds a message, whatever a catalog or the service writes. Chosen: half cuts long paths, twice fills a phone.
@@ -22,30 +23,6 @@ LOOK_ALIKES = {
 }
 
 
-class AlertKind(StrEnum):
-    """What an alert is about; the docs list them."""
-
-    ROWS_REMAIN = "rows_remain"
-    IN_DOUBT = "in_doubt"
-    SOME_FAILED = "some_failed"
-    ALL_FAILED = "all_failed"
-    NOT_BEGUN = "not_begun"
-    KEY_REFUSED = "key_refused"
-    KEY_EXPIRES = "key_expires"
-    QUOTA_SHORT = "quota_short"
-    REJECTIONS = "rejections"
-    SUNSET = "sunset"
-    USAGE = "usage"
-    NO_SUCCESS = "no_success"
-    SERVICE = "service"
-    LATENCY = "latency"
-    THROTTLED = "throttled"
-    QUOTA_LOW = "quota_low"
-    NOT_MOVED = "not_moved"
-    GIVEN_UP = "given_up"
-    TEST = "test"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it.
@@ -60,6 +37,11 @@ class Alert:
     causes: tuple[str, ...]
     subject: str
     body: str
+
+    @property
+    def severity(self) -> Severity:
+        """How urgent it is."""
+        return EVENTS[self.kind].severity
 
 
 def harmless(text: str) -> str:
@@ -83,6 +65,25 @@ def shortened(lines: list[str]) -> list[str]:
     """Keep the first lines of a list, and say how many are left out."""
     left_out = len(lines) - _MOST_LINES
     return lines if left_out <= 0 else [*lines[:_MOST_LINES], f"- and {left_out:,} more"]
+
+
+def made_alert(
+    kind: AlertKind,
+    environment: str,
+    title: str,
+    lines: Sequence[str],
+    causes: Sequence[str],
+    *,
+    results_url: str | None = None,
+) -> Alert:
+    """Make a message: what happened, then what to do, then where the tables are."""
+    where = [] if results_url is None else [f"Tables: {quoted(results_url)}"]
+    return Alert(
+        kind=kind,
+        causes=tuple(causes),
+        subject=f"proofsweep: {title} ({harmless(environment)})",
+        body="\n".join([*lines, f"To do: {EVENTS[kind].advice}", *where]),
+    )
 
 
 def minute_of(instant: datetime) -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
-from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of, harmless, minute_of, quoted
+from proofsweep.domain.alerts.events import AlertKind
+from proofsweep.domain.alerts.messages import Alert, cause_of, made_alert, minute_of, quoted
 
 # Probes in a row, or of the last ones, that make a state a lasting one. Chosen: of five minutes each, a quarter of an
 # hour, or half of an hour. Half tells of every short restart; twice tells half an hour later.
@@ -90,7 +91,6 @@ def _failing(probes: Sequence[ProbeFacts], call: str, rules: MonitorRules) -> Al
     asked, since = len(probes[-_LAST_ONES:]), minute_of(failed[0].started_at)
     lines = [f"Of the last {asked} probes of {_CALLS[call]}, {len(failed)} failed since {since}:"]
     lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in failed[-_IN_A_ROW:]]
-    lines.append("To do: ask the partner, with the request IDs; runs stop by themselves, and resume later.")
     return _alert(AlertKind.SERVICE, rules, f"{_CALLS[call]} fails", lines, call)
 
 
@@ -103,7 +103,6 @@ def _slower(probes: Sequence[ProbeFacts], call: str, rules: MonitorRules) -> Ale
         return None
     lines = [
         f"Half of the last {_RECENT} answers of {_CALLS[call]} took {now:,.0f} ms or more; before, {before:,.0f} ms.",
-        "To do: see the view `probes`, and the network between; then ask the partner.",
     ]
     return _alert(AlertKind.LATENCY, rules, f"{_CALLS[call]} is slower than before", lines, call)
 
@@ -116,7 +115,6 @@ def _throttled(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None
     lines = [
         f"Of the last {asked} probes, {len(refused)} were answered 429.",
         f"The last one: {minute_of(last.started_at)}, {_request_id(last)}.",
-        "To do: see whether the quota is used up (`proofsweep usage`), and who else uses the key.",
     ]
     return _alert(AlertKind.THROTTLED, rules, "the service throttles again and again", lines)
 
@@ -127,7 +125,6 @@ def _key_refused(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | No
         return None
     lines = [
         f"The probes are answered 403 since {minute_of(refused[0].started_at)}, {_request_id(refused[-1])}.",
-        "To do: put the right key in place, and try it with `proofsweep doctor`.",
     ]
     return _alert(AlertKind.KEY_REFUSED, rules, "the service refuses the API key", lines)
 
@@ -143,19 +140,13 @@ def _quota_low(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None
     when = "the service did not say when it resets" if reset is None else f"it resets {minute_of(reset)}"
     lines = [
         f"The key's quota has {left:,} of {limit:,} calls left; {when}.",
-        "To do: nothing, if the rest of the work may wait for the reset; else ask the partner for more quota.",
     ]
     period = "" if reset is None else f"{reset:%Y-%m-%d}"
     return _alert(AlertKind.QUOTA_LOW, rules, "the quota runs low", lines, period)
 
 
-def _alert(kind: AlertKind, rules: MonitorRules, subject: str, lines: list[str], *cause: str) -> Alert:
-    return Alert(
-        kind=kind,
-        causes=(cause_of(kind, rules.environment, *cause),),
-        subject=f"proofsweep: {subject} ({harmless(rules.environment)})",
-        body="\n".join(lines),
-    )
+def _alert(kind: AlertKind, rules: MonitorRules, title: str, lines: list[str], *cause: str) -> Alert:
+    return made_alert(kind, rules.environment, title, lines, [cause_of(kind, rules.environment, *cause)])
 
 
 def _request_id(probe: ProbeFacts) -> str:

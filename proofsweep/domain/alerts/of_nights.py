@@ -1,9 +1,10 @@
-"""What is told when no run of a catalog has done its work for long."""
+"""What is told of nights: that no run of a catalog has done its work for long, and each day the head of the records."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of, harmless, minute_of, quoted
+from proofsweep.domain.alerts.events import AlertKind
+from proofsweep.domain.alerts.messages import Alert, cause_of, made_alert, minute_of, quoted
 from proofsweep.domain.runs import EndedBy
 
 
@@ -42,14 +43,23 @@ def no_success(night: NightFacts, now: datetime, longest_hours: float) -> Alert 
         return None
     last = "never" if night.last_success is None else minute_of(night.last_success)
     of_what = "any catalog" if night.catalog is None else f"catalog {quoted(night.catalog)}"
-    lines = [
-        f"The last run of {of_what} that did its work ended: {last}.",
-        "To do: see `proofsweep runs`, the worker and its schedule; then `proofsweep doctor`.",
-        f"Tables: {quoted(night.results_url)}",
-    ]
-    return Alert(
-        kind=AlertKind.NO_SUCCESS,
-        causes=(cause_of(AlertKind.NO_SUCCESS, night.environment, night.catalog or "", last),),
-        subject=f"proofsweep: no successful run for {longest_hours:g} hours ({harmless(night.environment)})",
-        body="\n".join(lines),
-    )
+    title = f"no successful run for {longest_hours:g} hours"
+    cause = cause_of(AlertKind.NO_SUCCESS, night.environment, night.catalog or "", last)
+    lines = [f"The last run of {of_what} that did its work ended: {last}."]
+    return made_alert(AlertKind.NO_SUCCESS, night.environment, title, lines, [cause], results_url=night.results_url)
+
+
+def daily_digest(environment: str, results_url: str, line: str, ended: datetime, head: str) -> Alert:
+    """Tell of the newest leg, once for the UTC day on which it ended.
+
+    Args:
+        environment: the service's label.
+        results_url: where the tables are.
+        line: how its run stands.
+        ended: when it ended.
+        head: hex sha256 of its receipt, which holds all earlier receipts.
+    """
+    day = ended.date().isoformat()
+    lines = [f"Ended {minute_of(ended)}: {quoted(line)}", f"Head of the records: `{head}`"]
+    cause = cause_of(AlertKind.DIGEST, environment, day)
+    return made_alert(AlertKind.DIGEST, environment, f"the records of {day}", lines, [cause], results_url=results_url)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from proofsweep.domain.alerts.messages import Alert, AlertKind, cause_of, harmless, minute_of, quoted
+from proofsweep.domain.alerts.events import AlertKind
+from proofsweep.domain.alerts.messages import Alert, cause_of, made_alert, minute_of, quoted
 from proofsweep.domain.key_rotation import Rotation
 
 # Chosen: a rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it. At
@@ -36,17 +37,10 @@ def key_expires(environment: str, expires_at: datetime | None, now: datetime) ->
     if expires_at is None or now < expires_at - timedelta(hours=_GRACE_HOURS):
         return None
     is_over = expires_at <= now
-    when = minute_of(expires_at)
-    lines = [
-        f"The setting service.key_expires_at says that the key {'ended' if is_over else 'ends'} at {when}.",
-        "To do: put the rotated key in place, try it with `proofsweep doctor`, and clear the setting.",
-    ]
-    return Alert(
-        kind=AlertKind.KEY_EXPIRES,
-        causes=(cause_of(AlertKind.KEY_EXPIRES, environment, when, "over" if is_over else "soon"),),
-        subject=f"proofsweep: the API key {'ended' if is_over else 'ends'} at {when} ({harmless(environment)})",
-        body="\n".join(lines),
-    )
+    when, ends = minute_of(expires_at), "ended" if is_over else "ends"
+    cause = cause_of(AlertKind.KEY_EXPIRES, environment, when, "over" if is_over else "soon")
+    lines = [f"The setting service.key_expires_at says that the key {ends} at {when}. Clear it with the new key."]
+    return made_alert(AlertKind.KEY_EXPIRES, environment, f"the API key {ends} at {when}", lines, [cause])
 
 
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
@@ -62,19 +56,11 @@ def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) 
     if now < ends - timedelta(hours=_GRACE_HOURS) or (is_over and not is_in_use):
         return None
     when, state = minute_of(ends), "over" if is_over else "soon"
-    use = (
-        "The settings still name the old key. To do: put the new one in place, and try it with `proofsweep doctor`."
-        if is_in_use
-        else "The new one is in use here. To do: nothing, unless somebody else still uses the old one."
-    )
-    rotated = minute_of(rotation.answered_at)
-    return Alert(
-        kind=AlertKind.KEY_EXPIRES,
-        causes=(cause_of(AlertKind.KEY_EXPIRES, rotation.environment, rotation.operation_id, state),),
-        subject=f"proofsweep: the old API key {'ended' if is_over else 'ends'} at {when} "
-        f"({harmless(rotation.environment)})",
-        body=f"The key was rotated at {rotated}; the old one {'ended' if is_over else 'ends'} at {when}.\n{use}",
-    )
+    use = "The settings still name the old key." if is_in_use else "The new one is in use here."
+    will, of = "ended" if is_over else "ends", rotation.environment
+    cause = cause_of(AlertKind.KEY_EXPIRES, of, rotation.operation_id, state)
+    lines = [f"The key was rotated at {minute_of(rotation.answered_at)}; the old one {will} at {when}.", use]
+    return made_alert(AlertKind.KEY_EXPIRES, of, f"the old API key {will} at {when}", lines, [cause])
 
 
 def quota_short(run: QuotaFacts) -> Alert | None:
@@ -85,15 +71,11 @@ def quota_short(run: QuotaFacts) -> Alert | None:
     lines = [
         f"Run `{run.run_id}`: {run.rows:,} rows are to be sent, and the quota is {run.rows_short:,} rows short.",
         f"The quota has {run.headroom:,} calls left, {run.reserve:,} of them reserved; {reset}.",
-        "To do: nothing, if the rest may wait for the reset; else ask the partner for more quota.",
         f"Catalog: {quoted(run.catalog)}",
     ]
-    return Alert(
-        kind=AlertKind.QUOTA_SHORT,
-        causes=(cause_of(AlertKind.QUOTA_SHORT, run.environment, run.catalog),),
-        subject=f"proofsweep: the quota ends before the catalog does ({harmless(run.environment)})",
-        body="\n".join(lines),
-    )
+    cause = cause_of(AlertKind.QUOTA_SHORT, run.environment, run.catalog)
+    title = "the quota ends before the catalog does"
+    return made_alert(AlertKind.QUOTA_SHORT, run.environment, title, lines, [cause])
 
 
 def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerated: int) -> Alert | None:
@@ -111,11 +93,8 @@ def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerat
     lines = [
         f"On {day.isoformat()} (UTC) the service counted {used:,} calls; the tables hold {ours:,} of them.",
         f"{used - ours:,} were made elsewhere: by another installation or store, by a person, or with a stolen key.",
-        "To do: find who made them. If nobody did, rotate the key.",
     ]
-    return Alert(
-        kind=AlertKind.USAGE,
-        causes=(cause_of(AlertKind.USAGE, environment, day.isoformat()),),
-        subject=f"proofsweep: {used - ours:,} calls of {day.isoformat()} are unexplained ({harmless(environment)})",
-        body="\n".join(lines),
+    title = f"{used - ours:,} calls of {day.isoformat()} are unexplained"
+    return made_alert(
+        AlertKind.USAGE, environment, title, lines, [cause_of(AlertKind.USAGE, environment, day.isoformat())]
     )

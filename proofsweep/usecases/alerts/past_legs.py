@@ -53,6 +53,12 @@ class PastLeg:
         """Say whether it left no row of its run, so that the run's many parts need not be read."""
         return self.ended_by == EndedBy.COMPLETE
 
+    @property
+    def line(self) -> str:
+        """Say how it ended, and how many rows have which outcome."""
+        counts = ", ".join(f"{self.count(outcome):,} {outcome}" for outcome in _OUTCOMES if self.count(outcome))
+        return f"run {self.plan.run_id}, leg {self.leg}, ended by {self.ended_by}: {counts or 'no row'}"
+
     def count(self, column: str) -> int:
         """Give a count of the `runs` table; 0 if it is not known."""
         found = self.counts.get(column)
@@ -71,6 +77,13 @@ def legs_of(results: Results, run: RunRecord) -> list[PastLeg]:
         return [_past_leg(run.plan, leg.leg, leg.receipt) for leg in run.legs]
     legs = Legs(results, run.plan.run_id)
     return [_past_leg(run.plan, number, legs.receipt(number) or {}) for number in legs.numbers()]
+
+
+def newest_leg(results: Results, environment: str, since: datetime) -> PastLeg | None:
+    """Find the leg that ended last, in the runs of an environment that were planned since an instant."""
+    runs = (run for run in recent_runs(results, since) if run.plan.environment == environment)
+    legs = (_past_leg(run.plan, leg.leg, leg.receipt) for run in runs for leg in run.legs)
+    return max((leg for leg in legs if leg.ended is not None), key=lambda leg: (leg.ended, leg.leg), default=None)
 
 
 def night_facts(

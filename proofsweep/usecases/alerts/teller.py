@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from proofsweep.domain.alerts.events import Severity
 from proofsweep.domain.alerts.memory import IsTold
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.storage.results.store import Store
@@ -17,8 +18,8 @@ Decide = Callable[[IsTold], Sequence[Alert]]
 class Channel(Protocol):
     """A way by which alerts reach somebody."""
 
-    def send(self, alert: Alert) -> list[str]:
-        """Send an alert; name those who did not get it."""
+    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+        """Send alerts; for each, name those who did not get it."""
         ...
 
     def __len__(self) -> int:
@@ -33,6 +34,11 @@ class Telling:
     hold: Sequence[Alert]
     sent: Sequence[Alert]
     missed: Sequence[str]
+
+    @property
+    def urgent(self) -> list[Alert]:
+        """Those that hold and need a person: not the daily digest."""
+        return [alert for alert in self.hold if alert.severity is not Severity.INFO]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +59,12 @@ class Teller:
         before = read_told(self.store)
         told = before.recent(self.clock(), self.repeat_days).without(over)
         hold = decide(told.is_told)
-        missed: list[str] = []
-        sent: list[Alert] = []
-        for alert in told.untold(hold):
-            without = [name for channel in self.channels for name in channel.send(alert)]
-            missed += without
-            if len(without) < sum(map(len, self.channels)):
-                sent.append(alert)
+        new = told.untold(hold)
+        by_channel = [channel.send(new) for channel in self.channels] if new else []
+        missed = [[name for names in each for name in names] for each in zip(*by_channel, strict=True)]
+        everybody = sum(map(len, self.channels))
+        sent = [alert for alert, names in zip(new, missed, strict=True) if len(names) < everybody]
         after = told.having(sent, self.clock())
         if after != before:
             write_told(self.store, after)
-        return Telling(hold, sent, list(dict.fromkeys(missed)))
+        return Telling(hold, sent, list(dict.fromkeys(name for names in missed for name in names)))

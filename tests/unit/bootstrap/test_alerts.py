@@ -1,5 +1,6 @@
 """From the settings to those who are told; nothing that goes wrong there ends a run."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +11,9 @@ from proofsweep.bootstrap.alerts import (
     Occasion,
     begin_of_leg,
     complaints_of,
+    end_of_flow,
     end_of_leg,
+    end_of_pass,
     receivers_for,
     stop_before_leg,
     teller_for,
@@ -20,6 +23,7 @@ from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.ingest import PassReport
 from proofsweep.errors import ConfigError, RunMustStop
 from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import Settings
@@ -44,10 +48,10 @@ class Inbox:
         """Count one."""
         return 1
 
-    def send(self, alert: Alert) -> list[str]:
-        """Take an alert."""
-        self.alerts.append(alert)
-        return []
+    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+        """Take alerts."""
+        self.alerts += alerts
+        return [[] for _ in alerts]
 
 
 def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
@@ -115,7 +119,32 @@ def test_a_run_that_could_not_begin_is_told(settings: Settings) -> None:
     """Nothing of it is in the store."""
     stop = RunMustStop("The service does not answer.", ended_by="breaker")
 
-    assert told(stop_before_leg(settings, stop)).kinds == ["not_begun"]
+    assert told(stop_before_leg(settings, stop)).kinds == ["outage"]
+
+
+def test_each_flow_is_told_by_its_own_name(settings: Settings) -> None:
+    """A refused key is one cause for all of them; a good end lets the next trouble be told."""
+    ends = [("inventory-proofs", "Failed"), ("erase-proofs", "Failed"), ("rotate-key", "KeyRefused")]
+    ends += [("inventory-proofs", "Failed"), ("monitor-service", "KeyRefused")]
+    ends += [("inventory-proofs", "Completed"), ("inventory-proofs", "Failed")]
+
+    inboxes = [told(end_of_flow(settings, flow, state, "It said so.")) for flow, state in ends]
+
+    assert [inbox.kinds for inbox in inboxes] == [["failed"], ["failed"], ["key_refused"], [], [], [], ["failed"]]
+    assert "It said: `It said so.`" in inboxes[0].alerts[0].body
+
+
+def test_files_that_are_not_moved_are_told_with_their_reasons(settings: Settings) -> None:
+    """The cause is the folder: not each file is told."""
+    rows = [{"detail": "No space left on device."}] * 15 + [{"detail": "Denied."}]
+
+    inbox = told(end_of_pass(settings, "/in/<!here>", PassReport(not_moved=rows)))
+
+    (alert,) = inbox.alerts
+    assert alert.subject == "proofsweep: verified files that are not moved: 16 (beta)"
+    assert alert.causes == ("not_moved\tbeta\t/in/<!here>\tNotMoved",)
+    assert "- 15: `No space left on device.`" in alert.body
+    assert "<!here>" not in alert.body
 
 
 def test_receivers_are_read_from_a_file_a_variable_or_a_block(

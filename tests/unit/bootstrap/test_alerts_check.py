@@ -13,6 +13,7 @@ from proofsweep.bootstrap.legs import held_leg
 from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.key_places import SecretBlocks
+from proofsweep.domain.alerts.events import Severity
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.settings import Settings
@@ -35,8 +36,9 @@ def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | Non
 
 
 def found(settings: Settings, *catalogs: str) -> list[str]:
-    """Give the kinds of alerts that a check finds."""
-    return [alert.kind for alert in Check(settings, catalogs, str(Path.cwd())).decide(lambda _cause: False)]
+    """Give the kinds of alerts that a check finds, beside the daily digest."""
+    alerts = Check(settings, catalogs, str(Path.cwd())).decide(lambda _cause: False)
+    return [alert.kind for alert in alerts if alert.severity is not Severity.INFO]
 
 
 def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
@@ -50,6 +52,22 @@ def test_after_a_good_night_nothing_is_found(settings: Settings, config: str, ca
     verified(settings, config, catalog)
 
     assert found(settings, catalog) == found(settings) == []
+
+
+def test_each_day_the_head_of_the_records_leaves_the_store(
+    settings: Settings, config: str, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the newest leg, once for its day, while it is young."""
+    run_id = verified(settings, config, catalog)
+    head = Legs(results_for(settings), run_id).receipt_digest(1)
+
+    (digest,) = Check(settings, [], str(Path.cwd())).decide(lambda _cause: False)
+
+    assert f"Head of the records: `{head}`" in digest.body
+    assert run_id in digest.body
+    assert digest.causes == (f"digest\tbeta\t{datetime.now(UTC).date()}",)
+    pass_hours(monkeypatch, 49)
+    assert "digest" not in {alert.kind for alert in Check(settings, [], str(Path.cwd())).decide(lambda _cause: False)}
 
 
 def test_36_hours_after_the_last_good_run_it_is_found(
@@ -81,7 +99,7 @@ def test_a_run_whose_process_was_killed_is_found(settings: Settings, catalog: st
 
     let_holder_die(results_for(settings), plan, 1)
 
-    assert (alive, found(settings)) == ([], ["rows_remain"])
+    assert (alive, found(settings)) == ([], ["crashed"])
 
 
 def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, catalog: str) -> None:
@@ -93,7 +111,7 @@ def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, 
 
     supersede(results_for(settings), older, utc_now)
 
-    assert (killed, found(settings)) == (["rows_remain"], [])
+    assert (killed, found(settings)) == (["crashed"], [])
     verified(settings, config, catalog)
     assert found(settings, catalog) == []
 
@@ -149,7 +167,7 @@ def test_calls_of_yesterday_that_nobody_here_made_are_found(
     service.usual[Call.USAGE] = Scripted(document={"days": days}, remaining=900)
 
     assert found(settings) == ["usage"]
-    assert Check(settings, [], str(Path.cwd())).decide(lambda _cause: True) == []
+    assert [alert.kind for alert in Check(settings, [], str(Path.cwd())).decide(lambda _cause: True)] == ["digest"]
 
 
 @pytest.mark.parametrize("days", [[], [{"date": "yesterday", "used": 9_000}], [{"used": 5}], [{"date": 3}]])

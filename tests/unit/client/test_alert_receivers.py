@@ -12,7 +12,8 @@ import pytest
 
 from proofsweep.client import alert_receivers
 from proofsweep.client.alert_receivers import Receivers, url_file, url_variable
-from proofsweep.domain.alerts.messages import Alert, AlertKind, quoted
+from proofsweep.domain.alerts.events import AlertKind
+from proofsweep.domain.alerts.messages import Alert, quoted
 from proofsweep.errors import ConfigError
 
 from ...servers.alert_receivers import Mailbox, Webhook, mailbox, webhook
@@ -47,9 +48,9 @@ def receivers(*urls: str) -> Receivers:
 
 def test_a_webhook_gets_subject_and_body(hook: Webhook) -> None:
     """As JSON, at the path that the URL names."""
-    missed = receivers(f"json://127.0.0.1:{hook.port}/{SECRET}").send(ALERT)
+    missed = receivers(f"json://127.0.0.1:{hook.port}/{SECRET}").send([ALERT])
 
-    assert missed == []
+    assert missed == [[]]
     ((path, posted),) = hook.posts
     assert path == f"/{SECRET}"
     assert (posted["title"], posted["message"]) == (ALERT.subject, ALERT.body)
@@ -59,9 +60,9 @@ def test_a_mail_server_gets_a_readable_message(box: Mailbox) -> None:
     """The text is the same; in HTML its letters are escaped."""
     url = f"mailto://127.0.0.1:{box.port}/?mode=insecure&from=proofsweep@label.example&to=team@label.example"
 
-    missed = receivers(url).send(ALERT)
+    missed = receivers(url).send([ALERT])
 
-    assert missed == []
+    assert missed == [[]]
     (message,) = box.messages
     html = message.get_body(("html",))
     assert message["subject"] == ALERT.subject
@@ -77,7 +78,7 @@ def test_slack_gets_no_mention_from_foreign_text(hook: Webhook, monkeypatch: pyt
     monkeypatch.setattr(NotifySlack, "webhook_url", f"http://127.0.0.1:{hook.port}")
     bad = Alert(kind=AlertKind.REJECTIONS, causes=(), subject="s", body=f"- 1 of {quoted('<!channel> <@U12345>')}")
 
-    receivers("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ").send(bad)
+    receivers("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ").send([bad])
 
     posted = json.dumps(hook.posts)
     assert "U12345" in posted
@@ -89,9 +90,9 @@ def test_one_that_fails_keeps_no_other_from_its_alert(hook: Webhook) -> None:
     """Only the kind of the one that missed it is named."""
     good = f"json://127.0.0.1:{hook.port}/a"
 
-    missed = receivers(good, f"xml://127.0.0.1:1/{SECRET}", good).send(ALERT)
+    missed = receivers(good, f"xml://127.0.0.1:1/{SECRET}", good).send([ALERT])
 
-    assert missed == ["xml"]
+    assert missed == [["xml"]]
     assert len(hook.posts) == 2
 
 
@@ -100,19 +101,22 @@ def test_a_receiver_that_refuses_has_missed_it(hook: Webhook, status: int) -> No
     """A webhook that was removed answers too."""
     hook.status = status
 
-    assert receivers(f"json://127.0.0.1:{hook.port}/a").send(ALERT) == ["json"]
+    assert receivers(f"json://127.0.0.1:{hook.port}/a").send([ALERT]) == [["json"]]
 
 
-def test_a_receiver_that_never_answers_does_not_keep_a_run(hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has missed the alert when the time is over, or when apprise gives up."""
+def test_receivers_that_never_answer_have_one_bound_together(hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of them and two alerts take no longer than one; who answers gets every alert."""
     hook.stalled.clear()
-    monkeypatch.setattr(alert_receivers, "_LONGEST_SEND_SECONDS", 0.5)
+    monkeypatch.setattr(alert_receivers, "_LONGEST_SEND_SECONDS", 1.0)
     began = time.monotonic()
 
-    missed = receivers(f"json://127.0.0.1:{hook.port}/a").send(ALERT)
+    with webhook() as good:
+        hung = [f"json://127.0.0.1:{hook.port}/{number}" for number in range(3)]
+        missed = receivers(*hung, f"json://127.0.0.1:{good.port}/good").send([ALERT, ALERT])
 
-    assert missed == ["json"]
-    assert time.monotonic() - began < 3.0
+    assert missed == [["json"] * 3] * 2
+    assert time.monotonic() - began < 2.0
+    assert len(good.posts) == 2
 
 
 def test_no_log_line_and_no_output_shows_a_url(
@@ -126,9 +130,9 @@ def test_no_log_line_and_no_output_shows_a_url(
         f"json://{SECRET}.invalid/{SECRET}",
     )
 
-    every.send(ALERT)
+    every.send([ALERT])
     hook.status = 500
-    every.send(ALERT)
+    every.send([ALERT])
 
     shown = caplog.text + "".join(capfd.readouterr()) + repr(every) + repr(every._urls)
     assert SECRET not in shown

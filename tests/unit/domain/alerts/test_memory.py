@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
+from proofsweep.domain.alerts.events import AlertKind
 from proofsweep.domain.alerts.memory import ToldCauses
-from proofsweep.domain.alerts.messages import Alert, AlertKind
+from proofsweep.domain.alerts.messages import Alert
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WEEK = 7.0

@@ -2,9 +2,9 @@
 
 import pytest
 
+from proofsweep.domain.alerts.events import AlertKind
 from proofsweep.domain.alerts.messages import (
     TEST_ALERT,
-    AlertKind,
     cause_of,
     harmless,
     quoted,

@@ -97,8 +97,8 @@ def _rotation(expires_at: datetime | None) -> Rotation:
     [
         (25, "a" * 12, None),
         (23, "a" * 12, "still name the old key"),
-        (23, "b" * 12, "nothing, unless somebody else"),
-        (23, None, "nothing, unless somebody else"),
+        (23, "b" * 12, "new one is in use here"),
+        (23, None, "new one is in use here"),
         (0, "a" * 12, "ended at 2026-11-20 12:00 UTC"),
         (-99, "a" * 12, "still name the old key"),
         (-1, "b" * 12, None),

@@ -1,14 +1,15 @@
 """Each cause is told once, and remembered only if somebody got it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.alerts.events import AlertKind
 from proofsweep.domain.alerts.memory import IsTold
-from proofsweep.domain.alerts.messages import Alert, AlertKind
+from proofsweep.domain.alerts.messages import Alert
 from proofsweep.storage.results.store import open_store
 from proofsweep.storage.results.told_alerts import read_told
 from proofsweep.usecases.alerts.teller import Decide, Teller
@@ -27,10 +28,10 @@ class Listener:
         """Count them."""
         return 2
 
-    def send(self, alert: Alert) -> list[str]:
-        """Hear an alert."""
-        self.heard.append(alert.subject)
-        return ["slack", "mailto"][: self.deaf]
+    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+        """Hear alerts."""
+        self.heard += [alert.subject for alert in alerts]
+        return [["slack", "mailto"][: self.deaf] for _ in alerts]
 
 
 def alert(cause: str) -> Alert:
@@ -124,3 +125,12 @@ def test_a_receiver_that_fails_in_the_middle_loses_no_other(tmp_path: Path, tell
     teller(listener, NOW).tell(always("a", "b"))
 
     assert read_told(open_store(str(tmp_path))).at.keys() == {"a", "b"}
+
+
+def test_the_daily_digest_needs_no_person(teller: Make) -> None:
+    """It is sent, and is no reason for an exit code."""
+    digest = Alert(kind=AlertKind.DIGEST, causes=("d",), subject="d", body="")
+
+    telling = teller(Listener(), NOW).tell(lambda _is_told: [digest, alert("a")])
+
+    assert (telling.sent, telling.urgent) == ([digest, alert("a")], [alert("a")])

@@ -1,0 +1,63 @@
+"""What is told of the end of a flow run: the one place that decides it, for each flow and each state. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proofsweep.domain.alerts.events import COMPLETED, EVENTS, TOLD_STATES, AlertKind
+from proofsweep.domain.alerts.messages import Alert, cause_of, made_alert, quoted
+
+_WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
+"""States in which no work remains: then other ends of the same work are over."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEnd:
+    """How a flow run, or a leg of one, has ended.
+
+    Attributes:
+        state: the name of its Prefect state.
+        subject: the catalog or folder that it worked on; the flow's name if there is none.
+        details: lines of the message.
+        title: what happened, with figures; None takes the event's own.
+    """
+
+    environment: str
+    flow: str
+    state: str
+    subject: str
+    results_url: str
+    details: Sequence[str]
+    title: str | None = None
+
+
+def alerts_of_end(end: FlowEnd) -> list[Alert]:
+    """Return what must be told of an end: nothing, or one message."""
+    kind = TOLD_STATES.get(end.state)
+    if kind is None:
+        return []
+    of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
+    lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
+    title = EVENTS[kind].title if end.title is None else end.title
+    return [made_alert(kind, end.environment, title, lines, [_cause(kind, end)], results_url=end.results_url)]
+
+
+def over_after_end(end: FlowEnd) -> list[str]:
+    """Return the begins of the causes that an end shows to be over.
+
+    Work that was begun ends what kept earlier flow runs from beginning; only whole work ends what is told of itself.
+    """
+    own = TOLD_STATES.get(end.state)
+    is_whole = end.state in _WHOLE
+    if own is AlertKind.KEY_REFUSED or not (is_whole or end.subject != end.flow):
+        return []
+    kinds = [kind for kind, event in EVENTS.items() if event.states and kind is not own]
+    subjects = dict.fromkeys((end.flow, end.subject) if is_whole else (end.flow,))
+    over = [cause_of(kind, end.environment, subject) for kind in kinds for subject in subjects]
+    over.append(cause_of(AlertKind.KEY_REFUSED, end.environment))
+    return [*over, cause_of(AlertKind.QUOTA_SHORT, end.environment, end.subject)] if is_whole else over
+
+
+def _cause(kind: AlertKind, end: FlowEnd) -> str:
+    """Name the cause; a refused key is one for all flows."""
+    is_key = kind is AlertKind.KEY_REFUSED
+    return cause_of(kind, end.environment) if is_key else cause_of(kind, end.environment, end.subject, end.state)
