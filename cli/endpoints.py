@@ -19,7 +19,7 @@ USES = {
     Call.HEALTH: Use(("health", "monitor", "doctor"), "monitor_service", ("probes",)),
     Call.KEYS: Use(("keys list",), None, ()),
     Call.ROTATE: Use(("keys rotate",), "rotate_key", ("rotations",)),
-    Call.USAGE: Use(("usage", "monitor"), "monitor_service", ("probes", "usage")),
+    Call.USAGE: Use(("usage", "monitor"), "monitor_service", ("probes",)),
     Call.PROOFS: Use(("proofs inventory", "proofs list"), "inventory_proofs", ("proofs",)),
     Call.PROOF: Use(("proofs recover", "proofs show"), "recover_sidecars", ("recoveries",)),
     Call.ERASE: Use(("proofs erase",), "erase_proofs", ("erasures",)),

@@ -38,7 +38,7 @@ def monitor(
 ) -> int:
     """Probe health and usage until Ctrl-C, keep status, latency, request ID and headroom, and tell what lasts.
 
-    A round is one keyed call. Rows go to the tables `probes` and `usage`. One failed probe alarms nobody;
+    A round is one keyed call. Rows go to the table `probes`. One failed probe alarms nobody;
     docs/alerts.md says what does. The exit code of --once is 8 if the service is not well, 7 if it refuses the key, and
     3 if an alert holds.
 

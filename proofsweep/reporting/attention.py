@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.likely_names import no_such_tag
@@ -10,10 +11,12 @@ from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import UsageError
-from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.storage.locations import path_of, path_within
 from proofsweep.storage.results.plans_and_parts import Results
+
+if TYPE_CHECKING:
+    from proofsweep.query.selected_rows import SelectedRows
 
 # Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
 # says where all are; half names none more often, twice costs a bucket as many more requests.
@@ -49,7 +52,7 @@ class AttentionGroup:
 
 
 def attention_groups(
-    selected: SelectedRows, most_files: int, tag: str | None = None, given_up: Collection[str] = ()
+    selected: "SelectedRows", most_files: int, tag: str | None = None, given_up: Collection[str] = ()
 ) -> list[AttentionGroup]:
     """Count rows by kind, and name the first files of each; the largest kinds come first.
 

@@ -7,6 +7,7 @@ READERS = {
     "proofsweep/settings/reading.py",
     "proofsweep/allocators.py",  # variables of Arrow and of the system
     "cli/embedded_server.py",  # Prefect's own variables, which are not our settings
+    "cli/make_prefect_tables.py",  # the same; a developer runs it
     "cli/query_prompt.py",  # the user's state folder, as every program finds it
     "cli/demo_command.py",  # it removes the settings of the person who runs the demo
 }
