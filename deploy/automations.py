@@ -155,7 +155,7 @@ def times_of(schedule: dict[str, object], now: datetime) -> list[datetime]:
 
 def without_success(deployment: DeploymentResponse, longest: timedelta, blocks: list[UUID]) -> AutomationCore:
     """Tell that no run of a deployment has done its work for so long; again each time as long."""
-    hours = f"{longest / timedelta(hours=1):g}"
+    hours = f"{longest.total_seconds() / 3600:g}"
     body = (
         f"No run of the deployment `{deployment.name}` has done its work for {hours} hours.\n"
         f"To do: {EVENTS[AlertKind.NO_SUCCESS].advice}"
