@@ -135,11 +135,11 @@ def test_a_frozen_worker_that_comes_back_doubles_no_row(world: ForeignWorld, run
     frozen.send_signal(signal.SIGSTOP)
     most = calls_in_hand(world)
     code = process.wait(timeout=120)
-    frozen.send_signal(signal.SIGCONT)
 
     assert code == 3, world.logs
     check_tables(world)
     done = answered(world)
+    frozen.send_signal(signal.SIGCONT)  # only now: what it had made is published as soon as it comes back
     assert frozen.wait(timeout=60) is not None
     assert answered(world) - done <= IN_FLIGHT
     assert answered(world) - ROWS <= most + IN_FLIGHT
