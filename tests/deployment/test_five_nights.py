@@ -163,5 +163,9 @@ def test_a_large_catalog_is_whole_after_five_bad_nights(
     assert sorted(answered) == sorted(verified)
     run = [row for row in rows if row["run_id"] == min(row["run_id"] for row in rows)]
     assert sorted(row["manifest_row"] for row in run) == list(range(len({row["item_id"] for row in rows})))
-    subjects = {f"proofsweep: a flow run is {state}" for state in ("QuotaSpent", "Crashed", "Outage")}
+    subjects = {
+        "proofsweep: work remains (QuotaSpent)",
+        "proofsweep: a flow run was killed (Crashed)",
+        "proofsweep: the service or the source failed (Outage)",
+    }
     wait_for(lambda: subjects <= {post["subject"] for _, post in hook.posts}, lambda: hook.posts)
