@@ -184,6 +184,8 @@ class Control:
     def _control(self, subject: Subject, *, is_last: bool = False) -> None:
         """Make the control of a subject, and decide about the suspects whose tries ended before it."""
         began_at = self.clock()
+        if subject.doubt is Doubt.KEY:  # a key that is refused is so for every call: none goes before this is known
+            self.dispatcher.hold(is_held=True)
         suspects = self.suspects.take(lambda each: each.subject == subject and each.ended_at <= began_at)
         result = self._made(subject, [each.done for each in suspects])
         match result.finding:
@@ -197,6 +199,8 @@ class Control:
                 self._decide_alone(subject.mode, suspects, is_last=is_last)
             case ControlFinding.NO_CONTROL | ControlFinding.NOT_NOW:
                 self._schedule(subject).began(began_at)
+                if subject.doubt is Doubt.KEY:
+                    self.dispatcher.hold(is_held=False)
                 self.dispatcher.stop.check()
 
     def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:

@@ -53,6 +53,7 @@ def exchange(call: Call, status: int | None, failure: Failure | None = None) -> 
 DOWN = exchange(Call.VERIFY, 500)
 SLOW = exchange(Call.SLOT, None, Failure.TIMEOUT)
 UNFIT = exchange(Call.VERIFY, 422)
+NO_KEY = exchange(Call.UPLOADS, 403)
 
 
 @dataclass
@@ -261,6 +262,20 @@ def test_wrong_controls_end_the_leg_as_they_show(world: World, ended_by: EndedBy
     assert world.stop.reason.message == "It is so."
     assert [when for when, *_ in world.made] == [1_000.0, 1_010.0, 1_030.0, 1_060.0]
     assert world.held == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("result", "held"), [(RIGHT, [True, False]), (NOT_NOW, [True, False]), (WRONG, [True, True, False])]
+)
+def test_no_call_goes_while_a_control_of_the_key_is_made(world: World, result: Result, held: list[bool]) -> None:
+    """A refused key is refused for each call. Calls go again if it was the item's fault, or nothing showed whose."""
+    world.controls = [result, RIGHT]
+
+    world.fail(NO_KEY)
+    world.now += 10.0
+    world.fail(DOWN)
+
+    assert world.held == held
 
 
 def test_waits_between_controls_double_up_to_six_times_the_first(world: World) -> None:
