@@ -1,6 +1,5 @@
 """Runs, wired: from settings to a catalog, a results store and a plan."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import chain
 
@@ -92,7 +91,7 @@ def plan_catalog(
     if due is None and after is None and beside is None:
         return plan_listed(settings, listing, read_block, reserve=reserve, selection=selection)
     rows = _due_rows(settings, listing, due or DueRules(), after, beside)
-    return plan_listed(settings, rows, read_block, reserve=reserve, selection=selection, skipped=lambda: rows.skipped)
+    return plan_listed(settings, rows, read_block, reserve=reserve, selection=selection)
 
 
 def plan_listed(
@@ -103,9 +102,8 @@ def plan_listed(
     reserve: int | None = None,
     run_id: str | None = None,
     selection: str = "",
-    skipped: Callable[[], int] = lambda: 0,
 ) -> Plan:
-    """Do the same for a catalog that is open already; `skipped` counts the rows that it leaves out.
+    """Do the same for a catalog that is open already.
 
     Raises:
         RunIsActive: a run of the catalog is worked on; nothing was written.
@@ -116,7 +114,7 @@ def plan_listed(
     claim = None if catalog.kind == INGEST else claims.last_inactive()
 
     def refuse_if_hopeless(survey: Survey) -> None:
-        if not skipped():  # else it is not the whole catalog that cannot be sent
+        if not request.skipped:  # else it is not the whole catalog that cannot be sent
             refuse_only_unnamed_pairs(survey)
             refuse_only_outside(survey, catalog)
         canaries_for(settings)
@@ -134,7 +132,6 @@ def plan_listed(
         selection=selection,
         before_writing=refuse_if_hopeless,
         run_id=run_id,
-        skipped=skipped,
     )
     plan = plan_run(request, results, utc_now())
     note_run(results, plan)

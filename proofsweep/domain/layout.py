@@ -32,6 +32,16 @@ def shard_name(run_id: str, shard: int) -> str:
     return f"{shards_folder(run_id)}/{shard:05}.parquet"
 
 
+def listed_folder(run_id: str) -> str:
+    """Where the list of a whole catalog lies, for a run that leaves some of its rows out."""
+    return f"{run_folder(run_id)}/listed"
+
+
+def listed_name(run_id: str) -> str:
+    """The items of the whole catalog, in manifest order."""
+    return f"{listed_folder(run_id)}/00000.parquet"
+
+
 def table_folder(table: str, run_date: date) -> str:
     """Where the parts of a table for one day lie."""
     return f"{table}/run_date={run_date.isoformat()}"

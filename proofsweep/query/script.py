@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 
-from proofsweep.domain.layout import shards_folder
+from proofsweep.domain.layout import run_folder
 from proofsweep.domain.reasons import REMEDIES, remedy_for
 from proofsweep.domain.runs import PARTIAL_KINDS
 from proofsweep.domain.tables import schemas
 from proofsweep.query.tables import (
+    ITEM_FILES,
     NEWEST_FIRST,
     NEWEST_KEY,
-    NOTHING_PLANNED,
     PARTS,
-    SHARD_FILES,
     VERDICTS_FILES,
     empty_table,
     files_in,
     glob_of,
-    planned_in,
+    items_in,
 )
 from proofsweep.query.views import View, quoted
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
@@ -59,7 +58,8 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
     partial, place = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
     yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=place)}"
-    yield f"CREATE OR REPLACE VIEW store.planned AS\n{_planned(results)}"
+    for table, files in ITEM_FILES.items():
+        yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_items(results, files)}"
     advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(words)})" for reason, words in REMEDIES.items())
     yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
     yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
@@ -71,11 +71,11 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
         yield f"-- {view.meaning}\n{view.statement()}"
 
 
-def _planned(results: Results) -> str:
-    """Read the planned items of all runs; a store whose runs were all pruned has none."""
-    if not any(results.store.names(shards_folder(run_id)) for run_id in results.store.folders("_runs")):
-        return NOTHING_PLANNED
-    return planned_in(f"read_parquet({quoted(glob_of(results, SHARD_FILES))}, filename = true)")
+def _items(results: Results, files: str) -> str:
+    """Read items of all runs; a store whose runs were all pruned has none."""
+    _, _, folder, _ = files.split("/")
+    has_some = any(results.store.names(f"{run_folder(run_id)}/{folder}") for run_id in results.store.folders("_runs"))
+    return items_in([glob_of(results, files)] if has_some else [])
 
 
 def _table(results: Results, table: str) -> str:

@@ -35,8 +35,8 @@ _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_d
 _NO_ROWS = " WHERE false"
 PARTS = "{}/*/[!.]*.parquet"
 """The parts of a table; hidden files are none, which a copying tool or a file manager may leave behind."""
-NOTHING_PLANNED = "SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id WHERE false"
-SHARD_FILES = "_runs/*/shards/[!.]*.parquet"
+ITEM_FILES = {"planned": "_runs/*/shards/[!.]*.parquet", "listed": "_runs/*/listed/[!.]*.parquet"}
+"""The items that runs plan, and all items of a catalog where a run leaves some out."""
 VERDICTS_FILES = PARTS.format("verdicts")
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
@@ -57,7 +57,9 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
         query = _reading_parts(table, schema, place) if has_parts else empty_table(table, schema)
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
     connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
-    connection.execute(f"CREATE OR REPLACE VIEW store.planned AS {_planned(results, runs)}")
+    for table, folders in _item_folders(runs).items():
+        places = [place_of(results, name) for folder in folders for name in results.store.names(folder)]
+        connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(places)}")
     _create_from(connection, "plans", _plans(runs))
     _create_from(
         connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
@@ -120,20 +122,26 @@ def _create_from(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Tabl
     connection.unregister("rows")
 
 
-def _planned(results: Results, runs: Sequence[RunRecord]) -> str:
-    """Give the query for the planned items of the newest whole run of each catalog, if rows of it remain."""
+def _item_folders(runs: Sequence[RunRecord]) -> dict[str, list[str]]:
+    """Name the folders with items of each catalog's newest run that its verdicts may lack."""
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
         if run.plan.catalog_kind not in PARTIAL_KINDS:
             newest.setdefault((run.plan.environment, run.plan.identity), run)
-    folders = [layout.shards_folder(run.plan.run_id) for run in newest.values() if run.remaining]
-    places = [place_of(results, name) for folder in folders for name in results.store.names(folder)]
-    return planned_in(reading(schemas.ITEMS, places)) if places else NOTHING_PLANNED
+    listed = [run.plan.run_id for run in newest.values() if run.plan.skipped]
+    planned = [run.plan.run_id for run in newest.values() if run.remaining and not run.plan.skipped]
+    return {
+        "planned": list(map(layout.shards_folder, planned)),
+        "listed": list(map(layout.listed_folder, listed)),
+    }
 
 
-def planned_in(files: str) -> str:
-    """Give the query for the planned items of what reads shards with their names."""
-    return f"SELECT regexp_extract(filename, '_runs/([^/]+)/', 1) AS run_id, manifest_row, item_id FROM {files}"
+def items_in(places: Sequence[str]) -> str:
+    """Return the query for the items in some files, each with its run; a planned one has its row of the catalog."""
+    if not places:
+        return f"SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id{_NO_ROWS}"
+    run_id = "regexp_extract(filename, '_runs/([^/]+)/', 1)"
+    return f"SELECT {run_id} AS run_id, manifest_row, item_id FROM {reading(schemas.ITEMS, places)}"
 
 
 def _plans(runs: Iterable[RunRecord]) -> pa.Table:

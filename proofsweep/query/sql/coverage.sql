@@ -4,38 +4,21 @@
 -- catalog, since each is a part.
 WITH newest AS (
     SELECT
-        run_id, environment, identity, catalog, skipped, items + skipped AS files,
-        max(CASE WHEN skipped = 0 AND remaining = 0 THEN run_id END) OVER (PARTITION BY environment, identity) AS listing_run_id
+        run_id, environment, identity, catalog, skipped, items + skipped AS files
     FROM store.plans
     WHERE list_contains(getvariable('environments'), environment) AND NOT is_partial
     QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1
 ),
-listed AS (  -- the items of the newest run, those that remain too
+listed AS (  -- the items of the newest run, those that remain too; where it left some out, of the whole catalog
     SELECT newest.environment, identity, item_id, manifest_row
     FROM store.verdicts
-    JOIN (SELECT filename, newest.* FROM store.verdicts_files JOIN newest USING (run_id)) AS newest USING (filename)
+    JOIN (SELECT filename, newest.* FROM store.verdicts_files JOIN newest USING (run_id) WHERE skipped = 0) AS newest USING (filename)
     UNION
     SELECT environment, identity, item_id, manifest_row
-    FROM store.planned JOIN newest USING (run_id)
-),
-not_due AS (  -- which items were left out is not written down: of those that were listed before, the last ones
+    FROM store.planned JOIN newest USING (run_id) WHERE skipped = 0
+    UNION ALL
     SELECT environment, identity, item_id, NULL AS manifest_row
-    FROM (
-        SELECT newest.environment, identity, item_id, skipped, max(verdict.run_id) AS last_run_id
-        FROM store.verdicts AS verdict
-        JOIN (
-            SELECT filename, newest.*
-            FROM store.verdicts_files
-            JOIN store.plans AS earlier USING (run_id)
-            JOIN newest ON (newest.environment, newest.identity) = (earlier.environment, earlier.identity)
-                AND newest.skipped > 0 AND earlier.run_id < newest.run_id
-                AND earlier.run_id >= coalesce(listing_run_id, '')
-        ) AS newest USING (filename)
-        GROUP BY ALL
-    )
-    ANTI JOIN listed USING (environment, identity, item_id)
-    SEMI JOIN latest_answer USING (environment, item_id)
-    QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY last_run_id DESC, item_id) <= skipped
+    FROM store.listed JOIN newest USING (run_id)
 )
 SELECT
     environment, catalog, files, count(finished_at) AS answered, count(*) FILTER (outcome = 'accepted') AS accepted,
@@ -43,7 +26,7 @@ SELECT
     count(*) FILTER (finished_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
     min(finished_at) AS oldest_answer, max(finished_at) AS newest_answer, newest.run_id AS newest_run_id
 FROM newest
-LEFT JOIN (FROM listed UNION ALL FROM not_due) USING (environment, identity)
+LEFT JOIN listed USING (environment, identity)
 LEFT JOIN (SELECT environment, item_id, finished_at FROM latest_answer) USING (environment, item_id)
 LEFT JOIN (SELECT environment, item_id, outcome FROM standing) USING (environment, item_id)
 GROUP BY environment, identity, catalog, files, newest.run_id

@@ -11,6 +11,7 @@ from proofsweep.domain.budget.budget import CALLS_TO_BEGIN
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, former_item_id_of, item_id_of
 from proofsweep.errors import NothingDue, UsageError
 from proofsweep.storage.catalog.open_catalog import Catalog
+from proofsweep.storage.results.listed_items import ListedItems
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with these versions of its audio and sidecar; None if it was not."""
@@ -78,6 +79,7 @@ class DueRows:
 
     Attributes:
         skipped: rows that were left out; complete after the last row.
+        listed: the items of the whole catalog; complete after the last row.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class DueRows:
             planned: items with the versions that a run has planned already; they are not due.
         """
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
-        self.skipped = 0
+        self.skipped, self.listed = 0, ListedItems()
         self._whole = whole
         self._rules = rules
         self._answered_at = answered_at
@@ -114,11 +116,11 @@ class DueRows:
             NothingDue: there is none.
             CatalogError, ResultsError: the catalog or the answers cannot be read.
         """
-        self.skipped, number = 0, 0
+        self.listed, number = ListedItems(), 0
         for row in self._due() if self._rules.most is None else self._longest_ago(self._rules.most):
             yield replace(row, number=number)
             number += 1
-        self.ignored = self._whole.ignored
+        self.ignored, self.skipped = self._whole.ignored, self.listed.rows - number
         if number == 0:
             message = f"{self.location}: nothing is due; rows whose answer is new enough: {self.skipped:,}"
             raise NothingDue(message, skipped=self.skipped)
@@ -129,13 +131,12 @@ class DueRows:
 
     def _due(self) -> Iterator[ManifestRow]:
         for row in self._whole.rows():
-            if self._is_due(row):
+            self.listed.add(item_id := item_id_of(row, self.name))
+            if self._is_due(row, item_id):
                 yield row
-            else:
-                self.skipped += 1
 
-    def _is_due(self, row: ManifestRow) -> bool:
-        if (item_id_of(row, self.name), _version(row.audio_facts), _version(row.sidecar_facts)) in self._planned:
+    def _is_due(self, row: ManifestRow, item_id: str) -> bool:
+        if (item_id, _version(row.audio_facts), _version(row.sidecar_facts)) in self._planned:
             return False
         since = self._rules.answered_since
         answered_at = None if since is None else self._time_of(row, self._answered_at)
@@ -143,17 +144,12 @@ class DueRows:
 
     def _longest_ago(self, most: int) -> list[ManifestRow]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
-        count = 0
 
-        def counted() -> Iterator[tuple[datetime, int, ManifestRow]]:
-            nonlocal count
-            for count, row in enumerate(self._due(), 1):  # noqa: B007 - read afterwards
-                never = _LAST if row.audio_facts is None else _NEVER
-                yield self._time_of(row, self._tried_at) or never, row.number, row
+        def tried(row: ManifestRow) -> tuple[datetime, int]:
+            never = _LAST if row.audio_facts is None else _NEVER
+            return self._time_of(row, self._tried_at) or never, row.number
 
-        chosen = heapq.nsmallest(most, counted(), key=lambda each: each[:2])
-        self.skipped += count - len(chosen)
-        return [row for _, _, row in chosen]
+        return heapq.nsmallest(most, self._due(), key=tried)
 
     def _time_of(self, row: ManifestRow, tried_at: TriedAt) -> datetime | None:
         """Ask for an item, also by the ID that earlier builds gave it."""

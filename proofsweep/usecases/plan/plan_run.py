@@ -10,6 +10,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from proofsweep import __version__
+from proofsweep.domain import layout
 from proofsweep.domain.preflight import SizeLimits
 from proofsweep.domain.runs import Plan, new_run_id, shard_items_for
 from proofsweep.domain.tables import planned_items, schemas
@@ -17,6 +18,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.locations import url_of
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.plan.due_rows import DueRows
 from proofsweep.usecases.plan.survey import Survey, format_by_name, ignored_entries, items_of
 
 # Rows in memory before they go to disk. Chosen: half writes twice as often; twice needs twice the memory.
@@ -30,7 +32,6 @@ class PlanRequest:
     Attributes:
         before_writing: called when the catalog is read and counted; if it raises, nothing was written.
         run_id: the run's name; None draws one.
-        skipped: counts the rows that the catalog has left out, once it is read.
         claim: the last claim on the catalog; None if nobody looked.
         identity: what the runs of one catalog have in common.
         selection: the options by which rows were chosen; empty for all rows.
@@ -45,7 +46,11 @@ class PlanRequest:
     identity: str = ""
     selection: str = ""
     run_id: str | None = None
-    skipped: Callable[[], int] = lambda: 0
+
+    @property
+    def skipped(self) -> int:
+        """Rows that the catalog leaves out, once it is read."""
+        return self.catalog.skipped if isinstance(self.catalog, DueRows) else 0
 
 
 def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
@@ -64,6 +69,8 @@ def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
         request.before_writing(survey)
         for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
             results.write_shard(run_id, shard, table)
+    if isinstance(request.catalog, DueRows) and request.skipped:
+        results.store.create(layout.listed_name(run_id), request.catalog.listed.content())
     plan = _plan_of(request, survey, run_id, now)
     results.write_plan(plan)
     return plan
@@ -89,7 +96,7 @@ def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -
         ignored=ignored_entries(request.catalog),
         proofsweep_version=__version__,
         catalog_root=None if request.catalog.root is None else url_of(request.catalog.root),
-        skipped=request.skipped(),
+        skipped=request.skipped,
         selection=request.selection,
         catalog_identity=request.identity,
         catalog_claim=request.claim,

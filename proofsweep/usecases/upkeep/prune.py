@@ -188,10 +188,10 @@ class _Decision:
                 yield PrunedObject(name=name, size_bytes=listed.get(name, 0), rows=rows, sha256=sha256)
 
     def _internal_objects_of(self, run_id: str) -> Iterator[PrunedObject]:
-        """Give the planned items and what is left of journals."""
+        """Return the planned items, the list of the catalog, and what is left of journals."""
         journals = layout.journals_folder(run_id)
         folders = [f"{journals}/{leg}" for leg in self.results.store.folders(journals)]
-        for folder in [layout.shards_folder(run_id), *folders]:
+        for folder in [layout.shards_folder(run_id), layout.listed_folder(run_id), *folders]:
             for name, size in sorted(self.sizes(folder).items()):
                 yield PrunedObject(name=name, size_bytes=size)
 

@@ -21,9 +21,11 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.coverage import Coverage
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import item_id_of
 from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.settings import Settings
 from proofsweep.storage.results.legs import Legs
+from proofsweep.usecases.plan.due_rows import DueRows, DueRules
 from proofsweep.usecases.plan.survey import items_of
 
 from ..usecases.left_behind import let_holder_die, rows_of, write_journal
@@ -281,10 +283,16 @@ def test_the_coverage_counts_the_rows_that_a_plan_would_leave_out(settings: Sett
 
 def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: Settings, catalog: str) -> None:
     """If other rows were left out, a plan of nothing but pairs without a wire name is not a wrong setting."""
-    for name in ("1.wav", "2.wav"):
-        (Path(catalog) / name).unlink()
     (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
+    whole = catalog_for(settings, catalog)
+    pair = item_id_of(next(whole.rows()), whole.name)
+    rows = DueRows(
+        whole,
+        DueRules(answered_since=datetime.min.replace(tzinfo=UTC)),
+        answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
+        tried_at=lambda *_: None,
+    )
 
-    plan = plan_listed(settings, catalog_for(settings, catalog), skipped=lambda: 2)
+    plan = plan_listed(settings, rows)
 
     assert (plan.items, plan.eligible, plan.skipped) == (1, 0, 2)

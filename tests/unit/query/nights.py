@@ -1,11 +1,12 @@
 """Nights in a results store, as runs leave them behind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.columns import Row
+from proofsweep.storage.results.listed_items import ListedItems
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.upkeep.note_leg import note_leg, note_run
 
@@ -27,10 +28,19 @@ def night(
     remaining: int = 0,
     is_noted: bool = False,
     leg_cells: Row | None = None,
+    listed: Sequence[str] = (),
     **plan_cells: object,
 ) -> Plan:
-    """Leave a night behind: a row for each item, its row of `runs`, and what is derived from both."""
+    """Leave a night behind: a row for each item, its row of `runs`, and what is derived from both.
+
+    `listed` are the items of the whole catalog, where the night leaves some out.
+    """
     plan = plan_of_run(run_id, len(rows) + remaining, **plan_cells)
+    if listed:
+        whole = ListedItems()
+        for item in listed:
+            whole.add(item)
+        results.store.create(layout.listed_name(run_id), whole.content())
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
     end_leg(results, plan, facts, **(leg_cells or {}))
     outcomes = [row["outcome"] for row in facts]

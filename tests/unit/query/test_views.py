@@ -98,7 +98,7 @@ def test_tags_are_columns_of_rejects(results: Results) -> None:
 def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:
     """Rows that were not due count as files of the catalog."""
     night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": FAILED})
-    night(results, TUESDAY, {"c": FAILED}, skipped=3)
+    night(results, TUESDAY, {"c": FAILED}, skipped=3, listed="abcd")
 
     with opened(results) as store:
         columns = "catalog, files, answered, accepted, rejected, newest_run_id"
@@ -176,7 +176,7 @@ def test_coverage_is_of_the_files_that_are_listed_now(results: Results) -> None:
 
     assert coverage(results) == [(catalog, 4, 2, 2, TUESDAY)]
 
-    night(results, WEDNESDAY, {"e": REJECTED}, skipped=1)
+    night(results, WEDNESDAY, {"e": REJECTED}, skipped=1, listed="be")  # `b` was answered before `a` went
     assert coverage(results) == [(catalog, 2, 2, 1, WEDNESDAY)]
 
     night(results, THURSDAY, {"e": ACCEPTED, "f": FAILED})

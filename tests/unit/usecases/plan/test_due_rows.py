@@ -1,8 +1,10 @@
 """The rows of a catalog that are due."""
 
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain.items import FileFacts, item_id_of
@@ -41,6 +43,13 @@ def due_of(catalog: Catalog, rules: DueRules) -> tuple[list[str], DueRows]:
     return [row.named_audio for row in found], rows
 
 
+def items_in(rows: DueRows) -> list[str]:
+    """Give the items that are listed, due or not."""
+    listed = pq.read_table(BytesIO(rows.listed.content()))
+    ids: list[str] = listed["item_id"].to_pylist()
+    return ids
+
+
 def test_rows_with_an_answer_of_any_age_are_left_out(catalog: Catalog) -> None:
     """They are counted, and the digest stays that of the whole catalog."""
     names, rows = due_of(catalog, DueRules(answered_since=datetime.min.replace(tzinfo=UTC)))
@@ -61,6 +70,7 @@ def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> No
     names, rows = due_of(catalog, DueRules(most=3))
 
     assert (names, rows.skipped) == (["c.wav", "a.wav", "d.wav"], 1)
+    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
 
 
 def test_both_rules_hold_together(catalog: Catalog) -> None:
@@ -120,6 +130,7 @@ def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Pat
 
     assert [row.named_audio for row in rows.rows()] == ["b.wav", "e.wav"]
     assert rows.skipped == 3
+    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
 
 
 def test_a_selection_is_written_as_its_options() -> None:

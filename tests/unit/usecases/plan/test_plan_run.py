@@ -1,8 +1,11 @@
 """A run is planned by its catalog: shards first, then the plan, which makes it exist."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain import layout
@@ -11,6 +14,7 @@ from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.storage.catalog.open_catalog import open_catalog
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.plan.due_rows import DueRows, DueRules
 from proofsweep.usecases.plan.plan_run import PlanRequest, plan_run
 from proofsweep.usecases.plan.survey import Survey
 
@@ -83,6 +87,19 @@ def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
 
     shards = [layout.shard_name(plan.run_id, shard) for shard in range(3)]
     assert store.created == [*shards, layout.plan_name(plan.run_id)]
+
+
+def test_a_run_that_leaves_rows_out_keeps_what_the_catalog_lists(manifest: Path, tmp_path: Path) -> None:
+    """Before its plan; which files a catalog has is then known without all its rows."""
+    store, request = OrderedStore(tmp_path / "results"), request_for(manifest)
+    due = DueRows(request.catalog, DueRules(most=2), answered_at=lambda *_: None, tried_at=lambda *_: None)
+
+    plan = plan_run(replace(request, catalog=due), Results(store), NOW)
+
+    listed = pq.read_table(BytesIO(store.read(layout.listed_name(plan.run_id)) or b""))
+    assert listed["item_id"].to_pylist() == [f"n{number}" for number in range(2_345)]
+    assert (plan.items, plan.skipped) == (2, 2_343)
+    assert store.created[1:] == [layout.listed_name(plan.run_id), layout.plan_name(plan.run_id)]
 
 
 def test_the_plan_counts_what_the_catalog_holds(folder: Path, results: Results) -> None:
