@@ -16,25 +16,14 @@ if TYPE_CHECKING:
 
     from .servers.buckets import AzureServer, S3Server
 
-KEPT = {
-    "PROOFSWEEP_CI",
-    "PROOFSWEEP_CORPUS",
-    "PROOFSWEEP_SOAK_ALIKE",
-    "PROOFSWEEP_SOAK_KILLS",
-    "PROOFSWEEP_SOAK_LEGS",
-    "PROOFSWEEP_SOAK_RACES",
-    "PROOFSWEEP_SOAK_SEED",
-    "PROOFSWEEP_SOAK_STORES",
-    "PROOFSWEEP_SOAK_TAMPERINGS",
-    "PROOFSWEEP_SOAK_WINDOW_SECONDS",
-}
-"""Our only variables that a test run may inherit; the person who runs it may have set others."""
+KEPT = ("PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_")
+"""How our only variables begin that a test run may inherit; the person who runs it may have set others."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give Prefect an empty home before it is imported, and remove the settings of the person who runs the tests."""
     for name in list(os.environ):
-        if name.startswith(("PREFECT_", "PROOFSWEEP_")) and name not in KEPT:
+        if name.startswith(("PREFECT_", "PROOFSWEEP_")) and not name.startswith(KEPT):
             del os.environ[name]
     home = TemporaryDirectory(prefix="proofsweep-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)

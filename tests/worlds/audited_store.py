@@ -1,12 +1,13 @@
 """A small store of runs that ended as real ones do: planned, killed, settled, resumed, and one of them pruned."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
 from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.domain import layout
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.pruning import Keep
@@ -16,6 +17,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.exchanges import exchange_row
 from proofsweep.storage.results.journal import Journal
 from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.listed_items import ListedItems
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.leg.settle import LegEnd, settle_leg
 from proofsweep.usecases.upkeep.note_leg import note_leg
@@ -52,6 +54,14 @@ def end_leg(
     journal.flush()
     settle_leg(results, plan, LegEnd(leg=leg, ended_by=ended_by), legs)
     note_leg(results, plan)
+
+
+def list_items(results: Results, run_id: str, items: Iterable[str]) -> None:
+    """Keep what a catalog lists, as a plan does that leaves rows of it out."""
+    listed = ListedItems()
+    for item in items:
+        listed.add(item)
+    results.store.create(layout.listed_name(run_id), listed.content())
 
 
 def audited_store(results: Results) -> Results:

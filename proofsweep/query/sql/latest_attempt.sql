@@ -2,6 +2,7 @@
 WITH others AS (
     FROM store.newest
     WHERE list_contains(getvariable('environments'), environment) AND outcome NOT IN ('accepted', 'rejected')
+        AND NOT (item_id = 'redacted' AND audio = 'redacted')
 )
 SELECT answer.*
 FROM latest_answer AS answer

@@ -29,7 +29,13 @@ from proofsweep.storage.results.redactions import (
 from proofsweep.storage.results.row_digests import ROOT_KEY
 from proofsweep.storage.results.watches import forget_files
 from proofsweep.usecases.audit.at_rest import runs_at_rest
-from proofsweep.usecases.audit.rows_of_item import Found, planned_rows_of_item, read_object, rows_of_item
+from proofsweep.usecases.audit.rows_of_item import (
+    Found,
+    listed_rows_of,
+    planned_rows_of_item,
+    read_object,
+    rows_of_item,
+)
 from proofsweep.usecases.leg.open import settle_last_leg
 from proofsweep.usecases.upkeep.compact import compact
 
@@ -73,7 +79,8 @@ def _rows_of(results: Results, item: str, run_ids: Sequence[str], clock: Clock) 
         settle_last_leg(results, results.plan(run_id), clock)
     answered = list(rows_of_item(results, item))
     _check_nothing_remains(results, planned, answered)
-    return [*answered, *planned]
+    found = [*answered, *planned]
+    return [*found, *listed_rows_of(results, found, run_ids)]
 
 
 def _check_nothing_remains(results: Results, planned: Sequence[Found], answered: Sequence[Found]) -> None:

@@ -85,6 +85,21 @@ def planned_rows_of_item(results: Results, item: str, run_ids: Sequence[str]) ->
                 yield Found(name=name, places=sorted(places))
 
 
+def listed_rows_of(results: Results, found: Sequence[Found], run_ids: Sequence[str]) -> Iterator[Found]:
+    """Find the items of some rows in what the catalogs of some runs list.
+
+    Raises:
+        ResultsError: an object cannot be read.
+    """
+    rows = (read_object(results, each.name, _columns_in)["item_id"].take(pa.array(each.places)) for each in found)
+    item_ids = pa.array({item_id for each in rows for item_id in each.to_pylist() if item_id}, pa.string())
+    for run_id in run_ids:
+        for name in results.store.names(layout.listed_folder(run_id)):
+            places = _where(pc.is_in(read_object(results, name)["item_id"], item_ids))
+            if places:
+                yield Found(name=name, places=sorted(places))
+
+
 def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list[str]] | None = None) -> pa.Table:
     """Read a Parquet object as it is; with `columns`, only those that it chooses from the schema.
 

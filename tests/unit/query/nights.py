@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from proofsweep.domain import layout
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.columns import Row
-from proofsweep.storage.results.listed_items import ListedItems
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.upkeep.note_leg import note_leg, note_run
 
+from ...worlds.audited_store import list_items
 from ..ended_runs import answered, end_leg, plan_of_run
 
 MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18, 19))
@@ -37,10 +37,7 @@ def night(
     """
     plan = plan_of_run(run_id, len(rows) + remaining, **plan_cells)
     if listed:
-        whole = ListedItems()
-        for item in listed:
-            whole.add(item)
-        results.store.create(layout.listed_name(run_id), whole.content())
+        list_items(results, run_id, listed)
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
     end_leg(results, plan, facts, **(leg_cells or {}))
     outcomes = [row["outcome"] for row in facts]

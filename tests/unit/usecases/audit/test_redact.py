@@ -19,7 +19,7 @@ from proofsweep.usecases.audit.audit_store import audit_store
 from proofsweep.usecases.audit.redact import redact
 from proofsweep.usecases.upkeep.compact import compact
 
-from ....worlds.audited_store import NEWEST, NOW, end_leg, planned
+from ....worlds.audited_store import NEWEST, NOW, end_leg, list_items, planned
 from ....worlds.year_old_store import KilledAtStep, KilledHere, newest
 from ...ended_operations import leave_operation, operation_named
 
@@ -47,6 +47,7 @@ def says(root: Path, *words: str) -> list[object]:
 
 def test_nothing_of_the_item_stays_and_the_audit_passes(results: Results, tmp_path: Path) -> None:
     """Its content, location and ID are gone from tables, plans, snapshot and index; its row counts as before."""
+    list_items(results, NEWEST, "axbyz")
     head, before = audit_store(results).head, describe_run(results, NEWEST)
 
     (done,) = redact(results, "x", lambda: NOW)
@@ -71,7 +72,7 @@ def test_nothing_of_the_item_stays_and_the_audit_passes(results: Results, tmp_pa
     assert wrong(results, head) == []
     assert audit_store(results).checked.redacted == 1
     assert describe_run(results, NEWEST).rows("accepted") == before.rows("accepted")
-    assert len(done.objects) == 2
+    assert len(done.objects) == 3
 
 
 def test_an_item_of_several_runs_is_redacted_in_all(results: Results, tmp_path: Path) -> None:

@@ -4,12 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.layout import listed_name
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.audit.rows_of_item import planned_rows_of_item, read_object, rows_of_item
+from proofsweep.usecases.audit.rows_of_item import (
+    Found,
+    listed_rows_of,
+    planned_rows_of_item,
+    read_object,
+    rows_of_item,
+)
 
-from ....worlds.audited_store import NEWEST, TWO_LEGS
+from ....worlds.audited_store import NEWEST, TWO_LEGS, list_items
 from ...ended_operations import leave_operation, operation_named
 from ...ended_runs import answered, end_leg, plan_of_run
 
@@ -22,6 +29,14 @@ def test_the_rows_of_an_item_are_found(results: Results, item: str) -> None:
 
     assert (TWO_LEGS in answered.name, answered.places) == (True, [0])
     assert (planned.name, planned.places) == (f"_runs/{TWO_LEGS}/shards/00000.parquet", [4])
+
+
+def test_an_item_is_found_where_a_catalog_lists_it(results: Results) -> None:
+    """A run that left some rows out keeps the items of all."""
+    list_items(results, NEWEST, "afeb")
+    found = [*rows_of_item(results, "/c/e"), *planned_rows_of_item(results, "/c/e", [TWO_LEGS, NEWEST])]
+
+    assert list(listed_rows_of(results, found, [TWO_LEGS, NEWEST])) == [Found(name=listed_name(NEWEST), places=[2])]
 
 
 def test_items_without_a_proof_id_have_nothing_in_common(tmp_path: Path) -> None:
