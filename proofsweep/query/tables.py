@@ -40,7 +40,7 @@ SHARD_FILES = "_runs/*/shards/[!.]*.parquet"
 VERDICTS_FILES = PARTS.format("verdicts")
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
-NEWEST_FIRST = "finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
+NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:

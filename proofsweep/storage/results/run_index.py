@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proofsweep.domain.layout import INDEX_FOLDER, leg_folder
-from proofsweep.domain.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord
+from proofsweep.domain.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.derived_log import DerivedLog, Entry
 from proofsweep.storage.results.legs import Legs
@@ -119,6 +119,14 @@ class RunIndex:
         whole = IndexedRuns(records=records, pruned=gone, complete_to=self._complete_to(IndexedRuns(), names))
         self._log.add(_body(whole), also=before)
         return whole
+
+    def epoch(self) -> int:
+        """Return the epoch of a leg that begins now.
+
+        Raises:
+            ResultsError: the store cannot be read.
+        """
+        return epoch_at(self.refreshed().records.values(), self._clock())
 
     def newest(self) -> Iterator[RunRecord]:
         """Give the runs, the newest first: from the index, or one by one from the store while there is no whole index.

@@ -46,7 +46,11 @@ def row_of(manifest_row: int, **cells: object) -> Row:
     """Make a verdicts row with what may never be null."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
     row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
-    return row | {"leg": 1, "accepted": False, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row} | cells
+    return (
+        row
+        | {"leg": 1, "accepted": False, "epoch": 0, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row}
+        | cells
+    )
 
 
 def part_name(shard: int, leg: int) -> str:
