@@ -63,7 +63,7 @@ def test_only_other_runs_since_the_plan_answer_for_a_run(
     results: Results, run: Plan, items: list[str], *, are_known: bool
 ) -> None:
     """Its own rows do not, nor do older ones."""
-    assert are_known_since(results, run, ([item] for item in items)) is are_known
+    assert are_known_since(results, run, items) is are_known
 
 
 def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
@@ -75,8 +75,8 @@ def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
     end_leg(results, later := plan_of_run("20261122T120000Z_000aa"), [answered(later, 0, "b", epoch=1)])
     answered_at = AnswerTimes(results, "beta", ("accepted", "rejected")).of
 
-    assert not are_known_since(results, stopped, [["a"]])
-    assert are_known_since(results, stopped, [["b"]])
+    assert not are_known_since(results, stopped, ["a"])
+    assert are_known_since(results, stopped, ["b"])
     assert str(answered_at("a", "v1", None)).startswith("2030")
 
     end_leg(
