@@ -58,13 +58,17 @@ def export(
     settings = load_settings(config, results)
     outcomes, screening = _outcomes_in(only), screening_columns(settings.screening.conditions)
     path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
-    done = export_rows(selected_rows(settings, run_id, outcomes), path, by, screening)
+    selected = selected_rows(settings, run_id, outcomes)
+    done = export_rows(selected, path, by, screening)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
-        print_json({"files": files, "rows": sum(report.rows for report in done.reports)})
+        rows = sum(report.rows for report in done.reports)
+        print_json({"files": files, "rows": rows, "pruned_on": selected.pruned_on})
         return ExitCode.ACCEPTED
     out = console()
     _print_reports(out, done)
+    if selected.pruned:
+        out.print(f"Run {run_id} {selected.pruned}.", soft_wrap=True)
     if done.reports and path.suffix == ".csv":
         words = _verify_again(done, settings)
         out.print(f"Verify them again: {next_command(*words, config=config, results=results)}", soft_wrap=True)

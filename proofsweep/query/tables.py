@@ -16,7 +16,7 @@ from proofsweep.query.views import quoted
 from proofsweep.storage.results.derived_log import Entry
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
-from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.run_index import IndexedRuns, RunIndex
 from proofsweep.storage.results.snapshot import Snapshot, files_of, missing_legs
 
 _KINDS = {
@@ -38,6 +38,7 @@ PARTS = "{}/*/[!.]*.parquet"
 NOTHING_PLANNED = "SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id WHERE false"
 SHARD_FILES = "_runs/*/shards/[!.]*.parquet"
 VERDICTS_FILES = PARTS.format("verdicts")
+PRUNED = ("run_id", "environment", "identity")
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
 NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
@@ -49,7 +50,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     Raises:
         ResultsError: the store cannot be read.
     """
-    runs = list(RunIndex(results).refreshed().newest_first())
+    index = RunIndex(results).refreshed()
+    runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     for table, schema in SCHEMAS.items():
         has_parts = next(results.all_parts(table), None) is not None
@@ -59,6 +61,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
     connection.execute(f"CREATE OR REPLACE VIEW store.planned AS {_planned(results, runs)}")
     _create_from(connection, "plans", _plans(runs))
+    _create_from(connection, "pruned", _pruned(results, index))
     _create_from(
         connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
     )
@@ -134,6 +137,15 @@ def _planned(results: Results, runs: Sequence[RunRecord]) -> str:
 def planned_in(files: str) -> str:
     """Give the query for the planned items of what reads shards with their names."""
     return f"SELECT regexp_extract(filename, '_runs/([^/]+)/', 1) AS run_id, manifest_row, item_id FROM {files}"
+
+
+def _pruned(results: Results, index: IndexedRuns) -> pa.Table:
+    """Return the runs of which rows were deleted, each with its environment and the identity of its catalog."""
+    known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
+    known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
+    names = [name for name in results.store.folders(layout.PRUNED_FOLDER) if name in known]
+    rows = [dict(zip(PRUNED, (name, *known[name]), strict=True)) for name in names]
+    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in PRUNED]))
 
 
 def _plans(runs: Iterable[RunRecord]) -> pa.Table:

@@ -1,6 +1,6 @@
 -- What each run found otherwise than the runs before: per item before and now, and why. A failed row never stands for an
 -- item if there is another one. An item is gone only if a run that left nothing out of its catalog did not have it; an
--- item is new if no run since the last such run had it.
+-- item is new if no run since the last such run had it, and no rows of theirs were pruned.
 WITH asked AS (  -- proofs that were erased with this store, and when that was asked for first
     SELECT environment, proof_id, min(asked_at) AS erased_at
     FROM store.erasures
@@ -164,5 +164,7 @@ SELECT
 FROM judged
 LEFT JOIN store.plans AS deployment ON deployment.run_id = at_run
 LEFT JOIN store.plans AS former ON former.run_id = before.run_id
-WHERE has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
+WHERE (
+    has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
     OR has_other_rubric
+) AND (before IS NOT NULL OR at_run IN (SELECT at_run FROM comparisons WHERE may_be_new))

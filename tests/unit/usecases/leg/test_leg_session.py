@@ -439,7 +439,7 @@ def test_a_leg_after_one_whose_clock_was_ahead_is_of_a_later_epoch(
     request_for: LegRequest, new_leg: LegBuilder
 ) -> None:
     """Its claim and its row of `runs` say so; the time of that other leg stays as it was written."""
-    end_leg(new_leg.results, plan_of_run("20261120T120000Z_000aa"), epoch=3, finished_at="2030-01-01T00:00:00+00:00")
+    end_leg(new_leg.results, plan_of_run("20261119T120000Z_000aa"), epoch=3, finished_at="2030-01-01T00:00:00+00:00")
 
     run(request_for)
 

@@ -241,9 +241,8 @@ def test_a_leg_never_ends_before_its_rows(results: Results, plan: Plan, new_leg:
     journal = Journal(results, plan.run_id, 1, "w")
     journal.add(verdict(plan, 1, 0, finished_at=ahead), [])
     journal.flush()
-    legs = new_leg.legs(plan)
-    legs.claim(1)
+    end = LegEnd(leg=1, ended_by=EndedBy.CANCELLED, facts={"finished_at": NOW})
 
-    row = settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.CANCELLED, facts={"finished_at": NOW}), legs)
+    row = settle_leg(results, plan, end, new_leg.legs(plan))
 
     assert row["finished_at"] == ahead
