@@ -81,15 +81,6 @@ def test_a_plan_of_a_later_version_is_read_too(results: Results) -> None:
     assert results.plan(PLAN.run_id) == PLAN
 
 
-def test_a_plan_of_an_older_version_keeps_its_count_of_ignored_entries(results: Results) -> None:
-    """It calls them `passed_over`."""
-    document = {name: getattr(PLAN, name) for name in Plan.__slots__ if name != "ignored"}
-    older = json.dumps(document | {"passed_over": {"not_audio": 3}})
-    results.store.create(layout.plan_name(PLAN.run_id), older.encode())
-
-    assert results.plan(PLAN.run_id) == replace(PLAN, ignored={"not_audio": 3})
-
-
 @pytest.mark.parametrize("run_id", ["20270101T000000Z_zz", "../../etc", ""])
 def test_a_run_that_is_not_there_is_named(results: Results, run_id: str) -> None:
     """Also one whose name could lead out of the store."""
