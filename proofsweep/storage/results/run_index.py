@@ -127,21 +127,6 @@ class RunIndex:
         """
         return epoch_at(self.refreshed().records.values(), self._clock())
 
-    def newest(self) -> Iterator[RunRecord]:
-        """Give the runs, the newest first: from the index, or one by one from the store while there is no whole index.
-
-        Raises:
-            ResultsError: the store cannot be read.
-        """
-        index = self._readable()
-        if index.complete_to:
-            yield from index.newest_first()
-            return
-        for run_id in reversed(self._results.store.folders("_runs")):
-            record = index.records.get(run_id) or self.record_of(run_id)
-            if record is not None:
-                yield record
-
     def record_of(self, run_id: str) -> RunRecord | None:
         """Read a run from its plan and receipts; None if it has no plan."""
         try:
@@ -183,10 +168,10 @@ class RunIndex:
         ]
 
     def _complete_to(self, index: IndexedRuns, missing: Iterable[str]) -> str:
-        """Name the newest run that is old enough that no older one can still appear; a name stands for no run too."""
+        """Name the newest run that is old enough that no older one can still appear; empty if none is."""
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
         settled = [name for name in (*index.records, *missing) if name < limit]
-        return max(settled, default=index.complete_to) or limit
+        return max(settled, default=index.complete_to)
 
 
 def _by_id(records: Iterable[RunRecord]) -> dict[str, RunRecord]:
