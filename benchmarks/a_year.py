@@ -172,7 +172,7 @@ def row_of(plan: Plan, row: int, began: datetime) -> Row:
     audio = f"{plan.catalog}/{row:08}.wav"
     facts: Row = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "manifest_row": row}
     facts |= {"item_id": audio, "audio": audio, "outcome": "accepted", "accepted": True, "action": "accept"}
-    return facts | {"verdict": "valid", "verify_attempts": 1, "calls": 2, "finished_at": began}
+    return facts | {"verdict": "valid", "epoch": 0, "verify_attempts": 1, "calls": 2, "finished_at": began}
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -70,7 +70,14 @@ def part_of(plan: Plan, rows: range, is_accepted: np.ndarray) -> pa.Table:
     """Make the rows of one part; identifiers are as long as real ones."""
     count = len(rows)
     names = [f"label-{row % 97:02}/release-{row // 12:06}/track-{row:08}.wav" for row in rows]
-    same = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "verify_attempts": 1, "calls": 2}
+    same = {
+        "run_id": plan.run_id,
+        "leg": 1,
+        "environment": plan.environment,
+        "epoch": 0,
+        "verify_attempts": 1,
+        "calls": 2,
+    }
     same |= {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "1"}
     cells: dict[str, pa.Array] = {
         name: pa.repeat(pa.scalar(cell, schemas.VERDICTS.field(name).type), count) for name, cell in same.items()

@@ -152,7 +152,7 @@ def verdicts_rows(first: int, last: int) -> "pa.Table":
         "tags": [f'{{"isrc":"QZNUL{number:07}"}}' for number in numbers],
     }
     alike = {"run_id": RUN, "leg": 1, "environment": "null", "outcome": "accepted", "accepted": True}
-    alike |= {"action": "accept", "verdict": "valid", "verify_attempts": 1, "calls": 2}
+    alike |= {"action": "accept", "verdict": "valid", "epoch": 0, "verify_attempts": 1, "calls": 2}
     return _table("verdicts", columns, alike, last - first)
 
 

@@ -15,6 +15,7 @@ from proofsweep.domain.run_records import OUTCOMES
 from proofsweep.errors import UsageError
 from proofsweep.printable import printable
 from proofsweep.query.screening import screening_columns
+from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.export import FORMATS, Exported
 from proofsweep.reporting.export import export as export_rows
 from proofsweep.settings import Settings, load_settings
@@ -58,24 +59,27 @@ def export(
     settings = load_settings(config, results)
     outcomes, screening = _outcomes_in(only), screening_columns(settings.screening.conditions)
     path = _path_of(file, form, "report" if only is None else "-".join(outcomes))
-    done = export_rows(selected_rows(settings, run_id, outcomes), path, by, screening)
+    selected = selected_rows(settings, run_id, outcomes)
+    done = export_rows(selected, path, by, screening)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
-        print_json({"files": files, "rows": sum(report.rows for report in done.reports)})
+        print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
         return ExitCode.ACCEPTED
     out = console()
-    _print_reports(out, done)
+    _print_reports(out, done, selected)
     if done.reports and path.suffix == ".csv":
         words = _verify_again(done, settings)
         out.print(f"Verify them again: {next_command(*words, config=config, results=results)}", soft_wrap=True)
     return ExitCode.ACCEPTED
 
 
-def _print_reports(out: Console, done: Exported) -> None:
+def _print_reports(out: Console, done: Exported, selected: SelectedRows) -> None:
     for report in done.reports:
         out.print(f"{report.path}: {counted(report.rows, 'row')}", soft_wrap=True)
     if not done.reports:
         out.print("There is no such row; nothing was written.")
+    if selected.plan is not None and selected.pruned:
+        out.print(f"Run {selected.plan.run_id} {selected.pruned}.", soft_wrap=True)
 
 
 def _outcomes_in(only: str | None) -> list[str]:

@@ -18,7 +18,6 @@ from proofsweep.query.selected_rows import SelectedRows
 from proofsweep.reporting.attention import AttentionGroup, attention_groups
 from proofsweep.reporting.run_status import NEED_ATTENTION
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.prunings import prunings_of
 
 
 def add_to(app: typer.Typer) -> None:
@@ -53,7 +52,7 @@ def rejects(
     out = console()
     rows = sum(group.rows for group in groups)
     needs = "needs" if rows == 1 else "need"
-    none = "No row is left that needs attention" if _pruned_on(selected) else "No file needs attention"
+    none = "No row is left that needs attention" if selected.pruned_on else "No file needs attention"
     headline = f"{counted(rows, 'file')} {needs} attention" if rows else none
     out.print(f"{headline} ({_words_of(selected)})", style="bold", soft_wrap=True)
     for value, of_value in groupby(groups, key=lambda group: group.value):
@@ -72,16 +71,9 @@ def rejects(
     return ExitCode.ACCEPTED
 
 
-def _pruned_on(selected: SelectedRows) -> str | None:
-    """Return the day on which the run was pruned last; None if it never was, and for no run."""
-    prunings = [] if selected.plan is None else prunings_of(selected.results.store, selected.plan.run_id)
-    return prunings[-1].decided_at[:10] if prunings else None
-
-
 def _words_of(selected: SelectedRows) -> str:
     which = "newest answers of all runs" if selected.plan is None else f"run {selected.plan.run_id}"
-    day = _pruned_on(selected)
-    pruned = f", which was pruned on {day}: only rows that are newest answers are left" if day else ""
+    pruned = f", which {selected.pruned}" if selected.pruned else ""
     return f"{selected.environment}, {which}{pruned}"
 
 
@@ -105,7 +97,7 @@ def _json_of(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[s
     return {
         "environment": selected.environment,
         "run_id": None if selected.plan is None else selected.plan.run_id,
-        "pruned_on": _pruned_on(selected),
+        "pruned_on": selected.pruned_on,
         "rows": sum(group.rows for group in groups),
         "groups": [asdict(group) | {"what_to_do": group.what_to_do} for group in groups],
         "results": selected.results.store.url,

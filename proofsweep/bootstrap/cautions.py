@@ -24,7 +24,7 @@ def cautions_for(settings: Settings, catalog: str) -> list[str]:
             "choose a place beside it (results.url or --results)."
         )
     wanted = settings.service.environment
-    runs = RunIndex(results_for(settings)).newest()
+    runs = RunIndex(results_for(settings)).refreshed().newest_first()
     others = sorted({run.plan.environment for run in runs} - {wanted}) if store.folders("_runs") else []
     if others:
         cautions.append(

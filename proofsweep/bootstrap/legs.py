@@ -216,6 +216,7 @@ def build_context(
         counters=counters,
         in_doubt_before=legs.in_doubt_before(handle.leg),
         recovered=recovered_sidecars(results) if plan.pairs else frozenset(),
+        epoch=legs.epoch(handle.leg),
     )
 
 

@@ -1,7 +1,8 @@
 """A run as the index of runs knows it: its plan, and each leg that has ended. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from proofsweep.domain.runs import EndedBy, Plan
 from proofsweep.domain.tables.columns import Row
@@ -32,6 +33,12 @@ class LegRecord:
         """The leg's row of `runs`; empty if its receipt has none."""
         counts = self.receipt.get("counts")
         return counts if isinstance(counts, dict) else {}
+
+    @property
+    def epoch(self) -> int:
+        """Its epoch: of two legs of different ones, the later one's rows are newer."""
+        found = self.counts.get("epoch")
+        return found if isinstance(found, int) else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,5 +72,20 @@ class RunRecord:
         """Give the record as JSON-ready values."""
         return {"plan": asdict(self.plan), "legs": [asdict(leg) for leg in self.legs]}
 
+    def clock_readings(self) -> Iterator[tuple[int, datetime]]:
+        """Return when it was planned and when its legs ended, each with the epoch in which a clock said so."""
+        yield 0, datetime.fromisoformat(self.plan.created_at)
+        for leg in self.legs:
+            if leg.counts.get("finished_at") is not None:
+                yield leg.epoch, datetime.fromisoformat(str(leg.counts["finished_at"]))
+
     def _knowledge(self) -> tuple[int, int]:
         return len(self.legs), sum(leg.groups is not None for leg in self.legs)
+
+
+def epoch_at(runs: Iterable[RunRecord], now: datetime) -> int:
+    """Return the epoch of a leg that begins now: later than that of each leg which has ended later by its clock.
+
+    So of two legs that were not at work at the same time the later one's rows are newer, whatever the clocks said.
+    """
+    return max((epoch + (at > now) for run in runs for epoch, at in run.clock_readings()), default=0)

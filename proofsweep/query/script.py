@@ -44,6 +44,13 @@ LEFT JOIN (
     GROUP BY ALL
 ) AS leg USING (run_id)"""
 
+_PRUNED = """\
+SELECT run_id, environment, identity
+FROM store.plans
+SEMI JOIN (
+    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({place})
+) USING (run_id)"""
+
 
 def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:
     """Write the script: the schema `store` over the tables, then the views."""
@@ -56,10 +63,12 @@ def _statements(results: Results, environments: Sequence[str], views: Sequence[V
     for table in SCHEMAS:
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_table(results, table)}"
     yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
-    partial, place = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
-    yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=place)}"
+    partial, plans = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
+    yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=plans)}"
     for table, files in ITEM_FILES.items():
         yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_items(results, files)}"
+    place = quoted(glob_of(results, "_pruned/*/*-intent.json"))
+    yield f"CREATE OR REPLACE VIEW store.pruned AS\n{_PRUNED.format(place=place)}"
     advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(words)})" for reason, words in REMEDIES.items())
     yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
     yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"

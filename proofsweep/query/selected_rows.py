@@ -15,6 +15,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
 from proofsweep.query.connection import answering
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.prunings import prunings_of
 
 _STANDING = """
     SELECT run_id, leg, manifest_row FROM standing
@@ -40,6 +41,18 @@ class SelectedRows:
     plan: Plan | None = None
     outcomes: Sequence[str] = OUTCOMES
     reasons: Sequence[str] | None = None
+
+    @property
+    def pruned_on(self) -> str | None:
+        """The day on which the run was pruned last; None if it never was, and for no run."""
+        prunings = [] if self.plan is None else prunings_of(self.results.store, self.plan.run_id)
+        return prunings[-1].decided_at[:10] if prunings else None
+
+    @property
+    def pruned(self) -> str:
+        """What a person must know of a pruned run; empty for others."""
+        day = self.pruned_on
+        return f"was pruned on {day}: only rows that are newest answers are left" if day else ""
 
     def tables(self, columns: Sequence[str]) -> Iterator[tuple[Plan, pa.Table]]:
         """Give the rows, each table with the run that it comes from; the columns as asked for.

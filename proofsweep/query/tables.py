@@ -16,7 +16,7 @@ from proofsweep.query.views import quoted
 from proofsweep.storage.results.derived_log import Entry
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
-from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.run_index import IndexedRuns, RunIndex
 from proofsweep.storage.results.snapshot import Snapshot, files_of, missing_legs
 
 _KINDS = {
@@ -38,9 +38,10 @@ PARTS = "{}/*/[!.]*.parquet"
 ITEM_FILES = {"planned": "_runs/*/shards/[!.]*.parquet", "listed": "_runs/*/listed/[!.]*.parquet"}
 """The items that runs plan, and all items of a catalog where a run leaves some out."""
 VERDICTS_FILES = PARTS.format("verdicts")
+PRUNED = ("run_id", "environment", "identity")
 NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
 """Of rows with the same key the newest is kept, as in the snapshot."""
-NEWEST_FIRST = "finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
+NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
@@ -49,7 +50,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
     Raises:
         ResultsError: the store cannot be read.
     """
-    runs = list(RunIndex(results).refreshed().newest_first())
+    index = RunIndex(results).refreshed()
+    runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     for table, schema in SCHEMAS.items():
         has_parts = next(results.all_parts(table), None) is not None
@@ -61,6 +63,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
         places = [place_of(results, name) for folder in folders for name in results.store.names(folder)]
         connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(places)}")
     _create_from(connection, "plans", _plans(runs))
+    _create_from(connection, "pruned", _pruned(results, index))
     _create_from(
         connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
     )
@@ -142,6 +145,15 @@ def items_in(places: Sequence[str]) -> str:
         return f"SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id{_NO_ROWS}"
     run_id = "regexp_extract(filename, '_runs/([^/]+)/', 1)"
     return f"SELECT {run_id} AS run_id, manifest_row, item_id FROM {reading(schemas.ITEMS, places)}"
+
+
+def _pruned(results: Results, index: IndexedRuns) -> pa.Table:
+    """Return the runs of which rows were deleted, each with its environment and the identity of its catalog."""
+    known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
+    known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
+    names = [name for name in results.store.folders(layout.PRUNED_FOLDER) if name in known]
+    rows = [dict(zip(PRUNED, (name, *known[name]), strict=True)) for name in names]
+    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in PRUNED]))
 
 
 def _plans(runs: Iterable[RunRecord]) -> pa.Table:

@@ -39,11 +39,12 @@ SELECT
     {now} AS at_run, before.run_id, false AS is_now,
     before.identity = now.identity AND NOT (before.is_partial OR now.is_partial)
     AND before.skipped + now.skipped + now.remaining = 0 AS may_be_gone,
-    false AS is_first, NULL::VARCHAR AS older_than
+    before.run_id NOT IN (SELECT run_id FROM store.pruned) AS may_be_new, false AS is_first,
+    NULL::VARCHAR AS older_than
 FROM store.plans AS before, store.plans AS now
 WHERE before.run_id = {before} AND now.run_id = {now}
 UNION ALL
-SELECT {now}, {now}, true, false, false, NULL
+SELECT {now}, {now}, true, false, false, false, NULL
 """
 
 

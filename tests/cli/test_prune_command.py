@@ -112,3 +112,17 @@ def test_rejects_of_a_pruned_run_say_that_it_was_pruned(proofsweep: Command, par
     assert after.stdout.startswith("No row is left that needs attention (")
     assert f"run {SUPERSEDED.run_id}, which was pruned on 20" in after.stdout
     assert json.loads(proofsweep("rejects", SUPERSEDED.run_id, "--json").stdout)["pruned_on"].startswith("20")
+
+
+def test_an_export_of_a_pruned_run_says_that_it_was_pruned(
+    proofsweep: Command, parts: Callable[[], int], tmp_path: Path
+) -> None:
+    """The file would pass for the whole run."""
+    assert parts()
+    proofsweep(*OLD, "--yes")
+
+    said = proofsweep("export", SUPERSEDED.run_id, "--file", str(tmp_path / "night.csv"))
+    as_json = proofsweep("export", SUPERSEDED.run_id, "--file", str(tmp_path / "again.csv"), "--json")
+
+    assert f"Run {SUPERSEDED.run_id} was pruned on 20" in said.stdout
+    assert json.loads(as_json.stdout)["pruned_on"].startswith("20")

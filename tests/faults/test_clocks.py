@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.results import open_results
+
 from ..servers.foreign_service import Answer
 from ..servers.launching import need
 from ..worlds.foreign_world import ForeignWorld
@@ -135,3 +137,21 @@ def test_a_window_closes_by_the_wall_clock(
     assert ROWS // 2 <= finished < ROWS
     assert [leg["ended_by"] for leg in bare_world.legs()] == ["window", "complete"]
     assert [row["manifest_row"] for row in bare_world.rows()] == list(range(ROWS))
+
+
+def test_an_answer_of_a_clock_that_was_ahead_gives_way_to_the_next_run(
+    bare_world: ForeignWorld, wall_clock: WallClock, new_runner: NewRunner
+) -> None:
+    """Its rows keep their times; those of the next run are of a later epoch."""
+    runner, catalog = new_runner(), bare_world.catalog("valid", "tampered")
+    for shift in ("+1400d", "+0"):
+        wall_clock.set_wrong_by(shift)
+        before = {*bare_world.runs}
+        runner.do(f"plan {catalog}")
+        (run_id,) = {*bare_world.runs} - before
+        assert runner.do(f"leg {run_id}") == 0
+
+    newest = open_results(str(bare_world.results)).latest().to_pylist()
+
+    assert [(row["run_id"], row["epoch"]) for row in newest] == [(run_id, 1)] * 2
+    assert sorted(row["epoch"] for row in bare_world.table("verdicts")) == [0, 0, 1, 1]

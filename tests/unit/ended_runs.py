@@ -36,7 +36,13 @@ def answered(plan: Plan, row: int, item_id: str, outcome: str = "accepted", **ce
     began = datetime.fromisoformat(plan.created_at)
     facts: Row = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "manifest_row": row}
     facts |= {"item_id": item_id, "audio": f"/c/{item_id}", "outcome": outcome, "accepted": outcome == "accepted"}
-    facts |= {"action": "accept", "verify_attempts": 1, "calls": 2, "finished_at": began.replace(second=row)}
+    facts |= {
+        "action": "accept",
+        "epoch": 0,
+        "verify_attempts": 1,
+        "calls": 2,
+        "finished_at": began.replace(second=row),
+    }
     return facts | cells
 
 

@@ -19,7 +19,15 @@ FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> dict[str, object]:
     """Make a verdicts row; most of its cells do not matter here."""
     texts = ("environment", "item_id", "audio", "outcome", "action")
-    return {"run_id": run_id, "leg": 1, "manifest_row": number, "accepted": True, "verify_attempts": 1, "calls": 2} | {
+    return {
+        "run_id": run_id,
+        "leg": 1,
+        "manifest_row": number,
+        "accepted": True,
+        "epoch": 0,
+        "verify_attempts": 1,
+        "calls": 2,
+    } | {
         **dict.fromkeys(texts, "accepted"),
         "publicly_trusted": publicly_trusted,
     }

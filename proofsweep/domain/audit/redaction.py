@@ -23,7 +23,7 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
 _KEPT = {
     "verdicts": (
         *("run_id", "leg", "environment", "manifest_row", "outcome", "accepted", "action"),
-        *("verify_attempts", "calls"),
+        *("verify_attempts", "calls", "epoch"),
     ),
     "ingest": ("run_id", "leg", "environment", "watched", "outcome", "tries", "disposition", "acted_at"),
     "recoveries": ("operation_id", "environment", "outcome", "acted_at"),

@@ -42,6 +42,12 @@ COLUMNS = (
     Column("contract_version", TEXT, "version of the contract that this program implements"),
     Column("proofsweep_version", TEXT, "version of this program"),
     Column("sunset", TEXT, "the last Sunset header received, which announces a breaking change"),
+    Column(
+        "epoch",
+        SMALL,
+        "that of the legs that had ended when this one began, or one more if such a leg has ended later by its clock: "
+        "then one of the two clocks was wrong",
+    ),
 )
 
 

@@ -68,16 +68,18 @@ COLUMNS = (
     Column("upload_ms", REAL, "milliseconds of the slot's form POST"),
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
-    Column("former_item_id", TEXT, "the item_id that earlier builds gave the item; null if it is the same", since=2),
-    Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned", since=3),
-    Column(
-        "relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root", since=4
-    ),
+    Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned"),
+    Column("relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root"),
     Column(
         "row_salt",
         TEXT,
         "32 random hex digits: without them, the digest of a redacted row tells nothing of its content",
-        since=5,
+    ),
+    Column(
+        "epoch",
+        SMALL,
+        "that of the leg: a row of a later epoch is newer, whatever the times say; see `runs`",
+        nullable=False,
     ),
 )
 
@@ -88,18 +90,20 @@ class RowContext:
 
     Attributes:
         recovered: location and hex sha256 of each sidecar that a recovery has written.
+        epoch: of the leg.
     """
 
     run_id: str
     leg: int
     environment: str
     recovered: AbstractSet[tuple[str, str]] = frozenset()
+    epoch: int = 0
 
 
 def row_of(finished: Finished, context: RowContext) -> Row:
     """Return the verdicts row of a finished item; pure. ValueError for an acceptance of bytes that nobody knows."""
     row: Row = empty_row(COLUMNS)
-    row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment}
+    row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment, "epoch": context.epoch}
     row |= _item_cells(finished.item)
     if finished.read is not None:
         row |= _read_cells(finished.read)
@@ -126,7 +130,6 @@ def _item_cells(item: WorkItem) -> Row:
         "audio_bytes": item.audio_bytes,
         "audio_version": item.audio_version,
         "tags": item.tags_json,
-        "former_item_id": item.former_item_id,
         "sidecar_version": item.sidecar_version,
         "relative_path": item.relative_path,
     }

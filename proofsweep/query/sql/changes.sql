@@ -1,6 +1,6 @@
 -- What each run found otherwise than the runs before: per item before and now, and why. A failed row never stands for an
 -- item if there is another one. An item is gone only if a run that left nothing out of its catalog did not have it; an
--- item is new if no run since the last such run had it.
+-- item is new if no run since the last such run had it, and no rows of theirs were pruned.
 WITH asked AS (  -- proofs that were erased with this store, and when that was asked for first
     SELECT environment, proof_id, min(asked_at) AS erased_at
     FROM store.erasures
@@ -9,8 +9,8 @@ WITH asked AS (  -- proofs that were erased with this store, and when that was a
 ),
 erased AS (  -- of items with such a proof: each acceptance, until when it was the newest, and when its proof was erased
     SELECT
-        environment, item_id, finished_at AS accepted_at, erased_at,
-        lead(finished_at, 1, 'infinity') OVER (PARTITION BY environment, item_id ORDER BY finished_at) AS replaced_at
+        environment, item_id, (epoch, finished_at) AS accepted_at, erased_at,
+        lead((epoch, finished_at)) OVER (PARTITION BY environment, item_id ORDER BY epoch, finished_at) AS replaced_at
     FROM verdicts LEFT JOIN asked USING (environment, proof_id)
     WHERE outcome = 'accepted'
         AND (environment, item_id) IN (
@@ -73,7 +73,8 @@ states AS (
             verify_request_id := verify_request_id, is_erased := erased_at <= finished_at
         ) AS state
     FROM found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
-        AND erased.accepted_at < found.finished_at AND found.finished_at <= erased.replaced_at
+        AND erased.accepted_at < (epoch, finished_at)
+        AND (erased.replaced_at IS NULL OR (epoch, finished_at) <= erased.replaced_at)
     QUALIFY row_number() OVER (
         PARTITION BY at_run, found.environment, found.item_id, is_now
         ORDER BY outcome = 'failed', run_id DESC, finished_at DESC, manifest_row DESC
@@ -165,5 +166,7 @@ SELECT
 FROM judged
 LEFT JOIN store.plans AS deployment ON deployment.run_id = at_run
 LEFT JOIN store.plans AS former ON former.run_id = before.run_id
-WHERE has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
+WHERE (
+    has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
     OR has_other_rubric
+) AND (before IS NOT NULL OR at_run IN (SELECT at_run FROM comparisons WHERE may_be_new))

@@ -7,9 +7,9 @@ WITH others AS (
 SELECT answer.*
 FROM latest_answer AS answer
 ANTI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
-    AND (others.finished_at, others.run_id) > (answer.finished_at, answer.run_id)
+    AND (others.epoch, others.finished_at, others.run_id) > (answer.epoch, answer.finished_at, answer.run_id)
 UNION ALL BY NAME
 SELECT others.*
 FROM others
 ANTI JOIN latest_answer AS answer ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
-    AND (others.finished_at, others.run_id) <= (answer.finished_at, answer.run_id)
+    AND (others.epoch, others.finished_at, others.run_id) <= (answer.epoch, answer.finished_at, answer.run_id)

@@ -16,7 +16,7 @@ from proofsweep.storage.catalog.place import Place
 from proofsweep.storage.catalog.row_facts import row_with_facts
 from proofsweep.storage.files.audio import is_audio, open_audio
 from proofsweep.storage.files.source import Folder, Source
-from proofsweep.storage.locations import one_line
+from proofsweep.storage.locations import one_line, path_within
 
 _PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
 _CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
@@ -31,7 +31,7 @@ class FolderScan:
     reported_run: str | None = None
 
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
-        self._place = place or Place.of(path, path)
+        self._place = place or Place.of(path)
         self.name, self.root = self._place.name, self._place.boundary
         self.location = printable(path)
         self.ignored = Ignored()
@@ -52,7 +52,7 @@ class FolderScan:
         try:
             for folder in self._source.walk(self._path):
                 for row in self._rows_in(folder, numbers):
-                    self._listing.update(_listed(row))
+                    self._listing.update(self._listed(row))
                     yield row
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
@@ -121,6 +121,12 @@ class FolderScan:
             facts_of, self._place, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
         )
 
+    def _listed(self, row: ManifestRow) -> bytes:
+        """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
+        audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
+        facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
+        return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
+
     def _folder_row(self, number: int, folder: Folder) -> ManifestRow:
         """Make the one row of a folder whose files cannot be listed; a slash ends its name."""
         path = posixpath.join(folder.location, "")
@@ -132,13 +138,6 @@ class FolderScan:
 def is_audio_name(path: str) -> bool:
     """Say whether the name ends as that of audio does."""
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
-
-
-def _listed(row: ManifestRow) -> bytes:
-    """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
-    _, audio, sidecar = row.former_names or ("", row.named_audio, "")
-    facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
-    return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
 
 def _version(facts: FileFacts | Unlisted | None) -> str:

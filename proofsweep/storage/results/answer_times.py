@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from proofsweep.storage.results.known_rows import known_rows
 from proofsweep.storage.results.plans_and_parts import Results
 
-_COLUMNS = ("item_id", "audio_version", "sidecar_version", "finished_at", "outcome")
+_COLUMNS = ("item_id", "audio_version", "sidecar_version", "epoch", "finished_at", "outcome")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -45,16 +45,17 @@ class AnswerTimes:
         return _EPOCH + timedelta(microseconds=self._times[place])
 
     def _read(self) -> tuple[memoryview, memoryview]:
-        hashes, times = array("q"), array("q")
+        hashes, epochs, times = array("q"), array("i"), array("q")
         is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
         for table in known_rows(self._results, self._environment, _COLUMNS):
             rows = table.filter(is_wanted)
             names = (rows[name].to_pylist() for name in ("item_id", "audio_version", "sidecar_version"))
             hashes.extend(map(hash, zip(*names, strict=True)))
+            epochs.extend(int(epoch or 0) for epoch in rows["epoch"].to_pylist())
             times.extend(int(time or 0) for time in pc.cast(rows["finished_at"], pa.int64()).to_pylist())
-        columns = {"hash": pa.array(hashes, pa.int64()), "time": pa.array(times, pa.int64())}
+        columns = {"hash": pa.array(hashes, pa.int64()), "epoch": pa.array(epochs), "time": pa.array(times, pa.int64())}
         self._count = len(hashes)
-        order = pc.sort_indices(pa.table(columns), sort_keys=[("hash", "ascending"), ("time", "ascending")])
+        order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns])
         return _numbers(columns["hash"].take(order)), _numbers(columns["time"].take(order))
 
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from proofsweep.domain import layout
 from proofsweep.domain.tables.columns import Row
-from proofsweep.domain.tables.schemas import conformed
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 
@@ -132,10 +131,7 @@ class Segments:
         content = self._store.read(name)
         if content is None:
             return None
-        schema = SCHEMAS["exchanges" if "/exchanges-" in name else "verdicts"]
-        rows = conformed(
-            pa.ipc.open_stream(content).read_all(), schema
-        )  # a leg of an older version may have written it
+        rows = pa.ipc.open_stream(content).read_all()
         return rows if columns is None else rows.select(list(columns))
 
     def tables(self, table: str) -> Iterator[pa.Table]:

@@ -37,6 +37,12 @@ class Legs(Lease):
             f"see: proofsweep status {self.run_id}"
         )
 
+    def epoch(self, leg: int) -> int:
+        """Return the epoch of a leg, by its claim; 0 if there is none that can be read."""
+        holder = self.holder(leg)
+        epoch = None if holder is None else holder.facts.get("epoch")
+        return epoch if isinstance(epoch, int) else 0
+
     def receipt_digest(self, leg: int) -> str | None:
         """Return the hex sha256 of a receipt in the store."""
         content = self.results.store.read(layout.receipt_name(self.run_id, leg))

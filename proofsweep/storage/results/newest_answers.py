@@ -3,7 +3,6 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from datetime import datetime
 from itertools import chain, islice
 
 import pyarrow as pa
@@ -56,28 +55,6 @@ def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) 
         found = [str(item_id) in wanted for item_id in answers["item_id"].to_pylist()]
         if any(found):
             yield answers.filter(pa.array(found)).select(COLUMNS)
-
-
-def count_answered(results: Results, environment: str, item_ids: Iterable[str], since: datetime) -> int:
-    """Count how many of these items have an answer in an environment that is not older than `since`.
-
-    An item that is named twice counts twice, as it does in a catalog.
-
-    Raises:
-        ResultsError: the snapshot cannot be read.
-    """
-    young = HashedItems(answered_items(results, environment, pc.field("finished_at") >= pa.scalar(since)))
-    return sum(item_id in young for item_id in item_ids)
-
-
-def answered_items(results: Results, environment: str, which: pc.Expression) -> Iterator[str]:
-    """Give the items whose newest answer in an environment fulfils a condition on the snapshot's columns.
-
-    Raises:
-        ResultsError: the snapshot cannot be read.
-    """
-    for table in Snapshot(results.store).rows():
-        yield from map(str, table.filter(_is_answer(environment) & which)["item_id"].to_pylist())
 
 
 def _is_answer(environment: str) -> pc.Expression:

@@ -27,6 +27,7 @@ _ORDER: list[tuple[str, Literal["ascending", "descending"]]] = [
     ("item_id", "ascending"),
     ("environment", "ascending"),
     ("_answered", "descending"),
+    ("epoch", "descending"),
     ("finished_at", "descending"),
     ("run_id", "descending"),
     ("leg", "descending"),

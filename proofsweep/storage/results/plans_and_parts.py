@@ -202,8 +202,7 @@ def _schema(table: str, columns: list[str] | None) -> pa.Schema:
 
 
 def plan_of(document: dict[str, Any]) -> Plan:
-    """Read a plan from its document, also one of an older version."""
-    document.setdefault("ignored", document.get("passed_over", {}))  # its name in older plans
+    """Read a plan from its document; what a later version has added is ignored."""
     known = {field.name for field in fields(Plan)}
     return Plan(**{name: value for name, value in document.items() if name in known})
 

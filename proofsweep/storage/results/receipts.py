@@ -13,8 +13,7 @@ class Part:
     """A part of a table as read back: its name, rows and hex sha256.
 
     Attributes:
-        merkle_root: over its rows, in hex, as the part says it; None for parts of earlier versions, and for a part that
-            was described by a receipt.
+        merkle_root: over its rows, in hex, as the part says it; None for a part that was described by a receipt.
     """
 
     name: str
@@ -23,7 +22,7 @@ class Part:
     merkle_root: str | None = None
 
     def document(self) -> dict[str, object]:
-        """Give what a receipt says of it under `parts`; the roots have a place of their own, for earlier versions."""
+        """Give what a receipt says of it under `parts`; the roots have a place of their own."""
         return {"name": self.name, "rows": self.rows, "sha256": self.sha256}
 
 

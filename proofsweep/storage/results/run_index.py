@@ -4,7 +4,7 @@ Each record is that of a whole run. Of two records of a run the one that knows m
 which processes write them does not matter.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proofsweep.domain.layout import INDEX_FOLDER, leg_folder
-from proofsweep.domain.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord
+from proofsweep.domain.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.derived_log import DerivedLog, Entry
 from proofsweep.storage.results.legs import Legs
@@ -28,6 +28,7 @@ _SETTLING = timedelta(days=1)
 _READERS = 16
 # Chosen: runs without an end that a person may still resume; each costs one request, so twice costs ten more.
 _WATCHED = 10
+_NONE: Mapping[str, Sequence[str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +37,12 @@ class IndexedRuns:
 
     Attributes:
         records: by run ID.
-        pruned: IDs of runs that were pruned.
+        pruned: environment and catalog identity of the runs of which a pruning left no row, by run ID.
         complete_to: each run up to this ID is in the index; empty if older runs were never indexed.
     """
 
     records: Mapping[str, RunRecord] = field(default_factory=dict)
-    pruned: frozenset[str] = frozenset()
+    pruned: Mapping[str, Sequence[str]] = field(default_factory=dict)
     complete_to: str = ""
 
     def newest_first(self) -> Iterator[RunRecord]:
@@ -76,7 +77,7 @@ class RunIndex:
         """
         index = self._readable()
         if not index.complete_to:
-            index = _merged_with(index, [], pruned=wholly_pruned(self._results.store, index.pruned))
+            index = _merged_with(index, [], pruned=self._catalogs_of(wholly_pruned(self._results.store, index.pruned)))
         missing = [name for name in self._later_runs(index) if name not in index.records and name not in index.pruned]
         chosen = missing if most is None else missing[-most:]
         complete_to = index.complete_to if len(chosen) < len(missing) else self._complete_to(index, missing)
@@ -84,7 +85,7 @@ class RunIndex:
         new = [record for record in found if record.is_newer_than(index.records.get(record.plan.run_id))]
         if new or (complete_to and not index.complete_to and index.records):
             with suppress(ResultsError):  # a reader may have no right to write
-                self.add(new, complete_to=complete_to)
+                self._add(IndexedRuns(records=_by_id(new), pruned=index.pruned, complete_to=complete_to))
         return _merged_with(index, new, complete_to)
 
     def add(self, records: Iterable[RunRecord], *, complete_to: str = "", pruned: Iterable[str] = ()) -> None:
@@ -93,11 +94,9 @@ class RunIndex:
         Raises:
             ResultsError: the index cannot be read or written.
         """
-        new = IndexedRuns(
-            records={record.plan.run_id: record for record in records},
-            pruned=frozenset(pruned),
-            complete_to=complete_to,
-        )
+        self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned), complete_to=complete_to))
+
+    def _add(self, new: IndexedRuns) -> None:
         entries = self._log.entries() if len(self._log.names()) >= _MOST_ENTRIES else []
         folded = entries if len(entries) >= _MOST_ENTRIES else []
         whole = _merged(folded)
@@ -111,29 +110,22 @@ class RunIndex:
             ResultsError: the store cannot be read or written.
         """
         before = self._log.names()  # what is added from now on stays
-        known, gone = self._readable(), frozenset(wholly_pruned(self._results.store))
+        known, gone = self._readable(), self._catalogs_of(wholly_pruned(self._results.store))
         names = [name for name in self._results.store.folders("_runs") if name not in gone]
         found = self._records(names)
-        records = {record.plan.run_id: record for record in found}
+        records = _by_id(found)
         records = {name: _with_groups(record, known.records.get(name)) for name, record in records.items()}
         whole = IndexedRuns(records=records, pruned=gone, complete_to=self._complete_to(IndexedRuns(), names))
         self._log.add(_body(whole), also=before)
         return whole
 
-    def newest(self) -> Iterator[RunRecord]:
-        """Give the runs, the newest first: from the index, or one by one from the store while there is no whole index.
+    def epoch(self) -> int:
+        """Return the epoch of a leg that begins now.
 
         Raises:
             ResultsError: the store cannot be read.
         """
-        index = self._readable()
-        if index.complete_to:
-            yield from index.newest_first()
-            return
-        for run_id in reversed(self._results.store.folders("_runs")):
-            record = index.records.get(run_id) or self.record_of(run_id)
-            if record is not None:
-                yield record
+        return epoch_at(self.refreshed().records.values(), self._clock())
 
     def record_of(self, run_id: str) -> RunRecord | None:
         """Read a run from its plan and receipts; None if it has no plan."""
@@ -160,6 +152,11 @@ class RunIndex:
         with ThreadPoolExecutor(_READERS) as pool:
             return [record for record in pool.map(self.record_of, run_ids) if record is not None]
 
+    def _catalogs_of(self, run_ids: Iterable[str]) -> dict[str, Sequence[str]]:
+        """Return environment and identity of runs, by ID."""
+        plans = (record.plan for record in self._records(run_ids))
+        return {plan.run_id: (plan.environment, plan.identity) for plan in plans}
+
     def _outdated(self, index: IndexedRuns) -> list[str]:
         """Name the unfinished runs of which another leg began since they were indexed."""
         unfinished = [record for record in index.newest_first() if not record.is_over][:_WATCHED]
@@ -171,10 +168,14 @@ class RunIndex:
         ]
 
     def _complete_to(self, index: IndexedRuns, missing: Iterable[str]) -> str:
-        """Name the newest run that is old enough that no older one can still appear; a name stands for no run too."""
+        """Name the newest run that is old enough that no older one can still appear; empty if none is."""
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
         settled = [name for name in (*index.records, *missing) if name < limit]
-        return max(settled, default=index.complete_to) or limit
+        return max(settled, default=index.complete_to)
+
+
+def _by_id(records: Iterable[RunRecord]) -> dict[str, RunRecord]:
+    return {record.plan.run_id: record for record in records}
 
 
 def _leg_record(leg: int, receipt: dict[str, object]) -> LegRecord:
@@ -198,20 +199,20 @@ def _merged(entries: Iterable[Entry]) -> IndexedRuns:
 
 
 def _merged_with(
-    index: IndexedRuns, records: Iterable[RunRecord], complete_to: str = "", pruned: Iterable[str] = ()
+    index: IndexedRuns, records: Iterable[RunRecord], complete_to: str = "", pruned: Mapping[str, Sequence[str]] = _NONE
 ) -> IndexedRuns:
     merged = dict(index.records)
     for record in records:
         if record.is_newer_than(merged.get(record.plan.run_id)):
             merged[record.plan.run_id] = record
-    gone = index.pruned.union(pruned)
+    gone = {**index.pruned, **pruned}
     kept = {name: record for name, record in merged.items() if name not in gone}
     return IndexedRuns(records=kept, pruned=gone, complete_to=max(index.complete_to, complete_to))
 
 
 def _body(index: IndexedRuns) -> dict[str, object]:
     runs = [record.document() for record in index.newest_first()]
-    return {"runs": runs, "pruned": sorted(index.pruned), "complete_to": index.complete_to}
+    return {"runs": runs, "pruned": index.pruned, "complete_to": index.complete_to}
 
 
 def _record(document: dict[str, Any]) -> RunRecord:

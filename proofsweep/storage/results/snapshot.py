@@ -33,7 +33,7 @@ _MOST_ENTRIES = 6
 # only when its entry has grown by a quarter; half writes the large entries more often, twice leaves more entries.
 _MUCH_LARGER = 4
 
-_ORDERING = ["item_id", "environment", "outcome", "finished_at", "run_id", "leg", "manifest_row"]
+_ORDERING = ["item_id", "environment", "outcome", "epoch", "finished_at", "run_id", "leg", "manifest_row"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

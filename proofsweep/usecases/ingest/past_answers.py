@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.domain.ingest import PastAnswer
+from proofsweep.domain.tables.schemas import SNAPSHOT
 from proofsweep.domain.tables.snapshot import ANSWERED
 from proofsweep.storage.results.newest_answers import newest_answers
+from proofsweep.storage.results.newest_rows import newest_rows
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.snapshot import Snapshot, missing_legs
@@ -27,16 +29,12 @@ def past_answers(results: Results, environment: str, item_ids: Collection[str]) 
     Raises:
         ResultsError: the store cannot be read.
     """
-    found: dict[str, PastAnswer] = {}
     if not item_ids:
-        return found
+        return {}
     tables = chain(newest_answers(results, environment, item_ids), _not_in_snapshot(results, environment, item_ids))
-    for row in (row for table in tables for row in table.select(COLUMNS).to_pylist()):
-        answer = PastAnswer(verified_at=row.pop("finished_at"), **row)
-        known = found.get(answer.item_id)
-        if known is None or not (known.verified_at and answer.verified_at and answer.verified_at < known.verified_at):
-            found[answer.item_id] = answer
-    return found
+    rows = newest_rows(pa.concat_tables([SNAPSHOT.empty_table(), *tables], promote_options="default"))
+    answers = (PastAnswer(verified_at=row.pop("finished_at"), **row) for row in rows.select(COLUMNS).to_pylist())
+    return {answer.item_id: answer for answer in answers}
 
 
 def _not_in_snapshot(results: Results, environment: str, item_ids: Collection[str]) -> Iterator[pa.Table]:

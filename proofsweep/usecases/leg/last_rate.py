@@ -22,7 +22,7 @@ def last_rate(results: Results, base_url: str, key_fingerprint: str, since: date
         since: what was learned before is forgotten.
     """
     lane = (base_url.split("/")[2], key_fingerprint)
-    legs = (leg for run in RunIndex(results).newest() for leg in reversed(run.legs))
+    legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
     for row in (stored_row(dict(leg.counts)) for leg in islice(legs, _NEWEST_LEGS)):
         rate, finished_at = row.get("rate_learned"), row.get("finished_at")
         is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane

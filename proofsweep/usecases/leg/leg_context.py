@@ -35,6 +35,7 @@ class LegContext:
         counters: what was done so far, for a progress display.
         in_doubt_before: rows that were in doubt when the last leg ended; they come last.
         recovered: location and hex sha256 of each sidecar that a recovery has written.
+        epoch: of the leg.
     """
 
     plan: Plan
@@ -53,11 +54,12 @@ class LegContext:
     counters: Counters
     in_doubt_before: AbstractSet[int] = frozenset()
     recovered: AbstractSet[tuple[str, str]] = frozenset()
+    epoch: int = 0
 
     @property
     def row_context(self) -> RowContext:
         """What all rows of this leg share."""
-        return RowContext(self.plan.run_id, self.leg, self.plan.environment, self.recovered)
+        return RowContext(self.plan.run_id, self.leg, self.plan.environment, self.recovered, self.epoch)
 
     @property
     def lane(self) -> LaneStatus:

@@ -13,6 +13,7 @@ from proofsweep.logs import Event, log
 from proofsweep.storage.results.key_bindings import bind_key
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.usecases.item.item_work import Clock
 from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.canaries import Canary, send_canaries, send_negative_control
@@ -139,6 +140,7 @@ def _leg_facts(request: LegRequest, service: ServiceStatus) -> Row:
     return {
         "key_fingerprint": request.key_fingerprint(),
         "flow_run_id": request.flow_run_id,
+        "epoch": RunIndex(request.results, request.clock).epoch(),
         "quota_before": service.headroom,
         "service_version": service.version,
         "service_commit": service.commit,

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -56,22 +57,26 @@ def count_leg(results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], 
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }
-    outcomes, duplicates = _outcomes_of(results, [part.name for part in verdicts])
+    outcomes, duplicates, last_row = _outcomes_of(results, [part.name for part in verdicts])
     names = [part.name for part in exchanges]
     drift = DriftCounts()
     row |= outcomes | exchange_counts(drift.watch(results.tables(names, _COUNTED)))
+    row["finished_at"] = max(
+        (each for each in (row["finished_at"], last_row) if isinstance(each, datetime)), default=None
+    )
     row["calls_again"] = _calls_again(results, plan, leg, names)
     return LegCounts(row, duplicates, drift.rows(plan, leg), _control_calls(results, names))
 
 
-def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int]:
-    """Count rows by outcome, and those that another row's answer served."""
+def _outcomes_of(results: Results, names: Iterable[str]) -> tuple[Row, int, datetime | None]:
+    """Count rows by outcome, and those that another row's answer served; say when the last one ended."""
     outcomes: Counter[str] = Counter(dict.fromkeys(_OUTCOMES, 0))
-    duplicates = 0
-    for table in results.tables(names, ["outcome", "answered_by_row"]):
+    duplicates, ends = 0, []
+    for table in results.tables(names, ["outcome", "answered_by_row", "finished_at"]):
         outcomes.update(map(str, table["outcome"].to_pylist()))
         duplicates += table.num_rows - table["answered_by_row"].null_count
-    return dict(outcomes), duplicates
+        ends.append(pc.max(table["finished_at"]).as_py())
+    return dict(outcomes), duplicates, max(filter(None, ends), default=None)
 
 
 def exchange_counts(tables: Iterable[pa.Table]) -> Row:

@@ -57,6 +57,8 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     exchanges = publish_exchanges(results, plan, end.leg, segments)  # (2)
     counts = count_leg(results, plan, end.leg, published.of_leg(end.leg), exchanges)
     row = counts.row | {"remaining": published.remaining, "ended_by": str(end.ended_by)} | end.facts
+    times = (counts.row["finished_at"], end.facts.get("finished_at"))  # a clock may have been put back in the leg
+    row["finished_at"] = max((each for each in times if isinstance(each, datetime)), default=None)
     end, row = _as_rows_say(end, row)
     drift_sha256 = _write_drift(results, plan, end.leg, counts.drift)
     notes = {

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import duration_of
 from proofsweep.domain.budget.budget import CALLS_TO_BEGIN
-from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, former_item_id_of, item_id_of
+from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, item_id_of
 from proofsweep.errors import NothingDue, UsageError
 from proofsweep.storage.catalog.open_catalog import Catalog
 from proofsweep.storage.results.listed_items import ListedItems
@@ -27,11 +27,13 @@ class DueRules:
     Attributes:
         answered_since: rows with an answer that is not older are left out, while their files are unchanged; None
             leaves none of them out.
+        answered_until: unless it is later than this: it was given by a wrong clock, and may be of any age.
         most: of the others, so many are planned: those that were never tried first, then those that were tried longest
             ago; None plans all, in the catalog's order.
     """
 
     answered_since: datetime | None = None
+    answered_until: datetime = _LAST
     most: int | None = None
 
 
@@ -56,7 +58,9 @@ def due_rules(
         return None
     since = _NEVER if since_last else None
     most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM) if oldest_first and max_calls is not None else None
-    return DueRules(answered_since=since if max_age is None else now - duration_of(max_age), most=most)
+    if max_age is not None:
+        return DueRules(answered_since=now - duration_of(max_age), answered_until=now, most=most)
+    return DueRules(answered_since=since, most=most)
 
 
 def selection_of(
@@ -140,7 +144,7 @@ class DueRows:
             return False
         since = self._rules.answered_since
         answered_at = None if since is None else self._time_of(row, self._answered_at)
-        return since is None or answered_at is None or answered_at < since
+        return since is None or answered_at is None or not since <= answered_at <= self._rules.answered_until
 
     def _longest_ago(self, most: int) -> list[ManifestRow]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
@@ -152,11 +156,7 @@ class DueRows:
         return heapq.nsmallest(most, self._due(), key=tried)
 
     def _time_of(self, row: ManifestRow, tried_at: TriedAt) -> datetime | None:
-        """Ask for an item, also by the ID that earlier builds gave it."""
-        versions = _version(row.audio_facts), _version(row.sidecar_facts)
-        former = former_item_id_of(row, self.name)
-        found = tried_at(item_id_of(row, self.name), *versions)
-        return found or (None if former is None else tried_at(former, *versions))
+        return tried_at(item_id_of(row, self.name), _version(row.audio_facts), _version(row.sidecar_facts))
 
 
 def _version(facts: FileFacts | Unlisted | None) -> str | None:

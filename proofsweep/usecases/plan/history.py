@@ -19,7 +19,7 @@ _LEGS = 10
 
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Measure the newest legs that sent anything to this environment; the newest first."""
-    runs = (run for run in RunIndex(results).newest() if run.plan.environment == environment)
+    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
     legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
     return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
 
@@ -30,7 +30,9 @@ def sample_since_last_leg(results: Results, environment: str) -> Measurement | N
     if found is None:
         return None
     sample, measured_at = found
-    runs = (run for run in RunIndex(results).newest() if run.plan.environment == environment and run.legs)
+    runs = (
+        run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment and run.legs
+    )
     last = next((stored_row(dict(run.legs[-1].counts)).get("finished_at") for run in runs), None)
     return None if isinstance(last, datetime) and last > measured_at else sample
 

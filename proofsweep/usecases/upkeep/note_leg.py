@@ -17,8 +17,8 @@ from proofsweep.storage.results.run_index import RunIndex
 from proofsweep.storage.results.snapshot import Snapshot, missing_legs
 from proofsweep.usecases.upkeep.leg_rows import LegRows
 
-# Chosen: each leg that ends also adds so much of what a store of an earlier version lacks. Half needs twice the nights
-# until all is added; twice makes the end of a leg wait twice as long. `proofsweep compact` adds all at once.
+# Chosen: each leg that ends also adds so much of what the snapshot lacks, since it could not be written then. Half
+# needs twice the legs until all is added; twice makes the end of a leg wait twice as long; `compact` adds all at once.
 _LATE_RUNS = 100
 _LATE_PARTS = 200
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import duckdb
 import pyarrow as pa
+import pytest
 
 from proofsweep.domain import layout
 from proofsweep.domain.exchanges import Call
@@ -218,3 +219,24 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
         ("2026-11-16", None, 0, 1, 0),
         ("2026-11-17", None, 0, 1, 1),
     ]
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(results: Results, *, is_noted: bool) -> None:
+    """The next leg saw that one's receipt, so its epoch is later; the clocks decide within an epoch."""
+    ahead, epoch = "20300101T020000Z_000aaaaaa", {"epoch": 1}
+    night(results, ahead, {"a": ACCEPTED, "b": FAILED, "c": ACCEPTED}, is_noted=is_noted)
+    night(results, MONDAY, {"a": REJECTED | epoch, "b": ACCEPTED | epoch}, is_noted=is_noted, leg_cells=epoch)
+    night(results, TUESDAY, {"a": FAILED | epoch}, is_noted=is_noted, leg_cells=epoch)
+
+    with opened(results) as store:
+        found = [
+            dict(store.connection.execute(f"SELECT item_id, run_id FROM {view}").fetchall())  # noqa: S608 - our own text
+            for view in ("latest_answer", "latest_attempt")
+        ]
+        script = script_of(results, ["beta"], views())
+    with duckdb.connect() as plain:
+        plain.execute(script)
+        found.append(dict(plain.execute("SELECT item_id, run_id FROM latest_attempt").fetchall()))
+
+    assert found == [{"a": MONDAY, "b": MONDAY, "c": ahead}, *[{"a": TUESDAY, "b": MONDAY, "c": ahead}] * 2]

@@ -1,14 +1,24 @@
 """The view `changes`: what each run found otherwise than the runs before, and why."""
 
+from datetime import UTC, datetime
+
+import duckdb
 import pytest
 
 from proofsweep.domain.erasure import Erasure
+from proofsweep.domain.pruning import Keep
 from proofsweep.domain.tables.columns import Row
 from proofsweep.query.connection import opened
+from proofsweep.query.script import script_of
+from proofsweep.query.views import views
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.upkeep.compact import compact
+from proofsweep.usecases.upkeep.prune import find_prunable, prune
 
 from ..ended_operations import leave_operation, operation_named
 from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
+
+FRIDAY, SATURDAY = ("20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
 
 
 def changes(results: Results, run_id: str) -> list[tuple[object, ...]]:
@@ -191,3 +201,24 @@ def test_only_the_proof_of_the_newest_acceptance_counts_as_erased(results: Resul
 def _erased(item: str, when: str, outcome: str | None = "erased") -> Row:
     at = operation_named(when).started_at
     return Erasure(proof_id=f"proof of {item}", asked_at=at, answered_at=at, outcome=outcome).row()
+
+
+def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> None:
+    """The rows that it would be compared with are gone; what came since is new, and another catalog's files are."""
+    for run_id in (MONDAY, TUESDAY, WEDNESDAY):
+        night(results, run_id, {"a": ACCEPTED, "b": REJECTED}, is_noted=True)
+    night(results, THURSDAY, {"a": ACCEPTED, "b": REJECTED, "c": ACCEPTED}, is_noted=True)
+    night(results, FRIDAY, {"d": ACCEPTED}, is_noted=True, catalog="/c/another.csv")
+    night(results, SATURDAY, {"a": ACCEPTED, "b": REJECTED, "c": ACCEPTED, "e": REJECTED}, is_noted=True)
+    now = datetime(2026, 11, 23, 2, tzinfo=UTC)
+    prune(results, find_prunable(results, 5, Keep.LATEST, now), lambda: now)
+
+    for _ in range(2):
+        with opened(results) as store:
+            found = store.connection.execute("SELECT run_id, item_id, change FROM changes ORDER BY ALL").fetchall()
+            script = script_of(results, ["beta"], views())
+        with duckdb.connect() as plain:
+            plain.execute(script)
+            assert plain.execute("SELECT run_id, item_id, change FROM changes ORDER BY ALL").fetchall() == found
+        assert found == [(FRIDAY, "d", "new"), (SATURDAY, "e", "new")]
+        compact(results)

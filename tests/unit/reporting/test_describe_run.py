@@ -36,7 +36,7 @@ def publish(results: Results, plan: Plan, leg: int, *rows: tuple[int, Kind]) -> 
     table = [
         {"run_id": plan.run_id, "leg": leg, "environment": "sandbox", "manifest_row": row, "item_id": str(row)}
         | {"audio": f"/music/{row}.wav", "outcome": outcome, "accepted": outcome == "accepted", "action": "accept"}
-        | {"verdict": verdict, "reason": reason, "verify_attempts": 1, "calls": 2}
+        | {"verdict": verdict, "reason": reason, "epoch": 0, "verify_attempts": 1, "calls": 2}
         for row, (outcome, verdict, reason) in rows
     ]
     results.create_part(verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", table)

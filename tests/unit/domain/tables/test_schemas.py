@@ -16,8 +16,8 @@ grade_human:double grade_ai:double grade_unknown:double grade_risk_category:stri
 grade_json:string interpretation_json:string embedded_credential_json:string publicly_trusted:bool
 uploads_request_id:string verify_request_id:string storage_request_id:string answer_sha256:string
 answered_by_row:int64 verify_attempts:int32! calls:int32! started_at:timestamp finished_at:timestamp slot_ms:double
-upload_ms:double verify_ms:double tags:string former_item_id:string sidecar_version:string
-relative_path:string row_salt:string
+upload_ms:double verify_ms:double tags:string sidecar_version:string
+relative_path:string row_salt:string epoch:int32!
 """
 EXCHANGES = """
 run_id:string! leg:int32! manifest_row:int64 call:string! attempt:int32! started_at:timestamp! elapsed_ms:double!
@@ -32,7 +32,7 @@ catalog:string catalog_digest:string started_at:timestamp finished_at:timestamp 
 skipped:int64 accepted:int64 rejected:int64 failed:int64 ineligible:int64 remaining:int64 bytes_sent:int64 calls:int64
 calls_again:int64 calls_unrecorded:int64 throttled:int64 rate_learned:double quota_before:int64 quota_after:int64
 service_version:string service_commit:string service_deployed_at:timestamp contract_version:string
-proofsweep_version:string sunset:string
+proofsweep_version:string sunset:string epoch:int32
 """
 TIME = "timestamp[us, tz=UTC]"
 TABLES = (schemas.VERDICTS, schemas.EXCHANGES, schemas.RUNS, schemas.INGEST, schemas.ITEMS, schemas.SNAPSHOT)
@@ -62,7 +62,7 @@ def test_each_file_says_what_its_columns_mean() -> None:
     read = pq.read_schema(pa.BufferReader(buffer.getvalue()))
 
     assert (read.metadata or {})[b"proofsweep.table"] == b"verdicts"
-    assert (read.metadata or {})[b"proofsweep.table_version"] == b"5"
+    assert (read.metadata or {})[b"proofsweep.table_version"] == b"1"
     assert (read.field("item_id").metadata or {})[b"comment"].startswith(b"the same in every run")
     assert all((field.metadata or {}).get(b"comment") for schema in TABLES for field in schema)
 

@@ -28,7 +28,7 @@ def results(tmp_path: Path) -> Results:
         ("c", "beta", "failed", "v1", None, 2),
     ]
     names = ("item_id", "environment", "outcome", "audio_version", "sidecar_version")
-    common = dict.fromkeys(COLUMNS) | {"run_id": "r", "leg": 1, "audio": "x", "action": "x"}
+    common = dict.fromkeys(COLUMNS) | {"run_id": "r", "leg": 1, "audio": "x", "action": "x", "epoch": 0}
     rows = [
         common
         | dict(zip(names, row[:5], strict=True))

@@ -48,7 +48,14 @@ def verdict(manifest_row: int) -> Row:
     """Make a verdicts row."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
     row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
-    return row | {"leg": 1, "accepted": False, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row}
+    return row | {
+        "leg": 1,
+        "accepted": False,
+        "epoch": 0,
+        "verify_attempts": 0,
+        "calls": 0,
+        "manifest_row": manifest_row,
+    }
 
 
 def exchange(request_id: str) -> Row:

@@ -1,13 +1,12 @@
 """A planner learns which items have an answer, and how old it is."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from proofsweep.storage.results import newest_answers as module
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.newest_answers import HashedItems, count_answered, newest_answers
+from proofsweep.storage.results.newest_answers import HashedItems, newest_answers
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.upkeep.note_leg import note_leg
 
@@ -46,14 +45,6 @@ def test_the_newest_answers_of_some_items_are_given(
 def test_another_environment_has_no_answers_here(results: Results) -> None:
     """An answer of beta is none of production."""
     assert list(newest_answers(results, "production", ["a"])) == []
-
-
-def test_young_answers_of_a_catalog_are_counted(results: Results) -> None:
-    """An item that the catalog lists twice counts twice; a failure is no answer."""
-    since = datetime(2026, 11, 10, tzinfo=UTC)
-
-    assert count_answered(results, "beta", ["a", "b", "c", "d", "a", "x"], since) == 2
-    assert count_answered(results, "beta", ["a", "b", "c", "d"], datetime(2026, 11, 1, tzinfo=UTC)) == 3
 
 
 def test_a_set_of_items_holds_what_it_was_given() -> None:

@@ -61,7 +61,7 @@ def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: st
     plan = replace(NOW, run_id=run_id, **otherwise)
     words = ("run_id", "environment", "audio", "item_id", "outcome", "action")
     blank: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
-    blank |= {"leg": leg, "verify_attempts": 0, "calls": 0}
+    blank |= {"leg": leg, "epoch": 0, "verify_attempts": 0, "calls": 0}
     if results.store.read(f"_runs/{run_id}/plan.json") is None:
         results.write_plan(plan)
     numbered = [blank | row | {"manifest_row": number} for number, row in enumerate(rows)]

@@ -46,7 +46,11 @@ def row_of(manifest_row: int, **cells: object) -> Row:
     """Make a verdicts row with what may never be null."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
     row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
-    return row | {"leg": 1, "accepted": False, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row} | cells
+    return (
+        row
+        | {"leg": 1, "accepted": False, "epoch": 0, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row}
+        | cells
+    )
 
 
 def part_name(shard: int, leg: int) -> str:
@@ -75,15 +79,6 @@ def test_a_plan_of_a_later_version_is_read_too(results: Results) -> None:
     results.store.create(layout.plan_name(PLAN.run_id), json.dumps(document).encode())
 
     assert results.plan(PLAN.run_id) == PLAN
-
-
-def test_a_plan_of_an_older_version_keeps_its_count_of_ignored_entries(results: Results) -> None:
-    """It calls them `passed_over`."""
-    document = {name: getattr(PLAN, name) for name in Plan.__slots__ if name != "ignored"}
-    older = json.dumps(document | {"passed_over": {"not_audio": 3}})
-    results.store.create(layout.plan_name(PLAN.run_id), older.encode())
-
-    assert results.plan(PLAN.run_id) == replace(PLAN, ignored={"not_audio": 3})
 
 
 @pytest.mark.parametrize("run_id", ["20270101T000000Z_zz", "../../etc", ""])

@@ -54,7 +54,7 @@ def test_a_damaged_intent_is_one_line(tmp_path: Path, content: bytes) -> None:
 def test_only_the_named_rows_lose_their_content() -> None:
     """Redacted once more, nothing changes."""
     row = {"run_id": "r", "leg": 1, "environment": "b", "manifest_row": 0, "item_id": "a", "audio": "/a", "song": "S"}
-    row |= {"outcome": "accepted", "accepted": True, "action": "accept", "verify_attempts": 1, "calls": 2}
+    row |= {"outcome": "accepted", "accepted": True, "action": "accept", "epoch": 0, "verify_attempts": 1, "calls": 2}
     table = pa.Table.from_pylist([row, row | {"manifest_row": 1}], schema=schemas.VERDICTS)
 
     done = redacted(table, "verdicts", [1])

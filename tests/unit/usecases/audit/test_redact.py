@@ -65,6 +65,7 @@ def test_nothing_of_the_item_stays_and_the_audit_passes(results: Results, tmp_pa
         "outcome": "accepted",
         "accepted": True,
         "action": "accept",
+        "epoch": 0,
         "verify_attempts": 1,
         "calls": 2,
     }

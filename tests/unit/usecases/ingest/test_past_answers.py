@@ -5,6 +5,7 @@ from pathlib import Path
 from proofsweep.usecases.ingest.past_answers import past_answers
 from proofsweep.usecases.upkeep.note_leg import note_leg
 
+from ...ended_runs import answered, end_leg, plan_of_run
 from .conftest import Watched
 
 
@@ -25,3 +26,19 @@ def test_answers_are_found_with_and_without_the_snapshot(watched: Watched) -> No
     assert before[ids["a.wav"]].audio_version
     assert past_answers(watched.results, "production", ids.values()) == {}
     assert past_answers(watched.results, "beta", []) == {}
+
+
+def test_an_answer_of_a_clock_that_was_ahead_is_older_than_that_of_the_next_leg(watched: Watched) -> None:
+    """In the snapshot or not."""
+    for run_id, outcome, epoch in (
+        ("20300101T120000Z_000aa", "accepted", 0),
+        ("20261120T120000Z_000aa", "rejected", 1),
+    ):
+        plan = plan_of_run(run_id)
+        end_leg(watched.results, plan, [answered(plan, 0, "a", outcome, epoch=epoch)])
+
+    before = past_answers(watched.results, "beta", ["a"])
+    note_leg(watched.results, plan)
+    after = past_answers(watched.results, "beta", ["a"])
+
+    assert [found["a"].outcome for found in (before, after)] == ["rejected", "rejected"]

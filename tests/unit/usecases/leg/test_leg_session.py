@@ -26,6 +26,7 @@ from proofsweep.usecases.leg.open import open_leg, settle_legs_before
 from proofsweep.usecases.leg.work import verify_slice
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
+from ...ended_runs import end_leg, plan_of_run
 from ..conftest import LegBuilder
 from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -432,3 +433,15 @@ def test_a_helper_thread_that_fails_ends_the_leg(request_for: LegRequest, new_le
     assert receipt["ended_by"] == "error"
     assert receipt["why"] == f"The thread {thread} failed through a mistake of this program (ZeroDivisionError)."
     assert row_of(request_for.results, request_for.plan)["remaining"] == 3
+
+
+def test_a_leg_after_one_whose_clock_was_ahead_is_of_a_later_epoch(
+    request_for: LegRequest, new_leg: LegBuilder
+) -> None:
+    """Its claim and its row of `runs` say so; the time of that other leg stays as it was written."""
+    end_leg(new_leg.results, plan_of_run("20261119T120000Z_000aa"), epoch=3, finished_at="2030-01-01T00:00:00+00:00")
+
+    run(request_for)
+
+    (row,) = new_leg.results.table("runs", new_leg.results.parts_of("runs", request_for.plan)).to_pylist()
+    assert row["epoch"] == new_leg.legs(request_for.plan).epoch(1) == 4

@@ -94,7 +94,7 @@ def test_rows_that_another_row_answered_for_are_counted(results: Results) -> Non
         rows = [
             {"run_id": PLAN.run_id, "leg": leg, "environment": "beta", "manifest_row": 10 * leg + number}
             | {"item_id": "a", "audio": "/a.wav", "outcome": "accepted", "accepted": True, "action": "accept"}
-            | {"verify_attempts": 0, "calls": 0, "answered_by_row": original}
+            | {"epoch": 0, "verify_attempts": 0, "calls": 0, "answered_by_row": original}
             for number, original in enumerate(answered_by)
         ]
         results.create_part(layout.verdicts_name(PLAN.run_id, PLAN.run_date, 0, leg), "verdicts", rows)

@@ -233,3 +233,16 @@ def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan, 
     row = settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.CANCELLED), new_leg.legs(plan))
 
     assert (row["ended_by"], row["remaining"]) == ("complete", 0)
+
+
+def test_a_leg_never_ends_before_its_rows(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """A clock that was put back in the leg does not hide that it was ahead before."""
+    ahead = NOW + timedelta(days=1_000)
+    journal = Journal(results, plan.run_id, 1, "w")
+    journal.add(verdict(plan, 1, 0, finished_at=ahead), [])
+    journal.flush()
+    end = LegEnd(leg=1, ended_by=EndedBy.CANCELLED, facts={"finished_at": NOW})
+
+    row = settle_leg(results, plan, end, new_leg.legs(plan))
+
+    assert row["finished_at"] == ahead

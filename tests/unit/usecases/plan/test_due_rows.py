@@ -103,7 +103,7 @@ def test_options_become_rules() -> None:
         return due_rules(NOW, since_last=since_last, max_age=max_age, oldest_first=oldest_first, max_calls=max_calls)
 
     assert rules(max_calls=100) is None
-    assert rules(max_age="30d") == DueRules(answered_since=NOW - timedelta(days=30))
+    assert rules(max_age="30d") == DueRules(answered_since=NOW - timedelta(days=30), answered_until=NOW)
     assert rules(since_last=True) == DueRules(answered_since=datetime.min.replace(tzinfo=UTC))
     assert rules(oldest_first=True, max_calls=103) == DueRules(most=50)
     assert rules(oldest_first=True, max_calls=1) == DueRules(most=1)
@@ -137,3 +137,14 @@ def test_a_selection_is_written_as_its_options() -> None:
     """Runs with the same text have chosen their rows alike."""
     assert selection_of() == ""
     assert selection_of(oldest_first=True, max_age="30d", root="/music") == "--oldest-first --max-age 30d --root /music"
+
+
+def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock was ahead: the file is due by age, but it has its answer."""
+    monkeypatch.setitem(AGES, "b.wav", -1_000)
+    by_age, any_age = due_rules(NOW, max_age="30d"), due_rules(NOW, since_last=True)
+    assert by_age is not None
+    assert any_age is not None
+
+    assert due_of(catalog, by_age)[0] == ["a.wav", "b.wav", "c.wav"]
+    assert due_of(catalog, any_age)[0] == ["c.wav"]
