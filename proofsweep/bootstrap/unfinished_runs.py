@@ -34,7 +34,7 @@ def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None
     for plan in filter(None if catalog is None else _is_of(settings, catalog), unfinished_runs(results)):
         settle_last_leg(results, plan, utc_now)
         remaining = RemainingItems(results, plan)
-        rest = (item.known_ids for item in remaining.all_items())
+        rest = (item.item_id for item in remaining.all_items())
         if plan.catalog_kind == INGEST or not are_known_since(results, plan, rest):  # a pass ends its own runs
             return plan
         supersede(results, plan, utc_now)

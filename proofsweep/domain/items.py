@@ -7,9 +7,6 @@ from enum import Enum, StrEnum
 
 from proofsweep.domain.reasons import SOURCE_REASONS, Ineligible
 
-Names = tuple[str, str, str]
-"""What names an item: its catalog, and the audio and the sidecar as the catalog names them."""
-
 
 class Mode(StrEnum):
     """How a credential is delivered (contract, What the service does)."""
@@ -46,7 +43,6 @@ class ManifestRow:
         item_id: the manifest's own `id`, if it has one.
         tags: the manifest's further columns.
         audio_facts, sidecar_facts: None if there is no such file.
-        former_names: the names from which earlier builds made the item's id.
         refused: why a file could not be inspected, or must not be.
         contested_sidecar: the name of a sidecar that this and other audio of the folder claim.
     """
@@ -60,7 +56,6 @@ class ManifestRow:
     tags: Mapping[str, str] = field(default_factory=dict)
     audio_facts: FileFacts | Unlisted | None = None
     sidecar_facts: FileFacts | Unlisted | None = None
-    former_names: Names | None = None
     refused: Ineligible | None = None
     contested_sidecar: str | None = None
 
@@ -70,13 +65,11 @@ class WorkItem:
     """One row of a plan. An item with `ineligible` set costs no call.
 
     Attributes:
-        former_item_id: the id that earlier builds gave the item, if it was another one.
         relative_path: the audio as seen from the catalog's root, printable; None if it lies outside it.
     """
 
     manifest_row: int
     item_id: str
-    former_item_id: str | None = None
     audio: str
     sidecar: str | None = None
     audio_bytes: int | None = None
@@ -90,11 +83,6 @@ class WorkItem:
     def may_be_found(self) -> bool:
         """Whether a file that the listing did not show, or could not, may be there when the item runs."""
         return self.ineligible is not None and self.ineligible.reason in SOURCE_REASONS and self.audio != ""
-
-    @property
-    def known_ids(self) -> tuple[str, ...]:
-        """The ids under which runs of this and of earlier builds know the item."""
-        return (self.item_id,) if self.former_item_id is None else (self.item_id, self.former_item_id)
 
     @property
     def mode(self) -> Mode:
@@ -127,16 +115,7 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
     """
     if row.item_id:
         return printable(row.item_id)
-    return _digest_of((catalog_name, row.named_audio, row.named_sidecar))
-
-
-def former_item_id_of(row: ManifestRow, catalog_name: str) -> str | None:
-    """Give the id that earlier builds gave an item; None if it is the same."""
     names = (catalog_name, row.named_audio, row.named_sidecar)
-    return None if row.item_id or row.former_names in {None, names} else _digest_of(row.former_names or names)
-
-
-def _digest_of(names: Names) -> str:
     return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
 
 

@@ -16,7 +16,6 @@ from proofsweep.domain.items import (
     Mode,
     Unlisted,
     WorkItem,
-    former_item_id_of,
     item_id_of,
     printable,
     relative_path_of,
@@ -66,7 +65,6 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
     return WorkItem(
         manifest_row=row.number,
         item_id=item_id_of(row, catalog_name),
-        former_item_id=former_item_id_of(row, catalog_name),
         audio=row.audio or "",
         sidecar=row.sidecar,
         audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,

@@ -14,7 +14,6 @@ COLUMNS = (
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
     Column("reason", TEXT, "why the item is ineligible; null if it will be sent"),
     Column("detail", TEXT, "the reason in one sentence for a person"),
-    Column("former_item_id", TEXT, "as in verdicts"),
     Column("sidecar_version", TEXT, "version of the sidecar when planned"),
     Column("relative_path", TEXT, "as in verdicts"),
 )
@@ -32,7 +31,6 @@ def planned_row(item: WorkItem) -> Row:
         "tags": item.tags_json,
         "reason": str(item.ineligible.reason) if item.ineligible else None,
         "detail": item.ineligible.detail if item.ineligible else None,
-        "former_item_id": item.former_item_id,
         "sidecar_version": item.sidecar_version,
         "relative_path": item.relative_path,
     }
@@ -45,14 +43,13 @@ def planned_item(row: Row) -> WorkItem:
     return WorkItem(
         manifest_row=int(str(row["manifest_row"])),
         item_id=str(row["item_id"]),
-        former_item_id=_maybe_text(row.get("former_item_id")),  # plans of earlier builds have no such column
         audio=_location(row["audio"]),
         sidecar=None if sidecar is None else _location(sidecar),
         audio_bytes=_maybe_int(row["audio_bytes"]),
         audio_version=_maybe_text(row["audio_version"]),
         tags_json=_maybe_text(row["tags"]),
-        sidecar_version=_maybe_text(row.get("sidecar_version")),  # shards of older versions have none
-        relative_path=_maybe_text(row.get("relative_path")),
+        sidecar_version=_maybe_text(row["sidecar_version"]),
+        relative_path=_maybe_text(row["relative_path"]),
         ineligible=None if reason is None else Ineligible(Reason(str(reason)), str(detail)),
     )
 

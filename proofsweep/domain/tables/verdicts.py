@@ -68,7 +68,6 @@ COLUMNS = (
     Column("upload_ms", REAL, "milliseconds of the slot's form POST"),
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
-    Column("former_item_id", TEXT, "the item_id that earlier builds gave the item; null if it is the same", since=2),
     Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned", since=3),
     Column(
         "relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root", since=4
@@ -126,7 +125,6 @@ def _item_cells(item: WorkItem) -> Row:
         "audio_bytes": item.audio_bytes,
         "audio_version": item.audio_version,
         "tags": item.tags_json,
-        "former_item_id": item.former_item_id,
         "sidecar_version": item.sidecar_version,
         "relative_path": item.relative_path,
     }

@@ -16,7 +16,7 @@ from proofsweep.storage.catalog.place import Place
 from proofsweep.storage.catalog.row_facts import row_with_facts
 from proofsweep.storage.files.audio import is_audio, open_audio
 from proofsweep.storage.files.source import Folder, Source
-from proofsweep.storage.locations import one_line
+from proofsweep.storage.locations import one_line, path_within
 
 _PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
 _CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
@@ -31,7 +31,7 @@ class FolderScan:
     reported_run: str | None = None
 
     def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
-        self._place = place or Place.of(path, path)
+        self._place = place or Place.of(path)
         self.name, self.root = self._place.name, self._place.boundary
         self.location = printable(path)
         self.ignored = Ignored()
@@ -52,7 +52,7 @@ class FolderScan:
         try:
             for folder in self._source.walk(self._path):
                 for row in self._rows_in(folder, numbers):
-                    self._listing.update(_listed(row))
+                    self._listing.update(_listed(row, self._place.folder))
                     yield row
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
@@ -134,9 +134,9 @@ def is_audio_name(path: str) -> bool:
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
 
 
-def _listed(row: ManifestRow) -> bytes:
+def _listed(row: ManifestRow, folder: str) -> bytes:
     """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
-    _, audio, sidecar = row.former_names or ("", row.named_audio, "")
+    audio, sidecar = (path_within(each or "", folder) for each in (row.audio, row.sidecar))
     facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
     return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 

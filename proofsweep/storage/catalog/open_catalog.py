@@ -136,12 +136,12 @@ def _folder(path: str, files: Files, options: _Options) -> FolderScan:
 
 
 def _scan(path: str, files: Files, options: _Options) -> FolderScan:
-    place = _place(path, path, options)
+    place = _place(path, options)
     return FolderScan(path, files.within(place.boundary), SidecarNames(options.sidecar_names), place)
 
 
-def _place(location: str, folder: str, options: _Options) -> Place:
-    return Place.of(location, folder, root=options.root, name=options.name, is_confined=options.is_confined)
+def _place(folder: str, options: _Options) -> Place:
+    return Place.of(folder, root=options.root, name=options.name, is_confined=options.is_confined)
 
 
 def _globbed(path: str, files: Files, options: _Options) -> Manifests:
@@ -159,7 +159,7 @@ def _manifests(location: str, folder: str, paths: Sequence[str], files: Files, o
         raise CatalogError(f"{one_line(location)}: no manifest matches")
     for path in paths:
         _must_be_manifest(path, files)
-    place = _place(location, folder, options)
+    place = _place(folder, options)
     manifests = Manifests(location, folder, paths, files.within(place.boundary), place)
     manifests.check()
     return manifests

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from proofsweep.domain.items import Names, printable
+from proofsweep.domain.items import printable
 from proofsweep.storage.locations import path_within, resolved_location
 
 # chosen: folders whose path without links is remembered; at half, rows that jump between folders are resolved more
@@ -24,14 +24,12 @@ class Place:
         root: the folder or prefix to which names are relative, without links in its path.
         is_confined: whether the catalog may name only what lies in the root.
         name: stands for the catalog in item IDs.
-        former_name: the last part of the catalog's location, which stood for it in earlier builds.
     """
 
     folder: str
     root: str
     is_confined: bool
     name: str
-    former_name: str
     _real_folder: Callable[[str], str] = field(
         default_factory=lambda: lru_cache(_FOLDERS_KEPT)(os.path.realpath), compare=False
     )
@@ -39,21 +37,19 @@ class Place:
     @classmethod
     def of(
         cls,
-        location: str,
         folder: str,
         *,
         root: str | None = None,
         name: str | None = None,
         is_confined: bool = True,
     ) -> "Place":
-        """Describe the catalog at a location; by default its folder is the root, and the root's last part the name."""
+        """Describe the catalog in a folder; by default its folder is the root, and the root's last part the name."""
         resolved = resolved_location(folder if root is None else root)
         return cls(
             folder=folder,
             root=resolved,
             is_confined=is_confined,
             name=printable(name or posixpath.basename(resolved) or resolved),
-            former_name=printable(posixpath.basename(location)),
         )
 
     @property
@@ -72,10 +68,6 @@ class Place:
                 return name
         folder, name = posixpath.split(location)
         return self._relative(posixpath.join(self._real(folder), name))
-
-    def formerly_named(self, audio: str | None, sidecar: str | None) -> Names:
-        """Name a row's catalog and files as earlier builds did, by how the catalog was spelled."""
-        return self.former_name, path_within(audio or "", self.folder), path_within(sidecar or "", self.folder)
 
     def _relative(self, path: str) -> str:
         return path_within(posixpath.normpath(path), self.root)

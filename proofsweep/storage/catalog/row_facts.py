@@ -39,7 +39,6 @@ def row_with_facts(
         sidecar=sidecar,
         named_audio=place.named(audio),
         named_sidecar=place.named(sidecar),
-        former_names=place.formerly_named(audio, sidecar),
         item_id=item_id,
         tags=tags,
         audio_facts=audio_facts,

@@ -32,14 +32,14 @@ def known_rows(results: Results, environment: str, columns: Sequence[str]) -> It
             yield from _late_rows(results, run, legs.get(run.plan.run_id, []), list(columns))
 
 
-def are_known_since(results: Results, plan: Plan, item_ids: Iterable[Sequence[str]]) -> bool:
-    """Whether another run has finished each of these items, by any of its IDs, since a run was planned."""
+def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bool:
+    """Whether another run has finished each of these items since a run was planned."""
     is_later = (pc.field("finished_at") >= pa.scalar(datetime.fromisoformat(plan.created_at))) & (
         pc.field("run_id") != plan.run_id
     )
     tables = known_rows(results, plan.environment, ["item_id", "run_id", "finished_at"])
     later = HashedItems(str(each) for table in tables for each in table.filter(is_later)["item_id"].to_pylist())
-    return len(later) > 0 and all(any(each in later for each in known) for known in item_ids)
+    return len(later) > 0 and all(each in later for each in item_ids)
 
 
 def _late_rows(results: Results, run: RunRecord, held: Sequence[int], columns: list[str]) -> Iterator[pa.Table]:

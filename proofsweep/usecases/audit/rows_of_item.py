@@ -14,8 +14,8 @@ from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.explain.find_item import in_parallel
 
-_NAMES = ("item_id", "former_item_id", "audio")
-"""The columns by which an item is found: its ID, its earlier ID, and its location."""
+_NAMES = ("item_id", "audio")
+"""The columns by which an item is found."""
 
 _TABLES = ("verdicts", "ingest", "recoveries", "proofs", "interpretations")
 """Answers come first: the rows of operations may name an item by its proof alone."""

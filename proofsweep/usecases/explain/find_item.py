@@ -38,7 +38,7 @@ def find_item(results: Results, plans: Sequence[Plan], wanted: str, location: st
         ResultsError: nothing fits, several items do, or the store cannot be read.
     """
     names = [name for plan in plans for name in results.parts_of("verdicts", plan)]
-    columns = ["item_id", "former_item_id", "audio", *_REQUEST_IDS]
+    columns = ["item_id", "audio", *_REQUEST_IDS]
     by_end: dict[str, str] = {}
     for table in in_parallel(names, partial(part_of, results, columns)):
         if exact := _items(table.filter(_is_exactly(wanted, location))):
@@ -51,7 +51,7 @@ def find_item(results: Results, plans: Sequence[Plan], wanted: str, location: st
 
 
 def _is_exactly(wanted: str, location: str) -> pc.Expression:
-    found = (pc.field("audio") == location) | (pc.field("item_id") == wanted) | (pc.field("former_item_id") == wanted)
+    found = (pc.field("audio") == location) | (pc.field("item_id") == wanted)
     for name in _REQUEST_IDS:
         found = found | (pc.field(name) == wanted)
     return found

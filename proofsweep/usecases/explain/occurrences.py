@@ -45,8 +45,8 @@ def occurrences(
 def _rows_of(results: Results, plan: Plan, item_id: str) -> Iterator[Row]:
     """Read the rows of an item; of most parts only the IDs are read."""
     names = results.parts_of("verdicts", plan)
-    ids = in_parallel(names, partial(part_of, results, ["item_id", "former_item_id"]))
-    is_item = (pc.field("item_id") == item_id) | (pc.field("former_item_id") == item_id)
+    ids = in_parallel(names, partial(part_of, results, ["item_id"]))
+    is_item = pc.field("item_id") == item_id
     for name, table in zip(names, ids, strict=True):
         if table.filter(is_item).num_rows:
             yield from part_of(results, None, name).filter(is_item).to_pylist()
@@ -58,7 +58,7 @@ def _planned_rows(results: Results, plan: Plan, item_id: str) -> Iterator[int]:
             items = results.shard_items(plan.run_id, shard)
         except ResultsError:  # an old run's planned items may be pruned
             return
-        yield from (item.manifest_row for item in items if item_id in {item.item_id, item.former_item_id})
+        yield from (item.manifest_row for item in items if item.item_id == item_id)
 
 
 def _exchanges_of(results: Results, plan: Plan, rows: set[int]) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep.domain.ingest import (
@@ -18,7 +18,7 @@ from proofsweep.domain.ingest import (
     sighted,
     version_of,
 )
-from proofsweep.domain.items import FileFacts, ManifestRow, Mode, former_item_id_of, item_id_of
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, item_id_of
 from proofsweep.domain.preflight import judge_content
 from proofsweep.errors import SourceError
 from proofsweep.storage.catalog.open_catalog import Catalog
@@ -86,7 +86,7 @@ class Look:
         looked = Looked(catalog_name=folder.name)
         listed = {item_id_of(row, folder.name): row for row in self._finished(folder.rows(), looked)}
         recent = self._standing(recent, now)
-        past = self._standing(self._past_answers(listed, folder.name), now) | {
+        past = self._standing(self.answers_of(listed.keys()), now) | {
             item_id: answer for item_id, row in listed.items() if (answer := _recent_answer(recent, item_id, row))
         }
         for item_id, row in listed.items():
@@ -119,15 +119,6 @@ class Look:
 
     def _standing(self, answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
         return {item_id: answer for item_id, answer in answers.items() if self.rules.stands(answer, now)}
-
-    def _past_answers(self, listed: Mapping[str, ManifestRow], catalog_name: str) -> dict[str, PastAnswer]:
-        """Find the answers of items, also those that earlier builds stored under a former ID."""
-        former = {former_item_id_of(row, catalog_name): item_id for item_id, row in listed.items()}
-        found = self.answers_of({*listed, *(each for each in former if each is not None)})
-        renamed = {
-            former[name]: replace(answer, item_id=former[name]) for name, answer in found.items() if name in former
-        }
-        return {**renamed, **{name: answer for name, answer in found.items() if name in listed}}
 
     def _answer_of_same_bytes(
         self, item_id: str, row: ManifestRow, own: PastAnswer | None, recent: Mapping[str, PastAnswer]

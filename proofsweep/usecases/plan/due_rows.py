@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import duration_of
 from proofsweep.domain.budget.budget import CALLS_TO_BEGIN
-from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, former_item_id_of, item_id_of
+from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, item_id_of
 from proofsweep.errors import NothingDue, UsageError
 from proofsweep.storage.catalog.open_catalog import Catalog
 
@@ -156,11 +156,7 @@ class DueRows:
         return [row for _, _, row in chosen]
 
     def _time_of(self, row: ManifestRow, tried_at: TriedAt) -> datetime | None:
-        """Ask for an item, also by the ID that earlier builds gave it."""
-        versions = _version(row.audio_facts), _version(row.sidecar_facts)
-        former = former_item_id_of(row, self.name)
-        found = tried_at(item_id_of(row, self.name), *versions)
-        return found or (None if former is None else tried_at(former, *versions))
+        return tried_at(item_id_of(row, self.name), _version(row.audio_facts), _version(row.sidecar_facts))
 
 
 def _version(facts: FileFacts | Unlisted | None) -> str | None:

@@ -1,7 +1,5 @@
 """The catalog determines the identity of an item."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +7,6 @@ from proofsweep.domain.items import (
     ManifestRow,
     Mode,
     WorkItem,
-    former_item_id_of,
     item_id_of,
     printable,
     raw_bytes,
@@ -42,24 +39,6 @@ def test_catalog_audio_and_sidecar_identify_an_item() -> None:
     ]
 
     assert len({item_id_of(row, catalog) for catalog, row in rows}) == len(rows)
-
-
-def test_an_item_that_had_another_id_in_earlier_builds_knows_it() -> None:
-    """They named a manifest's items after the manifest, and by how it was spelled."""
-    row = ManifestRow(number=0, audio="/d/a.wav", named_audio="a.wav", former_names=("m.csv", "a.wav", ""))
-
-    assert former_item_id_of(row, "d") == item_id_of(row, "m.csv") != item_id_of(row, "d")
-    assert former_item_id_of(row, "m.csv") is None
-    assert former_item_id_of(replace(row, item_id="ISRC-1"), "d") is None
-    assert former_item_id_of(replace(row, former_names=None), "d") is None
-
-
-def test_an_item_is_known_under_both_ids() -> None:
-    """History is looked up by each."""
-    item = WorkItem(manifest_row=0, item_id="new", audio="/a.wav")
-
-    assert item.known_ids == ("new",)
-    assert replace(item, former_item_id="old").known_ids == ("new", "old")
 
 
 def test_the_presence_of_a_sidecar_chooses_the_mode() -> None:

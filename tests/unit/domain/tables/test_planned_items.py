@@ -17,20 +17,10 @@ from proofsweep.domain.tables.planned_items import planned_item, planned_row
     [
         WorkItem(manifest_row=0, item_id="i", audio="/a.wav", audio_bytes=1, audio_version="v", tags_json="{}"),
         WorkItem(manifest_row=0, item_id="i", audio="/c/a.wav", relative_path="a.wav"),
-        WorkItem(manifest_row=1, item_id="i", former_item_id="f", audio="/caf\udce9\n.wav", sidecar="/s\udcff"),
+        WorkItem(manifest_row=1, item_id="i", audio="/caf\udce9\n.wav", sidecar="/s\udcff"),
         WorkItem(manifest_row=2, item_id="i", audio="", ineligible=Ineligible(Reason.MISSING_AUDIO, "None.")),
     ],
 )
 def test_a_planned_item_is_read_as_it_was_written(item: WorkItem, read_back: Callable[[Row, pa.Schema], Row]) -> None:
     """Its locations are the same bytes, also if a file's name is not UTF-8."""
     assert planned_item(read_back(planned_row(item), schemas.ITEMS)) == item
-
-
-def test_a_plan_of_an_earlier_build_has_no_former_ids(read_back: Callable[[Row, pa.Schema], Row]) -> None:
-    """Its column is missing, and its items are read as they are."""
-    item = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
-    row = dict(read_back(planned_row(item), schemas.ITEMS))
-
-    del row["former_item_id"]
-
-    assert planned_item(row) == item

@@ -16,7 +16,7 @@ grade_human:double grade_ai:double grade_unknown:double grade_risk_category:stri
 grade_json:string interpretation_json:string embedded_credential_json:string publicly_trusted:bool
 uploads_request_id:string verify_request_id:string storage_request_id:string answer_sha256:string
 answered_by_row:int64 verify_attempts:int32! calls:int32! started_at:timestamp finished_at:timestamp slot_ms:double
-upload_ms:double verify_ms:double tags:string former_item_id:string sidecar_version:string
+upload_ms:double verify_ms:double tags:string sidecar_version:string
 relative_path:string row_salt:string
 """
 EXCHANGES = """

@@ -8,7 +8,7 @@ from proofsweep.errors import SourceError
 from proofsweep.storage.catalog.place import Place
 from proofsweep.storage.catalog.row_facts import row_with_facts
 
-PLACE = Place.of("/drop", "/drop")
+PLACE = Place.of("/drop")
 FACTS = {"/drop/a.wav": FileFacts(3, "v1"), "/else/a.sidecar": FileFacts(5, "v2")}
 
 

@@ -63,4 +63,4 @@ def test_only_other_runs_since_the_plan_answer_for_a_run(
     results: Results, run: Plan, items: list[str], *, are_known: bool
 ) -> None:
     """Its own rows do not, nor do older ones."""
-    assert are_known_since(results, run, ([item] for item in items)) is are_known
+    assert are_known_since(results, run, items) is are_known

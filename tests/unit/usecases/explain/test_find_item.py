@@ -18,7 +18,7 @@ OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=3) for day in (19, 2
 def store(results: Results) -> Results:
     """Two runs; in the older one a call for the third row led to no outcome."""
     end_leg(results, OLD, [answered(OLD, 0, "a", verify_request_id="r-a"), answered(OLD, 1, "b")])
-    end_leg(results, NEW, [answered(NEW, 0, "a", former_item_id="old-a"), answered(NEW, 1, "x", audio="/c/two/a")])
+    end_leg(results, NEW, [answered(NEW, 0, "a"), answered(NEW, 1, "x", audio="/c/two/a")])
     calls = [exchange(OLD, 2, request_id="r-c"), exchange(OLD, None, request_id="r-usage")]
     results.create_part(exchanges_name(OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
     third = planned_row_of("c")
@@ -34,8 +34,8 @@ def planned_row_of(item_id: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("wanted", "found"),
-    [("/c/a", "a"), ("b", "b"), ("old-a", "a"), ("r-a", "a"), ("two/a", "x"), ("r-c", "c")],
-    ids=["location", "item ID or end", "former ID", "request ID", "end", "request without outcome"],
+    [("/c/a", "a"), ("b", "b"), ("r-a", "a"), ("two/a", "x"), ("r-c", "c")],
+    ids=["location", "item ID or end", "request ID", "end", "request without outcome"],
 )
 def test_each_name_of_an_item_finds_it(store: Results, wanted: str, found: str) -> None:
     """A location before the end of one, an outcome's request before any other."""

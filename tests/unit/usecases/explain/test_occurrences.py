@@ -31,7 +31,7 @@ def test_a_row_that_remains_is_found_in_its_plan(results: Results) -> None:
     """Its calls led to no outcome; the support packet needs them."""
     end_leg(results, NEW, [])
     row: dict[str, object] = {column.name: None for column in planned_items.COLUMNS}
-    planned = [row | {"manifest_row": 1, "item_id": "new", "former_item_id": "a", "audio": b"/c/a"}]
+    planned = [row | {"manifest_row": 1, "item_id": "a", "audio": b"/c/a"}]
     results.write_shard(NEW.run_id, 0, schemas.pa.Table.from_pylist(planned, schema=schemas.ITEMS))
     call = exchange(NEW, 1, status=None, failure="timeout")
     results.create_part(exchanges_name(NEW.run_id, NEW.run_date, 0, 1), "exchanges", [call])
