@@ -52,11 +52,7 @@ class Operation:
 
 
 def operation_of(document: Mapping[str, object]) -> Operation:
-    """Read an operation from its intent or its receipt.
-
-    Raises:
-        KeyError, ValueError: it is not whole.
-    """
+    """Read an operation from its intent or its receipt; KeyError or ValueError if it is not whole."""
     return Operation(
         operation_id=str(document["operation_id"]),
         kind=str(document["kind"]),

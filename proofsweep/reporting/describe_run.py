@@ -19,11 +19,7 @@ from proofsweep.storage.results.run_index import RunIndex
 
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
-    """Read the status of a run from its store.
-
-    Raises:
-        ResultsError: there is no such run.
-    """
+    """Read the status of a run from its store; ResultsError if there is no such run."""
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
     statuses = tuple(_leg_status(legs, number) for number in legs.numbers())

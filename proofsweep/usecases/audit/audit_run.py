@@ -45,11 +45,7 @@ class Known:
 
 
 def audit_run(results: Results, run_id: str, known: Known, findings: Findings, checked: Checked) -> None:
-    """Check one run; parts are read one shard at a time.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Check one run; parts are read one shard at a time. ResultsError if the store cannot be read."""
     plan = _plan(results, run_id)
     receipts = read_receipts(results.store, run_id, findings)
     checked.runs += 1

@@ -90,11 +90,7 @@ def unprovable(part: str, receipt: LegReceipt | None) -> str:
 
 
 def provable_part(results: Results, name: str, receipt: LegReceipt, redactions: Iterable[Redaction]) -> ProvablePart:
-    """Read a part, and hold it against the receipt of its leg.
-
-    Raises:
-        ResultsError: it is not as the receipt says.
-    """
+    """Read a part, and hold it against the receipt of its leg; ResultsError if it is not as the receipt says."""
     table, known = read_object(results, name), list(redactions)
     levels = levels_of(recorded_digests(table, name, known))
     if levels[-1][0].hex() != receipt.merkle_roots[name]:

@@ -73,11 +73,7 @@ def rows_of_item(results: Results, item: str) -> Iterator[Found]:
 
 
 def planned_rows_of_item(results: Results, item: str, run_ids: Sequence[str]) -> Iterator[Found]:
-    """Find an item in the plans of some runs, shard by shard.
-
-    Raises:
-        ResultsError: a shard cannot be read.
-    """
+    """Find an item in the plans of some runs, shard by shard; ResultsError if a shard cannot be read."""
     for run_id in run_ids:
         for name in results.store.names(layout.shards_folder(run_id)):
             places = _places_of(item, read_object(results, name, _columns_in))

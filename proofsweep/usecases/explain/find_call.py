@@ -37,11 +37,7 @@ def find_call(operations: Operations, request_id: str, since: datetime) -> tuple
 
 
 def calls_of(operations: Operations, operation: Operation) -> Iterator[Row]:
-    """Give all calls of an operation.
-
-    Raises:
-        ResultsError: a part cannot be read.
-    """
+    """Give all calls of an operation; ResultsError if a part cannot be read."""
     for name in operations.parts_of(operation):
         if name.startswith("exchanges/"):
             yield from operations.results.table("exchanges", [name], COLUMNS).to_pylist()
