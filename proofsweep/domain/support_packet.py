@@ -115,12 +115,6 @@ def answer_of(exchange: Row) -> str:
     return printable(" ".join(str(word) for word in words if word is not None)) or "no answer"
 
 
-def is_trouble(exchange: Row) -> bool:
-    """Say whether a call did not succeed: no usable answer, or no status 2xx."""
-    status = exchange["status"]
-    return exchange["failure"] is not None or not (isinstance(status, int) and 200 <= status < 300)  # noqa: PLR2004
-
-
 def _lines_of(kind: _Kind, calls: _Calls) -> Iterator[str]:
     number = "1 call" if calls.count == 1 else f"{calls.count:,} calls"
     window = f"{calls.first:%Y-%m-%d %H:%M:%S}" + (f" to {calls.last:%H:%M:%S}" if calls.last > calls.first else "")

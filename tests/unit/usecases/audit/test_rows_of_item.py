@@ -1,4 +1,4 @@
-"""An item is found by its ID, by its earlier ID and by its location, wherever its rows are."""
+"""An item is found by its ID and by its location, wherever its rows are."""
 
 from pathlib import Path
 
