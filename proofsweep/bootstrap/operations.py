@@ -46,7 +46,6 @@ def operation_begun(
     read_block: ReadBlock | None = None,
     *,
     intent: Mapping[str, object] | None = None,
-    continues: Operation | None = None,
 ) -> Iterator[OperationWork]:
     """Begin an operation, and write its receipt however the work inside ends.
 
@@ -57,19 +56,15 @@ def operation_begun(
         kind: what is done.
         read_block: reads a secret block of the orchestrator.
         intent: what the operation needs to continue after a crash; never a secret.
-        continues: the operation that a crash has ended and that goes on; it keeps its intent.
 
     Raises:
         ConfigError, ResultsError: it cannot begin; nothing was called.
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
     operations, fingerprint = Operations(results), engine.key_fingerprint
-    operation = continues or new_operation(settings, kind)
+    operation = new_operation(settings, kind)
     log = OperationLog(operation, operations, utc_now)
-    if continues is None:
-        operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
-    else:
-        log.continue_after_kill()
+    operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
     work = OperationWork(engine=engine, results=results, partner=engine.partner.in_new_session(log.note), log=log)
     facts = {"key_fingerprint": fingerprint, "proofsweep_version": __version__}
     with _receipt_written(work, facts):  # (3)
