@@ -56,8 +56,7 @@ class Plan:
 
     Attributes:
         catalog_digest: hex sha256 of the catalog as it was planned.
-        catalog_root: URL of the folder or prefix that the files of the run must lie in; None if they may lie anywhere,
-            as in plans of earlier builds.
+        catalog_root: URL of the folder or prefix that the files of the run must lie in; None if they may lie anywhere.
         eligible: items that will be sent; the listing showed that the others are ineligible.
         pairs: eligible items with a sidecar.
         audio_bytes: of the eligible items.
@@ -65,7 +64,7 @@ class Plan:
         ignored: entries of a scanned folder that gave no item, by kind.
         skipped: rows of the catalog that were not due.
         selection: the options by which rows were chosen, as they are written on the command line; empty for all rows.
-        catalog_identity: the catalog's name, or its location without links; empty in plans of earlier builds.
+        catalog_identity: the catalog's name, or its location without links.
         catalog_claim: the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     """
 

@@ -34,21 +34,6 @@ def path_in(levels: Sequence[Sequence[bytes]], place: int) -> list[bytes]:
     return path
 
 
-def root_by_path(leaf: bytes, place: int, count: int, path: Sequence[bytes]) -> bytes | None:
-    """Give the root that a row leads to by its path, in a part of `count` rows; None if the path does not fit."""
-    rest, last = list(path), count - 1
-    if not 0 <= place <= last:
-        return None
-    while last:
-        if place ^ 1 <= last:
-            if not rest:
-                return None
-            other = rest.pop(0)
-            leaf = _node(other, leaf) if place % 2 else _node(leaf, other)
-        place, last = place // 2, last // 2
-    return None if rest else leaf
-
-
 def _next_level(level: Sequence[bytes]) -> list[bytes]:
     """Join neighbours; a last one without a neighbour goes up as it is."""
     joined = [_node(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]

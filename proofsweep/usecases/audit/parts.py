@@ -121,7 +121,7 @@ def check_redacted_rows(
 
 
 def with_all_columns(table: pa.Table, name: str) -> pa.Table:
-    """Add the columns that later versions have; one of UNREADABLE says that it is no such table."""
+    """Give a table the whole schema; one of UNREADABLE says that it is no such table."""
     whole = conformed(table, SCHEMAS[name])
     if any(whole[field.name].null_count for field in SCHEMAS[name] if not field.nullable):
         raise ValueError(name)
