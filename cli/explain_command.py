@@ -19,8 +19,7 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import duration_of
 from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.explanation import json_of_item, lines_of
-from proofsweep.reporting.proof_history import json_of_proof, lines_of_proof
+from proofsweep.reporting.explanation import json_of_item, json_of_proof, lines_of, lines_of_proof
 from proofsweep.settings import load_settings
 from proofsweep.usecases.explain.search import Search, searching
 
