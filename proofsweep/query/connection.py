@@ -109,18 +109,19 @@ def opened(
 
 @contextmanager
 def answering(results: Results, environment: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the views of one environment for queries of our own, which fail only if the store cannot be read.
-
-    Raises:
-        ResultsError: it cannot.
-    """
-    with _only_unreadable(results), opened(results, environment, with_tags=False) as store:
-        yield store.connection
+    """Open the views of one environment as `tables_of` does, whether the store has a run of it or not."""
+    with tables_of(results) as connection:
+        _create_views(connection, [environment], with_tags=False, screening=_NO_SCREENING)
+        yield connection
 
 
 @contextmanager
 def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the schema `store` alone, which mixes environments, for queries of our own as in `answering`."""
+    """Open the schema `store` alone, which mixes environments, for queries of our own.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
     connection = duckdb.connect(config=_OFFLINE)
     try:
         with _only_unreadable(results):

@@ -7,7 +7,7 @@ import pytest
 
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import ResultsError
-from proofsweep.query.connection import connect, opened, tables_of
+from proofsweep.query.connection import answering, connect, opened, tables_of
 from proofsweep.storage.results.plans_and_parts import Results
 
 from ..ended_operations import call_of, operation_named
@@ -73,3 +73,15 @@ def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
     assert raised.value.errno == errno.EFBIG
     with pytest.raises(ResultsError, match=r"cannot be read .Parser Error"), tables_of(results) as tables:
         tables.execute("SELEC 1")
+
+
+def test_our_own_queries_need_no_run_of_the_environment(results: Results) -> None:
+    """Each environment has its own rows; where there are none, the views are empty."""
+    night(results, MONDAY, {"a": ACCEPTED}, environment="production")
+    counts = {}
+
+    for environment in ("production", "beta"):
+        with answering(results, environment) as connection:
+            counts[environment] = connection.execute("SELECT count(*) FROM latest_answer").fetchall()
+
+    assert counts == {"production": [(1,)], "beta": [(0,)]}
