@@ -22,12 +22,7 @@ _CALLS_LOOK_BACK = timedelta(days=35)
 
 
 def explain_item(search: Search, wanted: str, since: timedelta | None) -> tuple[str, list[Occurrence]]:
-    """Give the ID of an item, and what happened to it in each run, the newest first.
-
-    Args:
-        search: of the store.
-        wanted: a location, its end, an item ID or a request ID.
-        since: only runs are searched that began so long ago at most; None searches all.
+    """Give the ID of an item, and what happened to it in each run that began so long ago at most, the newest first.
 
     Raises:
         ResultsError: nothing fits, several items do, or the store cannot be read.

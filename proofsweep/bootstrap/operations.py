@@ -49,13 +49,8 @@ def operation_begun(
 ) -> Iterator[OperationWork]:
     """Begin an operation, and write its receipt however the work inside ends.
 
-    (1) the intent is written before the first call, (2) the work, (3) the receipt.
-
-    Args:
-        settings: of the service and the store.
-        kind: what is done.
-        read_block: reads a secret block of the orchestrator.
-        intent: what the operation needs to continue after a crash; never a secret.
+    (1) the intent is written before the first call, (2) the work, (3) the receipt. `intent` adds facts to the first,
+    never a secret.
 
     Raises:
         ConfigError, ResultsError: it cannot begin; nothing was called.

@@ -73,12 +73,7 @@ class SupportPacket:
                 self._add(plan, exchange, started.astimezone(UTC))
 
     def text(self, contract: str, program: str) -> str:
-        """Write the packet as plain text; empty if there are no calls.
-
-        Args:
-            contract: the version of the contract.
-            program: name and version of this program.
-        """
+        """Write the packet as plain text, with the versions of contract and program; empty if there are no calls."""
         if not self._kinds:
             return ""
         lines = [f"Calls to look up. Contract {contract}, client {program}. All times are UTC."]

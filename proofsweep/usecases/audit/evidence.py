@@ -46,11 +46,7 @@ def write_evidence(
 ) -> Contents:
     """Write the evidence for the rows with all wanted tags among those selected; the same store gives the same bytes.
 
-    Args:
-        selected: rows of a run, or how each file stands now.
-        wanted: says the same in words, and the tags.
-        file: what the zip is written to.
-        report_of: makes a page for people of what was packed.
+    `report_of` makes a page for people of what was packed.
 
     Raises:
         UsageError: there is no such row, or none that can be proved.

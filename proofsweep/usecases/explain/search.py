@@ -57,10 +57,7 @@ class Search:
     def item(self, wanted: str, location: str, oldest: str = "") -> str:
         """Give the ID of the item that a person means; what fits exactly goes before the end of a location.
 
-        Args:
-            wanted: a location, its end, an item ID or a request ID, as a person wrote it.
-            location: the same, read as a location.
-            oldest: the oldest run that is searched.
+        It is meant by a location, its end, an item ID or a request ID. `location` is the same, read as a location.
 
         Raises:
             ResultsError: there is no such run, nothing fits, or several items do.
