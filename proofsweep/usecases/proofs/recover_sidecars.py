@@ -105,11 +105,8 @@ class SidecarRecovery:
             return "intact"
         if (skipped := self._skipped(item)) is not None:
             return skipped
-        self.budget.take()
-        try:
+        with self.budget.promised():
             sealed = self._sealed(item)
-        finally:
-            self.budget.give_back()
         row: Row = {
             "proof_id": item.proof_id,
             "item_id": item.item_id,
