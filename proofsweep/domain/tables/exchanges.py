@@ -27,13 +27,11 @@ COLUMNS = (
         "environment",
         TEXT,
         "label of the service's environment, for the calls of an operation; null for those of a run",
-        since=2,
     ),
     Column(
         "unnamed",
         TEXT,
         "what of the answer the contract does not name, as a JSON array of verdict:…, error_code:… and field:…",
-        since=3,
     ),
 )
 

@@ -68,15 +68,12 @@ COLUMNS = (
     Column("upload_ms", REAL, "milliseconds of the slot's form POST"),
     Column("verify_ms", REAL, "milliseconds of POST /verify"),
     Column("tags", TEXT, "the manifest's further columns as a JSON object"),
-    Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned", since=3),
-    Column(
-        "relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root", since=4
-    ),
+    Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned"),
+    Column("relative_path", TEXT, "the audio as seen from the catalog's root; null if it lies outside the root"),
     Column(
         "row_salt",
         TEXT,
         "32 random hex digits: without them, the digest of a redacted row tells nothing of its content",
-        since=5,
     ),
 )
 

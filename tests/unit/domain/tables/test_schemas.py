@@ -62,7 +62,7 @@ def test_each_file_says_what_its_columns_mean() -> None:
     read = pq.read_schema(pa.BufferReader(buffer.getvalue()))
 
     assert (read.metadata or {})[b"proofsweep.table"] == b"verdicts"
-    assert (read.metadata or {})[b"proofsweep.table_version"] == b"5"
+    assert (read.metadata or {})[b"proofsweep.table_version"] == b"1"
     assert (read.field("item_id").metadata or {})[b"comment"].startswith(b"the same in every run")
     assert all((field.metadata or {}).get(b"comment") for schema in TABLES for field in schema)
 
