@@ -64,7 +64,7 @@ class Plan:
         ignored: entries of a scanned folder that gave no item, by kind.
         skipped: rows of the catalog that were not due.
         selection: the options by which rows were chosen, as they are written on the command line; empty for all rows.
-        catalog_identity: the catalog's name, or its location without links.
+        catalog_identity: the catalog's name, or its location without links; empty stands for the location.
         catalog_claim: the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     """
 

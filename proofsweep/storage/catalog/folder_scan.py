@@ -52,7 +52,7 @@ class FolderScan:
         try:
             for folder in self._source.walk(self._path):
                 for row in self._rows_in(folder, numbers):
-                    self._listing.update(_listed(row, self._place.folder))
+                    self._listing.update(self._listed(row))
                     yield row
         except SourceError as error:
             raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
@@ -121,6 +121,12 @@ class FolderScan:
             facts_of, self._place, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
         )
 
+    def _listed(self, row: ManifestRow) -> bytes:
+        """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
+        audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
+        facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
+        return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
+
     def _folder_row(self, number: int, folder: Folder) -> ManifestRow:
         """Make the one row of a folder whose files cannot be listed; a slash ends its name."""
         path = posixpath.join(folder.location, "")
@@ -132,13 +138,6 @@ class FolderScan:
 def is_audio_name(path: str) -> bool:
     """Say whether the name ends as that of audio does."""
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
-
-
-def _listed(row: ManifestRow, folder: str) -> bytes:
-    """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
-    audio, sidecar = (path_within(each or "", folder) for each in (row.audio, row.sidecar))
-    facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
-    return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
 
 def _version(facts: FileFacts | Unlisted | None) -> str:

@@ -43,7 +43,7 @@ class Place:
         name: str | None = None,
         is_confined: bool = True,
     ) -> "Place":
-        """Describe the catalog in a folder; by default its folder is the root, and the root's last part the name."""
+        """Describe the catalog of a folder; by default that is the root, and the root's last part the name."""
         resolved = resolved_location(folder if root is None else root)
         return cls(
             folder=folder,
