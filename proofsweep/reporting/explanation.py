@@ -1,6 +1,6 @@
 """What happened to one file in words, each run with its exchanges; and to one proof, each row that names it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from proofsweep.contract.verdicts import Verdict
@@ -109,37 +109,19 @@ def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> 
     }
 
 
-def _of_verdict(row: Row) -> str:
-    return f"verified: {_words_of(row)}, {row['audio']}"
-
-
-def _of_inventory(row: Row) -> str:
-    differs = f" ({row['differs']})" if row["differs"] else ""
-    return f"inventory: {row['state']}{differs}"
-
-
-def _of_note(row: Row) -> str:
-    return f"process note: {row['status']}"
-
-
-def _of_recovery(row: Row) -> str:
-    place = f", written to {row['recovered_to']}" if row["recovered_to"] else ""
-    return f"sidecar: {row['outcome']}{place}"
-
-
-def _of_erasure(row: Row) -> str:
-    return f"erased by us: {row['outcome'] or row['reason']}"
-
-
 def _call_of(row: Row) -> str:
     request_id = row.get("request_id") or row.get("verify_request_id")
     return f", {request_id}" if request_id else ""
 
 
-_SENTENCES = {
-    "verdicts": _of_verdict,
-    "proofs": _of_inventory,
-    "interpretations": _of_note,
-    "recoveries": _of_recovery,
-    "erasures": _of_erasure,
+_SENTENCES: Mapping[str, Callable[[Row], str]] = {
+    "verdicts": lambda row: f"verified: {_words_of(row)}, {row['audio']}",
+    "proofs": lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
+    "interpretations": lambda row: f"process note: {row['status']}",
+    "recoveries": lambda row: f"sidecar: {row['outcome']}{_place_of(row)}",
+    "erasures": lambda row: f"erased by us: {row['outcome'] or row['reason']}",
 }
+
+
+def _place_of(recovery: Row) -> str:
+    return f", written to {recovery['recovered_to']}" if recovery["recovered_to"] else ""
