@@ -23,7 +23,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _NAMES = ("item_id", "audio")
-"""The columns by which an item is found."""
+"""The columns by which an item is found: its ID and its location."""
 
 _TABLES = ("verdicts", "ingest", "recoveries", "proofs", "interpretations")
 """Answers come first: the rows of operations may name an item by its proof alone."""

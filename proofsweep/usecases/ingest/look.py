@@ -80,7 +80,7 @@ class Look:
         looked = Looked(catalog_name=folder.name)
         listed = {item_id_of(row, folder.name): row for row in self._finished(folder.rows(), looked)}
         recent = self._standing(recent, now)
-        past = self._standing(self.answers_of(listed.keys()), now) | {
+        past = self._standing(self.answers_of(listed), now) | {
             item_id: answer for item_id, row in listed.items() if (answer := _recent_answer(recent, item_id, row))
         }
         for item_id, row in listed.items():
