@@ -14,7 +14,9 @@ from proofsweep.usecases.leg.background import beside
 def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None) -> Iterator[int]:
     """Hold the next term of a lease for the work inside; its number is given.
 
-    `on_beat` is called with each heartbeat; a store that fails is asked again at the next one.
+    Args:
+        lease: of what is worked on.
+        on_beat: called with each heartbeat; a store that fails is asked again at the next one.
 
     Raises:
         RunIsActive: another process holds it.
