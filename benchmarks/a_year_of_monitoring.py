@@ -14,10 +14,9 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.tables.probes import probe_row
 from proofsweep.query.connection import opened
-from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.probes import add_pass, publish_hours
-from proofsweep.usecases.explain.find_call import find_call
+from proofsweep.usecases.explain.search import searching
 from proofsweep.usecases.monitoring.probe_service import Round
 from proofsweep.usecases.monitoring.recent_probes import recent_probes
 
@@ -48,7 +47,13 @@ def monitor(results: Results, began: datetime) -> None:
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
     """Give what each command asks of the store."""
     yield "`query`: count the probes", lambda: counted_probes(results)
-    yield "`explain` of an unknown request ID", lambda: find_call(Operations(results), "unknown", _LONG_AGO)
+    yield "`explain` of an unknown request ID", lambda: searched(results)
+
+
+def searched(results: Results) -> object:
+    """Search for a request ID that no call has."""
+    with searching(results) as search:
+        return search.call("unknown", "")
 
 
 def counted_probes(results: Results) -> int:
@@ -77,8 +82,6 @@ def main() -> None:
         if counted_probes(results) != 2 * days * passes:
             raise SystemExit("Publishing lost or doubled rows.")
 
-
-_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 if __name__ == "__main__":
     main()

@@ -54,11 +54,7 @@ def check(
 
 
 def verify_file(audio: str, sidecar: str | None, settings: Settings) -> Finished:
-    """Verify one file or pair.
-
-    Raises:
-        ConfigError, ResultsError, RunMustStop: no answer can be had.
-    """
+    """Verify one file or pair; ConfigError, ResultsError or RunMustStop if no answer can be had."""
     engine = engine_for(settings, read_block)
     done = check_file(audio, sidecar, engine.partner, engine.limits, engine.files, clock=utc_now)
     if isinstance(done, Deferred):

@@ -89,11 +89,7 @@ class EmbeddedServer:
         return self._process.pid
 
     def wait_until_up(self) -> None:
-        """Return when the server answers.
-
-        Raises:
-            ConfigError: it did not start.
-        """
+        """Return when the server answers; ConfigError if it did not start."""
         deadline = time.monotonic() + _START_SECONDS
         with httpx.Client(trust_env=False, timeout=_LOCAL_HEALTH_SECONDS) as client:
             while self._process.poll() is None and time.monotonic() < deadline:

@@ -11,22 +11,17 @@ from cli.screen import console, print_json
 from proofsweep.bootstrap.explain import (
     explain_call,
     explain_item,
-    is_run,
-    packet_of_call,
-    packet_of_item,
-    packet_of_operation,
-    packet_of_run,
+    packet_of,
+    packet_of_failed_calls,
+    run_or_operation,
 )
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import duration_of
+from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.explanation import json_of_item, lines_of
-from proofsweep.reporting.proof_history import json_of_proof, lines_of_proof
+from proofsweep.reporting.explanation import json_of_item, json_of_proof, lines_of, lines_of_proof
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.operations import Operations
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.explain.erased import erasures_of
-from proofsweep.usecases.explain.find_proof import find_proof
+from proofsweep.usecases.explain.search import Search, searching
 
 _What = typer.Argument(
     metavar="WHAT",
@@ -59,19 +54,34 @@ def explain(
     Example: `proofsweep explain song.wav`
     """
     store = results_for(load_settings(config, results))
-    if is_run(store, what):
-        return _explain_whole({"run_id": what}, packet_of_run(store, what), as_json=as_json)
-    operation = Operations(store).operation(what)
-    if operation is not None:
-        return _explain_whole({"operation_id": what}, packet_of_operation(store, operation), as_json=as_json)
+    if (named := run_or_operation(store, what)) is not None:
+        kind = "run" if isinstance(named, Plan) else "operation"
+        return _explain_whole(kind, what, packet_of_failed_calls(store, named), as_json=as_json)
     span = None if since is None else duration_of(since)
+    with searching(store) as search:
+        return _explain_part(search, what, span, packet=packet, as_json=as_json)
+
+
+def _explain_whole(kind: str, its_id: str, text: str, *, as_json: bool) -> int:
+    """Explain a run or an operation by its calls that did not succeed."""
+    if as_json:
+        print_json({f"{kind}_id": its_id, "support_packet": text})
+    elif text:
+        _print_packet(text, alone=True)
+    else:
+        _print_lines([f"Every call of {kind} {its_id} succeeded; there is nothing to look up."])
+    return ExitCode.ACCEPTED
+
+
+def _explain_part(search: Search, what: str, since: timedelta | None, *, packet: bool, as_json: bool) -> int:
+    """Explain a file, a call of an operation, or a proof."""
     try:
-        item_id, found = explain_item(store, what, span)
+        item_id, found = explain_item(search, what, since)
     except ResultsError:
-        if _explain_call(store, what, span, as_json=as_json) or _explain_proof(store, what, as_json=as_json):
+        if _explain_call(search, what, since, as_json=as_json) or _explain_proof(search, what, as_json=as_json):
             return ExitCode.ACCEPTED
         raise
-    text, erasures = packet_of_item(found), erasures_of(store, found)
+    text, erasures = packet_of((each.plan, each.exchanges) for each in found), search.erasures(item_id)
     if as_json:
         print_json(json_of_item(item_id, found, erasures) | {"support_packet": text})
         return ExitCode.ACCEPTED
@@ -81,38 +91,24 @@ def explain(
     return ExitCode.ACCEPTED
 
 
-def _explain_whole(name: dict[str, str], text: str, *, as_json: bool) -> int:
-    """Explain a run or an operation by its calls that did not succeed."""
-    if as_json:
-        print_json(name | {"support_packet": text})
-    elif text:
-        _print_packet(text, alone=True)
-    else:
-        ((kind, its_id),) = name.items()
-        line = f"Every call of {kind.removesuffix('_id')} {its_id} succeeded; there is nothing to look up."
-        console().print(line, soft_wrap=True)
-    return ExitCode.ACCEPTED
-
-
-def _explain_call(store: Results, request_id: str, since: timedelta | None, *, as_json: bool) -> bool:
+def _explain_call(search: Search, request_id: str, since: timedelta | None, *, as_json: bool) -> bool:
     """Explain a call that an operation made; say whether there is one."""
-    found = explain_call(store, request_id, since)
+    found = explain_call(search, request_id, since)
     if found is None:
         return False
     operation, call = found
-    text = packet_of_call(operation, call)
+    text = packet_of([(operation, [call])])
     if as_json:
         print_json({"operation_id": operation.operation_id, "kind": operation.kind, "support_packet": text})
     else:
-        line = f"A call of operation {operation.operation_id} ({operation.kind}), which belongs to no file."
-        console().print(line, soft_wrap=True)
+        _print_lines([f"A call of operation {operation.operation_id} ({operation.kind}), which belongs to no file."])
         _print_packet(text, alone=True)
     return True
 
 
-def _explain_proof(store: Results, proof_id: str, *, as_json: bool) -> bool:
+def _explain_proof(search: Search, proof_id: str, *, as_json: bool) -> bool:
     """Explain a proof by the rows that name it; say whether there is one."""
-    found = find_proof(store, proof_id)
+    found = search.proof(proof_id)
     if as_json and found:
         print_json(json_of_proof(proof_id, found))
     elif found:

@@ -4,33 +4,21 @@ from proofsweep.client.key_places import SecretBlocks
 
 
 def read_block(name: str) -> str:
-    """Read a Secret block; the import of Prefect takes seconds.
-
-    Raises:
-        ConfigError: there is no such block.
-    """
+    """Read a Secret block; the import of Prefect takes seconds. ConfigError if there is no such block."""
     from tasks.key_block import read_block as read  # noqa: PLC0415 - see above
 
     return read(name)
 
 
 def write_block(name: str, text: str) -> None:
-    """Write a Secret block.
-
-    Raises:
-        ConfigError: the server does not take it.
-    """
+    """Write a Secret block; ConfigError if the server does not take it."""
     from tasks.key_block import write_block as write  # noqa: PLC0415 - see above
 
     write(name, text)
 
 
 def delete_block(name: str) -> None:
-    """Delete a Secret block, if there is one.
-
-    Raises:
-        ConfigError: the server does not delete it.
-    """
+    """Delete a Secret block, if there is one; ConfigError if the server does not delete it."""
     from tasks.key_block import delete_block as delete  # noqa: PLC0415 - see above
 
     delete(name)

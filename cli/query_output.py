@@ -55,11 +55,7 @@ def write(answer: duckdb.DuckDBPyRelation | None, as_format: Format, file: Path 
 
 
 def write_text(text: str, file: Path | None) -> None:
-    """Write text to a file, or to stdout as it is.
-
-    Raises:
-        UsageError: the file cannot be written or exists.
-    """
+    """Write text to a file, or to stdout as it is; UsageError if the file cannot be written or exists."""
     with new_file(file) if file else _stdout() as out:
         out.write(text.encode("utf-8", "replace"))
 

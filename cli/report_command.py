@@ -7,7 +7,7 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import Config, OfCatalog, ResultsUrl, Run
 from cli.screen import console, print_error
-from proofsweep.bootstrap.explain import packet_of_run
+from proofsweep.bootstrap.explain import packet_of_failed_calls
 from proofsweep.bootstrap.newest_run import meant_run
 from proofsweep.settings import load_settings
 
@@ -43,6 +43,7 @@ def report(
         print_error(meant.note)
     store, run_id = meant.results, meant.plan.run_id
     path = Path(file or f"report-{run_id}.html")
-    write_page(path, page_of(store, run_id, by, packet_of_run(store, run_id), settings.screening.conditions))
+    packet = packet_of_failed_calls(store, meant.plan)
+    write_page(path, page_of(store, run_id, by, packet, settings.screening.conditions))
     console().print(f"{path}: {path.stat().st_size / 1_000_000:.1f} MB; open it in a browser.", soft_wrap=True)
     return ExitCode.ACCEPTED

@@ -63,11 +63,7 @@ class Engine:
     _service: ServiceStatus | None = None
 
     def service(self) -> ServiceStatus:
-        """Examine the service, once for this engine.
-
-        Raises:
-            ConfigError, RunMustStop: it cannot be asked.
-        """
+        """Examine the service, once for this engine; ConfigError or RunMustStop if it cannot be asked."""
         if self._service is None:
             self._service = examine_service(self.partner)
         return self._service

@@ -10,15 +10,16 @@ from proofsweep.bootstrap.operations import OperationWork, operation_begun
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.erasure import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.tables import erasures as table
 from proofsweep.errors import ResultsError, RunMustStop, UsageError
 from proofsweep.query.connection import opened
 from proofsweep.settings import Settings
-from proofsweep.storage.results.erasure_journal import ErasureJournals, erasing_store
 from proofsweep.storage.results.lease import Lease
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.erasure.erase_proofs import EraseProofs
-from proofsweep.usecases.erasure.recover_journals import recover_journals
+from proofsweep.usecases.operations.killed_operations import KilledOperations
 from proofsweep.usecases.operations.sole_process import sole_process
 
 _BUSY = "Another process erases proofs with this results store; wait until it has ended."
@@ -83,12 +84,14 @@ def erase_proofs(
         ConfigError, ResultsError: nothing was asked for, or an answer could not be recorded.
         RunIsActive: another process erases with this store.
     """
-    store = erasing_store(settings.results.url)
-    journals, operations = ErasureJournals(store), Operations(results_for(settings))
+    results = results_for(settings)
+    store = results.store.within("_erasing")
+    journals = OperationJournals(store, table.COLUMNS)
+    killed = killed_erasures(results, journals)
     erasures: list[Erasure] = []
     stopped, operation_id = None, ""
     with sole_process(Lease(Results(store), "erasures", utc_now, busy=_BUSY)):
-        recovered = sum(1 for _ in recover_journals(journals, operations, utc_now))
+        recovered = sum(len(killed.end(each)) for each in journals.open())
         intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
         try:
             with operation_begun(settings, OperationKind.ERASURE, read_block, intent=intent) as work:
@@ -106,8 +109,20 @@ def erase_proofs(
     )
 
 
+def killed_erasures(results: Results, journals: OperationJournals) -> KilledOperations:
+    """Give what puts the answers of killed erasures into the table."""
+    return KilledOperations(
+        journals=journals,
+        operations=Operations(results),
+        clock=utc_now,
+        table="erasures",
+        key="proof_id",
+        counts_of=counts_of,
+    )
+
+
 def _erase(
-    work: OperationWork, journals: ErasureJournals, wanted: ProofList, hearers: Sequence[Callable[[Erasure], object]]
+    work: OperationWork, journals: OperationJournals, wanted: ProofList, hearers: Sequence[Callable[[Erasure], object]]
 ) -> None:
     erasures: list[Erasure] = []
     try:
@@ -116,4 +131,4 @@ def _erase(
             for hear in hearers:
                 hear(erasure)
     finally:
-        work.counts.update(counts_of(erasures))
+        work.counts.update(counts_of(each.row() for each in erasures))

@@ -110,11 +110,7 @@ def watched_folder(settings: Settings, location: str, read_block: ReadBlock | No
 
 
 def given_up_items(settings: Settings) -> set[str]:
-    """Return the items of all watched folders that no pass tries again.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
     store, rules = ingest_store(settings.results.url), _rules(settings)
     return {item for name in watched_ids(store) for item in rules.given_up(Watch(store, name).sightings())}
 

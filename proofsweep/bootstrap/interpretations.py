@@ -16,12 +16,7 @@ from proofsweep.usecases.operations.outage_guard import OutageGuard
 def refresh_interpretations(
     settings: Settings, read_block: ReadBlock | None = None, max_calls: int | None = None
 ) -> NotesRefreshed:
-    """Ask for the notes of accepted proofs that have no ready one.
-
-    Args:
-        settings: of the service and the store.
-        read_block: reads a secret block of the orchestrator.
-        max_calls: keyed calls of this operation at most; None for as many as the settings and the quota allow.
+    """Ask for the notes of accepted proofs that have no ready one, with as many calls as settings and quota allow.
 
     Raises:
         ConfigError, ResultsError, RunMustStop: it could not be done to its end.

@@ -57,11 +57,8 @@ def rotate_key(
 ) -> Rotated:
     """Rotate the key of the settings, or go on with a rotation that was begun.
 
-    Args:
-        settings: of the service, the key and the store.
-        blocks: the orchestrator's secret blocks.
-        new_key_file: where the new key goes, if not to the old one's place; must not exist.
-        again: rotate a key that came from a rotation of the last hours, too.
+    The new key goes to `new_key_file`, which must not exist, else to the old one's place. `again` rotates a key that
+    came from a rotation of the last hours, too.
 
     Raises:
         ConfigError, ResultsError: nothing was asked.

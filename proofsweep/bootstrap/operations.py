@@ -46,30 +46,20 @@ def operation_begun(
     read_block: ReadBlock | None = None,
     *,
     intent: Mapping[str, object] | None = None,
-    continues: Operation | None = None,
 ) -> Iterator[OperationWork]:
     """Begin an operation, and write its receipt however the work inside ends.
 
-    (1) the intent is written before the first call, (2) the work, (3) the receipt.
-
-    Args:
-        settings: of the service and the store.
-        kind: what is done.
-        read_block: reads a secret block of the orchestrator.
-        intent: what the operation needs to continue after a crash; never a secret.
-        continues: the operation that a crash has ended and that goes on; it keeps its intent.
+    (1) the intent is written before the first call, (2) the work, (3) the receipt. `intent` adds facts to the first,
+    never a secret.
 
     Raises:
         ConfigError, ResultsError: it cannot begin; nothing was called.
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
     operations, fingerprint = Operations(results), engine.key_fingerprint
-    operation = continues or new_operation(settings, kind)
+    operation = new_operation(settings, kind)
     log = OperationLog(operation, operations, utc_now)
-    if continues is None:
-        operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
-    else:
-        log.continue_after_kill()
+    operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
     work = OperationWork(engine=engine, results=results, partner=engine.partner.in_new_session(log.note), log=log)
     facts = {"key_fingerprint": fingerprint, "proofsweep_version": __version__}
     with _receipt_written(work, facts):  # (3)

@@ -11,6 +11,7 @@ from proofsweep.bootstrap.operations import OperationWork, call_budget, operatio
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
+from proofsweep.domain.tables import recoveries
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.query.connection import opened
 from proofsweep.settings import Settings
@@ -18,14 +19,15 @@ from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.locations import one_line, path_of
 from proofsweep.storage.results.lease import Lease
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
+from proofsweep.storage.results.store import Store
 from proofsweep.storage.results.watches import ingest_store, is_watched, watched_ids
+from proofsweep.usecases.operations.killed_operations import KilledOperations
 from proofsweep.usecases.operations.outage_guard import OutageGuard
 from proofsweep.usecases.operations.sole_process import sole_process
 from proofsweep.usecases.proofs.compare_masters import compared_masters
-from proofsweep.usecases.proofs.killed_recoveries import AT_WORK, KilledRecoveries
 from proofsweep.usecases.proofs.lost_sidecars import proven_items
 from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
 from proofsweep.usecases.proofs.take_inventory import take_inventory
@@ -79,24 +81,34 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
 
 
 @contextmanager
-def _alone(work: OperationWork) -> Iterator[RecoveryJournals]:
+def _alone(work: OperationWork) -> Iterator[OperationJournals]:
     """Claim a recovery for this process, and end those whose process was killed."""
-    killed = killed_recoveries(work.results, work.engine.files)
-    with sole_process(killed.lease(work.log.operation.operation_id)):
-        killed.end_all()
-        yield killed.journals
+    with sole_process(_lease_of(work.results, work.log.operation.operation_id)):
+        yield end_killed_recoveries(work.results, work.engine.files)
 
 
-def killed_recoveries(results: Results, files: Files) -> KilledRecoveries:
-    """Give what ends the recoveries of a store whose process was killed."""
-    store = recovering_store(results.store.url)
-    return KilledRecoveries(
-        journals=RecoveryJournals(store),
+def end_killed_recoveries(results: Results, files: Files) -> OperationJournals:
+    """End the recoveries of a store whose process was killed; give the journals, in which others may be left."""
+    moves, journals = Moves(files), OperationJournals(_recovering(results), recoveries.COLUMNS)
+    KilledOperations(
+        journals=journals,
         operations=Operations(results),
-        lease=lambda operation_id: Lease(Results(store), operation_id, utc_now, busy=AT_WORK),
-        files=Moves(files),
         clock=utc_now,
-    )
+        table="recoveries",
+        key="recovered_to",
+        counts_of=lambda rows: {"outcomes": Counter(str(row["outcome"]) for row in rows)},
+        is_done=lambda row: moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
+    ).end_all(partial(_lease_of, results))
+    return journals
+
+
+def _recovering(results: Results) -> Store:
+    """Give the part of a store in which recoveries keep their claims and journals."""
+    return results.store.within("_recovering")
+
+
+def _lease_of(results: Results, operation_id: str) -> Lease:
+    return Lease(Results(_recovering(results)), operation_id, utc_now, busy="Another process works on this recovery.")
 
 
 def line_of_masters(settings: Settings, run_id: str) -> str | None:

@@ -210,11 +210,7 @@ def catalog_for(settings: Settings, location: str, *, root: str | None = None, a
 
 
 def canaries_for(settings: Settings) -> list[Canary]:
-    """Read the canaries that the settings name, if they do.
-
-    Raises:
-        CatalogError, ConfigError: they cannot be used.
-    """
+    """Read the canaries that the settings name, if they do; CatalogError or ConfigError if they cannot be used."""
     location = settings.canary.manifest
     if location is None:
         return []

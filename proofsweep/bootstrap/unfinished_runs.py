@@ -10,8 +10,7 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.budget.bounds import Bounds, left_of
 from proofsweep.domain.runs import INGEST, PARTIAL_KINDS, EndedBy, Plan, new_run_id
 from proofsweep.errors import NothingDue, RunIsActive, RunMustStop
-from proofsweep.reporting.describe_run import unfinished_runs
-from proofsweep.reporting.past_runs import run_worked_on_by
+from proofsweep.reporting.describe_run import run_worked_on_by, unfinished_runs
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.results.known_rows import are_known_since

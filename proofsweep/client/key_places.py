@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import SecretStr
 
@@ -17,56 +16,12 @@ from proofsweep.errors import ConfigError
 _PROBE_BYTES = 4096
 
 
-class KeyPlace(Protocol):
-    """A place for a new key.
-
-    Each method raises ConfigError, with the place in its message, if the place cannot be read or written.
-    """
-
-    @property
-    def name(self) -> str:
-        """What the place is, for a person."""
-        ...
-
-    @property
-    def waiting_name(self) -> str:
-        """Where the new key waits, for a person."""
-        ...
-
-    def check(self) -> None:
-        """Find out, before a key is asked for, whether it can be kept; leave nothing behind."""
-        ...
-
-    def current(self) -> SecretStr | None:
-        """Read the key that is in the place; None without one."""
-        ...
-
-    def waiting(self) -> SecretStr | None:
-        """Read the key that waits; None without one."""
-        ...
-
-    def leftovers(self) -> list[str]:
-        """Name, for a person, where a new key is that is not in the place."""
-        ...
-
-    def keep(self, key: SecretStr) -> None:
-        """Let a new key wait, so that it survives a crash of the machine."""
-        ...
-
-    def promote(self) -> None:
-        """Put the key that waits into its place; at each moment a reader finds the old or the new key."""
-        ...
-
-    def discard(self) -> None:
-        """Forget the key that waits, if there is one."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class KeyFilePlace:
     """A key file; the new key waits in `<name>.new` beside it, with the rights of the old one.
 
-    A file that is made where none was is for its owner only.
+    A file that is made where none was is for its owner only. Each method raises ConfigError, with the path in its
+    message, if the place cannot be read or written.
 
     Attributes:
         path: the file itself, not a link to it.
@@ -219,6 +174,9 @@ class KeyBlockPlace:
     def _waiting(self) -> str:
         return f"{self.block}-new"
 
+
+KeyPlace = KeyFilePlace | KeyBlockPlace
+"""A place for a new key, which waits beside it until it is tested; `name` and `waiting_name` are for a person."""
 
 _ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
 

@@ -39,10 +39,6 @@ class StopSwitch:
             raise RunMustStop(why.message, ended_by=why.ended_by, quota_reset=why.quota_reset)
 
     def rest(self, seconds: float) -> None:
-        """Wait, unless the leg ends.
-
-        Raises:
-            RunMustStop: the switch was pulled, before or while waiting.
-        """
+        """Wait, unless the leg ends; RunMustStop if the switch was pulled, before or while waiting."""
         self._pulled.wait(max(0.0, seconds))
         self.check()

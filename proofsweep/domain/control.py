@@ -78,10 +78,7 @@ class Subject:
 def doubt_about(done: Finished, *, was_accepted: bool, refusals_alike: int) -> Doubt | None:
     """Return what an outcome makes doubtful; None if nothing is strange about it.
 
-    Args:
-        done: the item with its outcome.
-        was_accepted: whether these same bytes were accepted before.
-        refusals_alike: how many refusals of its mode came alike in a row, this one included.
+    `was_accepted` says it of these same bytes. `refusals_alike` are those of its mode in a row, this one included.
     """
     match done.outcome:
         case Rejected():

@@ -62,9 +62,9 @@ class Erasure:
         return asdict(self)
 
 
-def counts_of(erasures: Iterable[Erasure]) -> dict[str, object]:
-    """Count outcomes; what is not known to be erased is `failed`."""
-    words = Counter("failed" if each.reason is not None else each.outcome for each in erasures)
+def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
+    """Count the outcomes of rows of `erasures`; what is not known to be erased is `failed`."""
+    words = Counter("failed" if each["reason"] is not None else each["outcome"] for each in erasures)
     return {word: words[word] for word in (*GONE, "failed")}
 
 

@@ -84,10 +84,7 @@ def is_recent(rotation: Rotation, now: datetime) -> bool:
 def why_conflict(intent: RotationIntent, now: datetime, *, was_asked_before: bool) -> str:
     """Explain a 409 (contract, Errors 6).
 
-    Args:
-        intent: of the rotation that was refused.
-        now: by the same clock as the intent.
-        was_asked_before: whether an earlier command may have rotated the key, and lost the answer.
+    `was_asked_before` says that an earlier command may have rotated the key, and lost the answer.
     """
     elsewhere = (
         "The key was rotated before, elsewhere: by a person, another machine or another results store. It works until "

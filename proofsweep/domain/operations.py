@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from http import HTTPStatus
+
+from pydantic import TypeAdapter
 
 from proofsweep.domain.exchanges import Call
 
@@ -42,28 +44,15 @@ class Operation:
 
     def document(self) -> dict[str, object]:
         """Give what its intent and its receipt say of it."""
-        return {
-            "operation_id": self.operation_id,
-            "kind": self.kind,
-            "environment": self.environment,
-            "base_url": self.base_url,
-            "started_at": self.started_at.isoformat(),
-        }
+        return asdict(self) | {"started_at": self.started_at.isoformat()}
+
+
+_READER = TypeAdapter(Operation)
 
 
 def operation_of(document: Mapping[str, object]) -> Operation:
-    """Read an operation from its intent or its receipt.
-
-    Raises:
-        KeyError, ValueError: it is not whole.
-    """
-    return Operation(
-        operation_id=str(document["operation_id"]),
-        kind=str(document["kind"]),
-        environment=str(document["environment"]),
-        base_url=str(document["base_url"]),
-        started_at=datetime.fromisoformat(str(document["started_at"])),
-    )
+    """Read an operation from its intent or its receipt; ValueError if it is not whole."""
+    return _READER.validate_python(document)
 
 
 @dataclass(slots=True)

@@ -74,10 +74,7 @@ class Sidecars:
     def _claims(self, pattern: str, audio: Iterable[str], normal: Mapping[str, str]) -> dict[str, list[str]]:
         """Give the audio files by the sidecar that a pattern names for them, if it is still free.
 
-        Args:
-            pattern: of the sidecar's name.
-            audio: the names of audio files.
-            normal: sidecars by their name in NFC, for audio without a sidecar of the very same form.
+        `normal` has sidecars by their name in NFC, for audio without a sidecar of the very same form.
         """
         taken = {*self.of_audio.values(), *self.contested.values()}
         claims: dict[str, list[str]] = defaultdict(list)

@@ -80,11 +80,7 @@ class Pruning:
 
 
 def days_of(text: str) -> int:
-    """Read an age in whole days, at least one: `400d`.
-
-    Raises:
-        UsageError: it cannot be read.
-    """
+    """Read an age in whole days, at least one: `400d`; UsageError if it cannot be read."""
     found = _DAYS.fullmatch(text.strip())
     if found is None or int(found[1]) < 1:
         raise UsageError(f"{text!r} is not an age in days; write it like 400d, and at least 1d.")

@@ -73,12 +73,7 @@ class SupportPacket:
                 self._add(plan, exchange, started.astimezone(UTC))
 
     def text(self, contract: str, program: str) -> str:
-        """Write the packet as plain text; empty if there are no calls.
-
-        Args:
-            contract: the version of the contract.
-            program: name and version of this program.
-        """
+        """Write the packet as plain text, with the versions of contract and program; empty if there are no calls."""
         if not self._kinds:
             return ""
         lines = [f"Calls to look up. Contract {contract}, client {program}. All times are UTC."]
@@ -113,12 +108,6 @@ def answer_of(exchange: Row) -> str:
         )
     ]
     return printable(" ".join(str(word) for word in words if word is not None)) or "no answer"
-
-
-def is_trouble(exchange: Row) -> bool:
-    """Say whether a call did not succeed: no usable answer, or no status 2xx."""
-    status = exchange["status"]
-    return exchange["failure"] is not None or not (isinstance(status, int) and 200 <= status < 300)  # noqa: PLR2004
 
 
 def _lines_of(kind: _Kind, calls: _Calls) -> Iterator[str]:

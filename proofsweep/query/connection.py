@@ -1,5 +1,7 @@
 """Open a results store in DuckDB, with the views over it."""
 
+import errno
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +36,7 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-
+_FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
 
 _NO_SCREENING: Mapping[str, str] = {}
 
@@ -107,15 +109,36 @@ def opened(
 
 @contextmanager
 def answering(results: Results, environment: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the views of one environment for queries of our own, which fail only if the store cannot be read.
+    """Open the views of one environment as `tables_of` does, whether the store has a run of it or not."""
+    with tables_of(results) as connection:
+        _create_views(connection, [environment], with_tags=False, screening=_NO_SCREENING)
+        yield connection
+
+
+@contextmanager
+def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the schema `store` alone, which mixes environments, for queries of our own.
 
     Raises:
-        ResultsError: it cannot.
+        ResultsError: the store cannot be read.
     """
+    connection = duckdb.connect(config=_OFFLINE)
     try:
-        with opened(results, environment, with_tags=False) as store:
-            yield store.connection
+        with _only_unreadable(results):
+            _prepare(connection, results)
+            yield connection
+    finally:
+        close(connection)
+
+
+@contextmanager
+def _only_unreadable(results: Results) -> Iterator[None]:
+    try:
+        yield
     except duckdb.Error as error:
+        for words, code in _FULL.items():  # DuckDB tells it by the words of the system alone
+            if words in str(error):
+                raise OSError(code, words, gettempdir()) from error
         reason = str(error).partition("\n")[0]
         raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
 

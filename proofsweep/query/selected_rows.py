@@ -19,8 +19,8 @@ from proofsweep.storage.results.prunings import prunings_of
 
 _STANDING = """
     SELECT run_id, leg, manifest_row FROM standing
-    WHERE environment = $1 AND list_contains($2::VARCHAR[], outcome)
-        AND ($3::VARCHAR[] IS NULL OR list_contains($3::VARCHAR[], reason))
+    WHERE list_contains($1::VARCHAR[], outcome)
+        AND ($2::VARCHAR[] IS NULL OR list_contains($2::VARCHAR[], reason))
 """
 _FETCHED = 50_000  # keys in memory at once, beside those that are chosen
 
@@ -83,8 +83,8 @@ class SelectedRows:
     def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
         """Choose rows by the view `standing`, then read them from the parts, which have all columns."""
         chosen: dict[str, dict[int, array[int]]] = defaultdict(lambda: defaultdict(lambda: array("q")))
-        with answering(self.results, "all") as connection:
-            found = connection.execute(_STANDING, [self.environment, list(self.outcomes), self.reasons])
+        with answering(self.results, self.environment) as connection:
+            found = connection.execute(_STANDING, [list(self.outcomes), self.reasons])
             while rows := found.fetchmany(_FETCHED):
                 for run_id, leg, row in rows:
                     chosen[run_id][leg].append(row)

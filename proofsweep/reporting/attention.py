@@ -54,13 +54,9 @@ class AttentionGroup:
 def attention_groups(
     selected: "SelectedRows", most_files: int, tag: str | None = None, given_up: Collection[str] = ()
 ) -> list[AttentionGroup]:
-    """Count rows by kind, and name the first files of each; the largest kinds come first.
+    """Count rows by kind, and by the values of a tag; name the first files of each. The largest kinds come first.
 
-    Args:
-        selected: the rows.
-        most_files: names of each kind.
-        tag: its values make kinds of their own.
-        given_up: items that no pass over a watched folder tries again.
+    `given_up` are the items that no pass over a watched folder tries again.
 
     Raises:
         ResultsError: the store cannot be read.

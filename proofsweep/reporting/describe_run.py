@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, takewhile
 
 from proofsweep.domain.layout import leg_folder, pruning_intent_name, shard_and_leg_of
 from proofsweep.domain.run_records import OUTCOMES, RunRecord
-from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.domain.runs import EndedBy, Plan, new_run_id
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
 from proofsweep.reporting.run_status import Group, LegStatus, Pruned, RunStatus
@@ -19,11 +19,7 @@ from proofsweep.storage.results.run_index import RunIndex
 
 
 def describe_run(results: Results, run_id: str) -> RunStatus:
-    """Read the status of a run from its store.
-
-    Raises:
-        ResultsError: there is no such run.
-    """
+    """Read the status of a run from its store; ResultsError if there is no such run."""
     plan = results.plan(run_id)
     legs = Legs(results, run_id, lambda: datetime.now(UTC))
     statuses = tuple(_leg_status(legs, number) for number in legs.numbers())
@@ -58,6 +54,21 @@ def unfinished_runs(results: Results) -> Iterator[Plan]:
     for run in RunIndex(results).refreshed().newest_first():
         if not run.is_over and (_is_known(results, run) or not describe_run(results, run.plan.run_id).is_over):
             yield run.plan
+
+
+def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
+    """Name the newest run of which a flow run has claimed a leg; a leg that was killed counts too.
+
+    A run that was superseded meanwhile does not count.
+    """
+    oldest = new_run_id(since, "")
+    runs = takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
+    for plan in (run.plan for run in runs if not run.is_superseded):
+        legs = Legs(results, plan.run_id)
+        holders = [legs.holder(leg) for leg in legs.numbers()]
+        if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
+            return plan.run_id
+    return None
 
 
 def _is_known(results: Results, record: RunRecord) -> bool:

@@ -9,14 +9,8 @@ _MOST_NAMED = 10
 
 
 def lines_of_erasures(erasures: Sequence[Erasure], not_asked: int, recovered: int = 0) -> Iterator[str]:
-    """Write the counts, then some failures.
-
-    Args:
-        erasures: of the proofs that were asked for.
-        not_asked: how many were not.
-        recovered: answers of killed erasures that were put into the table now.
-    """
-    counts = counts_of(erasures)
+    """Write the counts, then some failures; `recovered` answers of killed erasures are in the table only now."""
+    counts = counts_of(each.row() for each in erasures)
     if recovered:
         yield f"Recorded {recovered:,} answers of an erasure that was killed."
     yield (
@@ -44,7 +38,7 @@ def json_of_erasures(
     asked = [each.row() for each in erasures]
     return {
         "operation_id": operation_id,
-        **counts_of(erasures),
+        **counts_of(asked),
         "not_asked": not_asked,
         "recovered": recovered,
         "proofs": asked,

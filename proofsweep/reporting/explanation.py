@@ -1,6 +1,6 @@
-"""What happened to one file, in words: each run with its exchanges, and what to do."""
+"""What happened to one file in words, each run with its exchanges; and to one proof, each row that names it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from proofsweep.contract.verdicts import Verdict
@@ -11,13 +11,7 @@ from proofsweep.domain.tables.columns import Row
 
 
 def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:
-    """Write everything that is known about an item, the newest run first; text that others wrote is as they wrote it.
-
-    Args:
-        item_id: the item.
-        found: what happened to it, the newest run first.
-        erasures: rows of `erasures` of its proofs, the newest first.
-    """
+    """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
     newest = next((each.row for each in found if each.row is not None), None)
     yield str(newest["audio"]) if newest is not None else item_id
     yield f"  item {item_id}, in {len(found)} {'run' if len(found) == 1 else 'runs'}"
@@ -63,11 +57,14 @@ def _lines_of_run(each: Occurrence) -> Iterator[str]:
 
 
 def _result_of(row: Row) -> str:
-    words = [str(row["outcome"])]
-    words += [str(word) for word in dict.fromkeys((row["verdict"], row["reason"])) if word is not None]
     finished = row["finished_at"]
     when = f", {finished:%Y-%m-%d %H:%M} UTC" if isinstance(finished, datetime) else ""
-    return " · ".join(words) + when
+    return _words_of(row) + when
+
+
+def _words_of(row: Row) -> str:
+    words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
+    return " · ".join(str(word) for word in words if word is not None)
 
 
 def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
@@ -93,3 +90,38 @@ def _line_of_call(call: Row) -> str:
     when = f"{started:%Y-%m-%d %H:%M:%S}" if isinstance(started, datetime) else ""
     request_id = call["request_id"] or "no request ID"
     return f"{when}  {call['call']!s:<8} {answer_of(call)}  {elapsed:,.0f} ms  {request_id}"
+
+
+def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> Iterator[str]:
+    """Write what is known of a proof, the newest first; text that others wrote is as they wrote it."""
+    yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
+    for table, moment, row in found:
+        yield f"  {moment:%Y-%m-%d %H:%M} UTC  {row['environment']}  {_SENTENCES[table](row)}{_call_of(row)}"
+    items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
+    yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
+
+
+def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> dict[str, object]:
+    """Give the same as one object; the rows are those of the tables."""
+    return {
+        "proof_id": proof_id,
+        "found": [{"table": table, "at": moment.isoformat(), "row": row} for table, moment, row in found],
+    }
+
+
+def _call_of(row: Row) -> str:
+    request_id = row.get("request_id") or row.get("verify_request_id")
+    return f", {request_id}" if request_id else ""
+
+
+_SENTENCES: Mapping[str, Callable[[Row], str]] = {
+    "verdicts": lambda row: f"verified: {_words_of(row)}, {row['audio']}",
+    "proofs": lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
+    "interpretations": lambda row: f"process note: {row['status']}",
+    "recoveries": lambda row: f"sidecar: {row['outcome']}{_place_of(row)}",
+    "erasures": lambda row: f"erased by us: {row['outcome'] or row['reason']}",
+}
+
+
+def _place_of(recovery: Row) -> str:
+    return f", written to {recovery['recovered_to']}" if recovery["recovered_to"] else ""

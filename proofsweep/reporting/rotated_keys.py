@@ -8,13 +8,7 @@ from proofsweep.domain.key_rotation import Rotation
 
 
 def lines_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> Iterator[str]:
-    """Say where the new key is, and when the old one ends; never what they are.
-
-    Args:
-        rotation: as it was recorded.
-        place: of the new key.
-        was_done: whether an earlier command had finished it.
-    """
+    """Say where the new key is, and when the old one ends; never what they are."""
     named = "the new key" if rotation.new_key_id is None else f"the new key {rotation.new_key_id}"
     if was_done:
         yield f"The key was rotated at {minute_of(rotation.answered_at.astimezone(UTC))}, and nothing was done now."

@@ -104,11 +104,7 @@ def words_of_cause(cause: str | None) -> str:
 
 @contextmanager
 def run_changes(comparison: Comparison) -> Iterator[RunChanges]:
-    """Compare, for the work inside.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Compare, for the work inside; ResultsError if the store cannot be read."""
     now = comparison.now
     with answering(comparison.results, now.environment) as connection:
         if comparison.before is not None:

@@ -10,11 +10,6 @@ from proofsweep.domain.likely_names import ALIKE, ask_for, did_you_mean
 Names = Mapping[str, Collection[str]]
 """The settings of each section."""
 
-_REPLACED = {
-    "retry.breaker_failures": "a control tells whether the service fails, and retry.breaker_seconds says for how long",
-    "retry.storm_verdicts": "accepted files that are sent again tell whether refusals are right; resume --believe "
-    "takes them as they are",
-}
 _PREFIX = "PROOFSWEEP_"
 _CONFIG = f"{_PREFIX}CONFIG"
 
@@ -56,8 +51,6 @@ def _described(where: str, kind: str, message: str, names: Names) -> str:
     match kind:
         case "missing":
             return f"{where}: must be set, in the config or as {_variable_of(where)}"
-        case "extra_forbidden" if where in _REPLACED:
-            return f"{where}: this setting is gone; {_REPLACED[where]}"
         case "extra_forbidden" if field:
             return f"{where}: there is no such setting{ask_for(_setting_like(section, field, names))}"
         case "extra_forbidden":

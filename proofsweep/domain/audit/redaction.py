@@ -2,25 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
-from proofsweep.domain.tables import ingest, interpretations, planned_items, proofs, recoveries, verdicts
-from proofsweep.domain.tables.columns import BYTES, Column
+from pydantic import StringConstraints
 
 MARKER = "redacted"
 """What stands in a cell whose content is gone, where the table allows no null."""
 
-_COLUMNS: Mapping[str, tuple[Column, ...]] = {
-    "verdicts": verdicts.COLUMNS,
-    "ingest": ingest.COLUMNS,
-    "recoveries": recoveries.COLUMNS,
-    "proofs": proofs.COLUMNS,
-    "interpretations": interpretations.COLUMNS,
-    "_runs": planned_items.COLUMNS,
-}
-"""The columns of the objects that hold rows of items, by the first folder of their names."""
-
 # Counts stay right, and a run can go on, by these: none of them tells what the item was.
-_KEPT = {
+KEPT: Mapping[str, Sequence[str]] = {
     "verdicts": (
         *("run_id", "leg", "environment", "manifest_row", "outcome", "accepted", "action"),
         *("verify_attempts", "calls", "epoch"),
@@ -31,6 +21,9 @@ _KEPT = {
     "interpretations": ("operation_id", "environment", "status", "asks", "asked_at"),
     "_runs": ("manifest_row", "reason"),
 }
+"""The columns that a redacted row keeps, by the first folder of the names of the objects that hold rows of items."""
+
+Digest = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{2})*$")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +39,7 @@ class RedactedObject:
 
     name: str
     sha256: str
-    rows: Mapping[int, str]
+    rows: Mapping[int, Digest]
     merkle_root: str | None = None
 
 
@@ -82,15 +75,4 @@ class Completed:
     intent_sha256: str
     completed_at: str
     objects: Mapping[str, str]
-    earlier_receipts: Sequence[Mapping[str, str]] = ()
-
-
-def is_kept(folder: str, column: str) -> bool:
-    """Say whether a redacted row keeps its cell of a column."""
-    return column in _KEPT[folder]
-
-
-def markers_of(folder: str) -> dict[str, str | bytes]:
-    """Give what stands in the cells of a redacted row that may not be null, by column."""
-    needed = [column for column in _COLUMNS[folder] if not column.nullable and not is_kept(folder, column.name)]
-    return {column.name: MARKER.encode() if column.kind == BYTES else MARKER for column in needed}
+    earlier_receipts: tuple[Mapping[str, str], ...] = ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 TEXT = "string"
 INT = "int64"
@@ -38,3 +39,10 @@ def version_of(columns: Sequence[Column]) -> int:
 def empty_row(columns: Sequence[Column]) -> Row:
     """Make a row in which every cell is null, in the table's order."""
     return {column.name: None for column in columns}
+
+
+def with_instants(row: Row, columns: Sequence[Column]) -> Row:
+    """Read a row from JSON, where instants are ISO text."""
+    times = {column.name for column in columns if column.kind == TIME}
+    is_text = {name: name in times and cell is not None for name, cell in row.items()}
+    return {name: datetime.fromisoformat(str(cell)) if is_text[name] else cell for name, cell in row.items()}

@@ -1,8 +1,6 @@
 """The `runs` table: one row per leg of a run."""
 
-from datetime import datetime
-
-from proofsweep.domain.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row
+from proofsweep.domain.tables.columns import INT, REAL, SMALL, TEXT, TIME, Column, Row, with_instants
 
 COLUMNS = (
     Column("run_id", TEXT, "the run", nullable=False),
@@ -52,10 +50,5 @@ COLUMNS = (
 
 
 def stored_row(cells: Row) -> Row:
-    """Read a row from a receipt, where instants are ISO text."""
-    times = {column.name for column in COLUMNS if column.kind == TIME}
-    return {name: _instant(cell) if name in times else cell for name, cell in cells.items()}
-
-
-def _instant(cell: object) -> datetime | None:
-    return None if cell is None else datetime.fromisoformat(str(cell))
+    """Read a row from a receipt."""
+    return with_instants(cells, COLUMNS)

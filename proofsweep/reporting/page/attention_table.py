@@ -32,15 +32,7 @@ class AttentionTable:
 
 
 def attention_table(selected: SelectedRows, rows: int) -> AttentionTable:
-    """Make the table of these rows.
-
-    Args:
-        selected: rows that need attention.
-        rows: how many there are.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Make the table of these rows, and count those that it leaves out; ResultsError if the store cannot be read."""
     chosen = list(islice(_entries(selected), _MOST_FILES))
     if not chosen:
         return AttentionTable("", 0)

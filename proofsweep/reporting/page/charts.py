@@ -33,13 +33,7 @@ _THEME = {
 
 
 def lines(rows: Sequence[Row], columns: Mapping[str, str], unit: str) -> str:
-    """Draw columns over time.
-
-    Args:
-        rows: each with `moment`, a time in UTC without its zone.
-        columns: the words of each column.
-        unit: what the vertical axis counts.
-    """
+    """Draw columns, by their words, over the `moment` of each row, a time in UTC without its zone."""
     values = [
         {"at": f"{row['moment'].isoformat()}Z", "what": words, "value": row[name]}
         for row in rows

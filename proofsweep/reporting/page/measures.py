@@ -1,32 +1,26 @@
-"""What the charts of a report show: counts over time and over the rows, worked out by DuckDB in bounded memory."""
+"""What the charts of a report show: counts over time and over the rows, worked out by DuckDB over its parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
-import pyarrow as pa
 
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.tables.columns import Row
+from proofsweep.query.connection import tables_of
 from proofsweep.query.screening import screening_columns
-from proofsweep.reporting.scratch_database import scratch_database
-from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
+from proofsweep.query.views import quoted
+from proofsweep.storage.results.plans_and_parts import Results
 
 # Points of a line. Chosen: a page is some 1,000 pixels wide; half hides short trouble, twice only thickens the line.
 _POINTS = 120
 # Chosen: a table that a person reads at once; the tables hold all.
 _MOST_ROWS = 10
-# Chosen: enough for what is kept of a million rows; the rest goes to disk.
-_MEMORY = "400MB"
-
-_ROW_COLUMNS = [
-    *("audio", "outcome", "classification", "grade_human", "grade_ai", "grade_unknown", "grade_risk_category"),
-    *("grade_rubric_version", "slot_ms", "upload_ms", "verify_ms", "verify_attempts", "calls"),
-]
-_CALL_COLUMNS = ["call", "started_at", "elapsed_ms", "status", "failure"]
-
-_INSTANT, _WITHOUT_ZONE = pa.timestamp("us", tz="UTC"), pa.timestamp("us")
-
+_OF_RUN = """
+    CREATE TEMP VIEW verdicts AS FROM store.verdicts WHERE run_id = {run_id};
+    CREATE TEMP VIEW exchanges AS
+        SELECT * REPLACE (started_at::TIMESTAMP AS started_at) FROM store.exchanges WHERE run_id = {run_id}
+"""
 _PACE = """
     WITH
         span AS (
@@ -110,9 +104,8 @@ def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = _NO
         ResultsError: a part cannot be read.
     """
     conditions = screening_columns(screening)
-    with scratch_database(_MEMORY) as database:
-        _load(database, results, plan, "verdicts", _ROW_COLUMNS)
-        _load(database, results, plan, "exchanges", _CALL_COLUMNS)
+    with tables_of(results) as database:
+        database.execute(_OF_RUN.format(run_id=quoted(plan.run_id)))
         return Measures(
             pace=_rows(database, _PACE.format(points=_POINTS)),
             grades=_rows(database, _GRADES),
@@ -126,19 +119,6 @@ def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = _NO
                 for row in _rows(database, _SCREENED.format(condition=condition))
             ],
         )
-
-
-def _load(database: duckdb.DuckDBPyConnection, results: Results, plan: Plan, table: str, columns: list[str]) -> None:
-    """Copy columns of a run's rows into the database, part by part.
-
-    Instants lose their zone, UTC: DuckDB needs an extension to compute with zones.
-    """
-    fields = [SCHEMAS[table].field(name) for name in columns]
-    schema = pa.schema([field.with_type(_WITHOUT_ZONE) if field.type == _INSTANT else field for field in fields])
-    tables = results.tables(results.parts_of(table, plan), columns)
-    batches = (batch for each in tables for batch in each.cast(schema).to_batches())
-    reader = pa.RecordBatchReader.from_batches(schema, batches)
-    database.from_arrow(reader).create(table)
 
 
 def _rows(database: duckdb.DuckDBPyConnection, query: str) -> list[Row]:

@@ -105,9 +105,6 @@ class BucketStore:
             if failure_of(error).kind is not FailureKind.MISSING:
                 self._fail("written", error)
 
-    def forget_folder(self, folder: str) -> None:
-        """Do nothing: a bucket lists no empty folders."""
-
     @property
     def _bucket(self) -> "ObjectStore":
         if self._store is None:

@@ -68,11 +68,6 @@ class FolderStore:
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
-    def forget_folder(self, folder: str) -> None:
-        """Remove an empty folder; one that is not empty stays."""
-        with suppress(OSError):
-            (self._root / folder).rmdir()
-
     def within(self, folder: str) -> "FolderStore":
         """Open a sub-folder."""
         return FolderStore(self._root / folder)

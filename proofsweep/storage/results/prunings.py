@@ -3,16 +3,16 @@
 import json
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import fields
 from datetime import datetime
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from proofsweep.domain import layout
-from proofsweep.domain.pruning import PrunedObject, Pruning
+from proofsweep.domain.pruning import Pruning
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.store import Store
 
-_FIELDS = frozenset(field.name for field in fields(Pruning))
+_PRUNING = TypeAdapter(Pruning)
 
 
 def prunings_of(store: Store, run_id: str) -> list[Pruning]:
@@ -68,11 +68,8 @@ def write_receipt(store: Store, pruning: Pruning, now: datetime) -> None:
 
 def _read(store: Store, name: str) -> Pruning:
     try:
-        document: dict[str, Any] = json.loads(store.read(name) or b"")
-        known = {field: value for field, value in document.items() if field in _FIELDS}
-        deleted = tuple(PrunedObject(**each) for each in document["deleted"])
-        return Pruning(**known | {"kept": tuple(document["kept"]), "deleted": deleted})
-    except (ValueError, TypeError, KeyError) as damage:
+        return _PRUNING.validate_json(store.read(name) or b"")
+    except ValueError as damage:
         raise ResultsError(f"{name} in the results store {store.url} is damaged. Restore it from a backup.") from damage
 
 

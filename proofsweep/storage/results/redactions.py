@@ -1,24 +1,25 @@
 """The redactions of a store: an intent is written before the first change, a receipt after the last."""
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
 from proofsweep.domain import layout
-from proofsweep.domain.audit.redaction import Completed, RedactedObject, Redaction, is_kept, markers_of
+from proofsweep.domain.audit.redaction import KEPT, MARKER, Completed, Redaction
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.plans_and_parts import Results, json_bytes, sha256_hex
 from proofsweep.storage.results.row_digests import row_digests
 from proofsweep.storage.results.store import Store
 
-_Document = TypeVar("_Document", Redaction, Completed)
+_Document = TypeVar("_Document")
+_REDACTION, _COMPLETED = TypeAdapter(Redaction), TypeAdapter(Completed)
 _BUSY = "A redaction is at work in this results store already: {holder}."
 
 
@@ -35,7 +36,7 @@ def redactions_of(store: Store) -> Iterator[Redaction]:
     """
     for name in store.names(layout.REDACTED_FOLDER):
         if name.endswith("-intent.json"):
-            yield _read(store, name, _redaction)
+            yield _read(store, name, _REDACTION)
 
 
 def intent_digest(store: Store, redaction: Redaction) -> str:
@@ -50,7 +51,7 @@ def completion_of(store: Store, redaction: Redaction) -> Completed | None:
         ResultsError: its receipt is damaged or cannot be read.
     """
     name = layout.redaction_receipt_name(redaction.number)
-    return None if store.read(name) is None else _read(store, name, _completed)
+    return None if store.read(name) is None else _read(store, name, _COMPLETED)
 
 
 def write_intent(store: Store, redaction: Redaction) -> None:
@@ -75,10 +76,11 @@ def redacted(table: pa.Table, folder: str, places: Collection[int]) -> pa.Table:
     """Take the content from the rows at some places; the other rows and the metadata stay as they are."""
     is_redacted = np.zeros(table.num_rows, dtype=bool)
     is_redacted[list(places)] = True
-    mask, markers = pa.array(is_redacted), markers_of(folder)
+    mask = pa.array(is_redacted)
     for place, field in enumerate(table.schema):
-        if not is_kept(folder, field.name):
-            replacement = pa.scalar(markers.get(field.name), field.type)
+        if field.name not in KEPT[folder]:
+            marker = MARKER.encode() if pa.types.is_binary(field.type) else MARKER
+            replacement = pa.scalar(None if field.nullable else marker, field.type)
             table = table.set_column(place, field, pc.if_else(mask, replacement, table[field.name]))
     return table
 
@@ -92,37 +94,8 @@ def recorded_digests(table: pa.Table, name: str, redactions: Iterable[Redaction]
     return digests
 
 
-def _read(store: Store, name: str, read: Callable[[dict[str, Any]], _Document]) -> _Document:
+def _read(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
     try:
-        return read(json.loads(store.read(name) or b""))
-    except (ValueError, TypeError, KeyError, AttributeError) as damage:
+        return reader.validate_json(store.read(name) or b"")
+    except ValueError as damage:
         raise ResultsError(f"{name} in the results store {store.url} is damaged. Restore it from a backup.") from damage
-
-
-def _redaction(document: dict[str, Any]) -> Redaction:
-    return Redaction(
-        number=int(document["number"]),
-        decided_at=str(document["decided_at"]),
-        objects=tuple(_object(each) for each in document["objects"]),
-        proofsweep_version=str(document["proofsweep_version"]),
-    )
-
-
-def _object(document: dict[str, Any]) -> RedactedObject:
-    rows = {int(place): str(bytes.fromhex(digest).hex()) for place, digest in document["rows"].items()}
-    root = document["merkle_root"]
-    return RedactedObject(
-        name=str(document["name"]),
-        sha256=str(document["sha256"]),
-        rows=rows,
-        merkle_root=None if root is None else str(root),
-    )
-
-
-def _completed(document: dict[str, Any]) -> Completed:
-    return Completed(
-        intent_sha256=str(document["intent_sha256"]),
-        completed_at=str(document["completed_at"]),
-        objects={str(name): str(sha256) for name, sha256 in document["objects"].items()},
-        earlier_receipts=tuple(document["earlier_receipts"]),
-    )

@@ -56,10 +56,6 @@ class Store(Protocol):
         """Delete an object; a missing one is no error."""
         ...
 
-    def forget_folder(self, folder: str) -> None:
-        """List an empty folder no more, once nobody writes into it; a bucket has no empty folders."""
-        ...
-
     def within(self, folder: str) -> "Store":
         """Open a folder of it as a store of its own."""
         ...

@@ -12,7 +12,7 @@ from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.watches import Watch, ingest_store, watched_ids
-from proofsweep.usecases.explain.find_item import in_parallel
+from proofsweep.usecases.audit.rows_of_item import in_parallel
 
 _OF_ITEMS = (OperationKind.INVENTORY, OperationKind.INTERPRETATIONS, OperationKind.RECOVERY)
 

@@ -45,11 +45,7 @@ class Known:
 
 
 def audit_run(results: Results, run_id: str, known: Known, findings: Findings, checked: Checked) -> None:
-    """Check one run; parts are read one shard at a time.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Check one run; parts are read one shard at a time. ResultsError if the store cannot be read."""
     plan = _plan(results, run_id)
     receipts = read_receipts(results.store, run_id, findings)
     checked.runs += 1
@@ -138,7 +134,7 @@ class _RunAuditor:
     def _check_shard(self, shard: int, parts: list[tuple[Part, LegReceipt]]) -> None:
         tables: list[pa.Table] = []
         for part, receipt in parts:
-            table = self.auditor.check(part, receipt)
+            table = self._checked(part, receipt)
             self.totals[receipt.leg].add_verdicts(table)
             if table is not None:
                 tables.append(table)
@@ -148,10 +144,14 @@ class _RunAuditor:
             check_shard(self.results.store, self.plan, shard, tables, self.findings)
 
     def _check_exchanges(self, part: Part, receipt: LegReceipt) -> None:
-        table = self.auditor.check(part, receipt)
+        table = self._checked(part, receipt)
         self.totals[receipt.leg].add_exchanges(table)
         if table is not None:
             self.request_ids.find_in(table)
+
+    def _checked(self, part: Part, receipt: LegReceipt) -> pa.Table | None:
+        cells = {"run_id": receipt.run_id, "leg": receipt.leg}
+        return self.auditor.check(part, cells, "leg", receipt.merkle_roots.get(part.name))
 
     def _check_request_ids(self) -> None:
         """Judge the request IDs, unless a part of the exchanges was pruned or cannot be read."""

@@ -17,6 +17,7 @@ from proofsweep.usecases.audit.audit_operations import OperationAuditor, check_n
 from proofsweep.usecases.audit.audit_run import Known, audit_run
 from proofsweep.usecases.audit.exceptions import Redactions, read_redactions
 from proofsweep.usecases.audit.heads import check_head, read_graph
+from proofsweep.usecases.audit.parts import PartAuditor
 from proofsweep.usecases.audit.signatures import check_signatures
 from proofsweep.usecases.audit.snapshot import check_snapshot
 
@@ -73,8 +74,8 @@ def _audit_beside_runs(
     results: Results, run_ids: Sequence[str], redactions: Redactions, findings: Findings, checked: Checked
 ) -> None:
     operations = Operations(results)
-    auditor = OperationAuditor(operations=operations, redactions=redactions, findings=findings, checked=checked)
-    named = auditor.check_all(operations.ids())
+    auditor = PartAuditor(store=results.store, pruned={}, redactions=redactions, findings=findings, checked=checked)
+    named = OperationAuditor(operations=operations, auditor=auditor).check_all(operations.ids())
     _check_strays(results, set(run_ids), named, findings)  # (3)
     receipted = {name for parts in named.values() for name in parts or ()}
     _check_other_objects(results.store, redactions, receipted, findings)
@@ -92,11 +93,7 @@ def _check_strays(
 ) -> None:
     """Look for parts of unknown runs and operations, or in the folder of a day that is not that of their run.
 
-    Args:
-        results: where the parts are.
-        run_ids: of all runs.
-        operations: the parts of each operation by its receipt; None without one.
-        findings: takes what is wrong.
+    `operations` has the parts of each operation by its receipt; None without one.
     """
     days: dict[str, date] = {}
     for each in run_ids:

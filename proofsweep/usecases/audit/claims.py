@@ -24,17 +24,7 @@ def check_claims(  # noqa: PLR0917 - the two sides that are compared
     now: datetime,
     findings: Findings,
 ) -> None:
-    """Check the prunings of one run.
-
-    Args:
-        results: the store.
-        plan: of the run.
-        receipts: of its legs.
-        prunings: the oldest first.
-        held: names of all objects that receipts hold.
-        now: which no pruning is later than.
-        findings: takes what is wrong.
-    """
+    """Check the prunings of one run, the oldest first; `held` are the names of all objects that receipts hold."""
     ends = [str(each.counts["finished_at"]) for each in receipts.values() if each.counts.get("finished_at")]
     ended = max(map(datetime.fromisoformat, [*ends, plan.created_at]))
     gone: set[str] = set()

@@ -29,7 +29,7 @@ from proofsweep.usecases.audit.evidence_zip import EvidenceZip
 from proofsweep.usecases.audit.exceptions import read_redactions
 from proofsweep.usecases.audit.heads import ReceiptGraph, read_graph
 from proofsweep.usecases.audit.leg_receipts import LegReceipt, read_receipts
-from proofsweep.usecases.audit.prove import provable_part, unprovable
+from proofsweep.usecases.audit.prove import NO_RECEIPT, provable_part
 from proofsweep.usecases.audit.signatures import newest_signed
 
 # Chosen: a page that any browser opens at once; rows.jsonl has all rows.
@@ -46,11 +46,7 @@ def write_evidence(
 ) -> Contents:
     """Write the evidence for the rows with all wanted tags among those selected; the same store gives the same bytes.
 
-    Args:
-        selected: rows of a run, or how each file stands now.
-        wanted: says the same in words, and the tags.
-        file: what the zip is written to.
-        report_of: makes a page for people of what was packed.
+    `report_of` makes a page for people of what was packed.
 
     Raises:
         UsageError: there is no such row, or none that can be proved.
@@ -63,8 +59,7 @@ def write_evidence(
     with EvidenceZip(file) as evidence:
         evidence.add("rows.jsonl", packing.lines(rows))  # (3)
         if not packing.used:
-            reasons = "; ".join(packing.contents.unproved)
-            raise UsageError(f"None of these rows can be proved: their part {reasons}.")
+            raise UsageError(f"None of these rows can be proved: their part {NO_RECEIPT}.")
         packing.add_receipts(evidence, graph)  # (4)
         evidence.add("report.html", [report_of(packing.contents).encode("utf-8", "replace")])  # (5)
         evidence.add("check.py", [Path(__file__).with_name("check_evidence.py").read_bytes()])
@@ -95,9 +90,8 @@ class _Packing:
             if run_id not in known:
                 known = {run_id: read_receipts(self.results.store, run_id, Findings())}
             receipt = known[run_id].get(layout.leg_of(name))
-            why_not = unprovable(name, receipt)
-            if receipt is None or why_not:
-                self.contents.unproved[why_not] = self.contents.unproved.get(why_not, 0) + len(rows[name])
+            if receipt is None:
+                self.contents.unproved[NO_RECEIPT] = self.contents.unproved.get(NO_RECEIPT, 0) + len(rows[name])
                 continue
             part = provable_part(self.results, name, receipt, redactions)
             wanted = set(rows[name])

@@ -74,11 +74,7 @@ class ReceiptGraph:
 
 
 def checked_head(text: str) -> str:
-    """Read a head as a person kept it.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Read a head as a person kept it; UsageError if it is none."""
     head = "".join(text.split()).lower()
     if not _HEAD.fullmatch(head):
         raise UsageError("A head is one digest of 64 hex digits, or more of them joined by +, as audit prints it.")

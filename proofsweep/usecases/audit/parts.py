@@ -17,7 +17,6 @@ from proofsweep.storage.results.redactions import redacted
 from proofsweep.storage.results.row_digests import row_digests
 from proofsweep.storage.results.store import Store
 from proofsweep.usecases.audit.exceptions import Redactions, Step
-from proofsweep.usecases.audit.leg_receipts import LegReceipt
 
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 """What is raised for bytes that are no part of a table."""
@@ -25,10 +24,10 @@ UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartAuditor:
-    """Checks the parts of one run.
+    """Checks the parts of one run, or of operations.
 
     Attributes:
-        pruned: what prunings deleted of the run, by name.
+        pruned: what prunings deleted of the run, by name; nothing of operations.
         redactions: of the whole store.
     """
 
@@ -38,38 +37,40 @@ class PartAuditor:
     findings: Findings
     checked: Checked
 
-    def check(self, part: Part, receipt: LegReceipt) -> pa.Table | None:
-        """Check a part that a receipt names; give its rows, None if they are gone or cannot be read."""
+    def check(self, part: Part, cells: Mapping[str, object], of: str, root: str | None = None) -> pa.Table | None:
+        """Check a part that a receipt names; give its rows, None if they are gone or cannot be read.
+
+        `cells` are what each row has in these columns. `of` is what the receipt ends: a leg or an operation.
+        """
         content = self.store.read(part.name)
         self.checked.parts += 1
         if part.name in self.pruned:
             check_pruned(part, self.pruned[part.name], content, self.findings, self.checked)
             return None
         if content is None:
-            self.findings.bad(part.name, "is missing; the receipt of its leg names it")
+            self.findings.bad(part.name, f"is missing; the receipt of its {of} names it")
             return None
         if not is_recorded(part, sha256_hex(content), self.redactions.of(part.name), self.findings):
             self.findings.bad(part.name, "was changed: no receipt names the sha256 that it has")
             return None
         try:
             table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
-            self._check_rows(part, receipt, table)
+            if table.num_rows != part.rows:
+                said = f"the receipt of its {of} says {part.rows:,}"
+                self.findings.bad(part.name, f"has {table.num_rows:,} rows; {said}")
+            self._check_rows(part.name, table, cells, root)
             return with_all_columns(table, part.name.partition("/")[0])
         except UNREADABLE:
             self.findings.bad(part.name, "cannot be read as a part of its table")
             return None
 
-    def _check_rows(self, part: Part, receipt: LegReceipt, table: pa.Table) -> None:
-        if table.num_rows != part.rows:
-            self.findings.bad(part.name, f"has {table.num_rows:,} rows; the receipt of its leg says {part.rows:,}")
-        for column, value in (("run_id", receipt.run_id), ("leg", receipt.leg)):
+    def _check_rows(self, name: str, table: pa.Table, cells: Mapping[str, object], root: str | None) -> None:
+        for column, value in cells.items():
             if set(table[column].unique().to_pylist()) - {value}:
-                self.findings.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
-        steps, root = self.redactions.of(part.name), receipt.merkle_roots.get(part.name)
-        taken = check_redacted_rows(part.name, table, steps, root, self.findings)
-        if root is None and not steps:
-            return
-        if part.name.startswith("verdicts/"):
+                self.findings.bad(name, f"holds a row of another {column.replace('_id', '')}")
+        steps = self.redactions.of(name)
+        taken = check_redacted_rows(name, table, steps, root, self.findings)
+        if name.startswith("verdicts/") and (root is not None or steps):
             self.checked.redacted += len(taken)
             self.checked.rows_proved += table.num_rows - len(taken)
 
@@ -100,12 +101,7 @@ def check_redacted_rows(
 ) -> Mapping[int, str]:
     """Check that redactions took the content of their rows and changed no other row; give these rows' digests.
 
-    Args:
-        name: of the part.
-        table: its rows as they are now.
-        steps: its redactions, the oldest first.
-        root: the Merkle root that a receipt names; without one, that of the last redaction counts.
-        findings: takes what is wrong.
+    `root` is the Merkle root that a receipt names; without one, that of the last redaction counts.
     """
     taken = {place: digest for step in steps for place, digest in step.before.rows.items()}
     if taken and not _is_redacted(table, name, taken):
@@ -121,7 +117,7 @@ def check_redacted_rows(
 
 
 def with_all_columns(table: pa.Table, name: str) -> pa.Table:
-    """Add the columns that later versions have; one of UNREADABLE says that it is no such table."""
+    """Give a table the whole schema; one of UNREADABLE says that it is no such table."""
     whole = conformed(table, SCHEMAS[name])
     if any(whole[field.name].null_count for field in SCHEMAS[name] if not field.nullable):
         raise ValueError(name)

@@ -17,6 +17,7 @@ from proofsweep.usecases.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.usecases.audit.rows_of_item import read_object, rows_of_item
 
 SAYS = "This is what proofsweep recorded. The service that it is about signed nothing."
+NO_RECEIPT = "is of a leg that has no receipt yet: nothing holds its rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,8 @@ def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, o
         raise ResultsError(f"There is no row of an item {item!r} in {results.store.url}, or it was pruned or redacted.")
     newest = max(found, key=lambda each: layout.run_of(each.name))
     receipt = read_receipts(results.store, layout.run_of(newest.name), Findings()).get(layout.leg_of(newest.name))
-    why_not = unprovable(newest.name, receipt)
-    if receipt is None or why_not:
-        raise ResultsError(f"{newest.name} {why_not}.")
+    if receipt is None:
+        raise ResultsError(f"{newest.name} {NO_RECEIPT}.")
     part = provable_part(results, newest.name, receipt, redactions_of(results.store))
     [proof] = part.proofs(newest.places[-1:])
     return {
@@ -82,22 +82,11 @@ def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, o
     }
 
 
-def unprovable(part: str, receipt: LegReceipt | None) -> str:
-    """Say why no row of a part can be proved; empty if each can."""
-    if receipt is None:
-        return "is of a leg that has no receipt yet: nothing holds its rows"
-    return "" if part in receipt.merkle_roots else "is of an earlier version and has no Merkle root for single rows"
-
-
 def provable_part(results: Results, name: str, receipt: LegReceipt, redactions: Iterable[Redaction]) -> ProvablePart:
-    """Read a part, and hold it against the receipt of its leg.
-
-    Raises:
-        ResultsError: it is not as the receipt says.
-    """
+    """Read a part, and hold it against the receipt of its leg; ResultsError if it is not as the receipt says."""
     table, known = read_object(results, name), list(redactions)
     levels = levels_of(recorded_digests(table, name, known))
-    if levels[-1][0].hex() != receipt.merkle_roots[name]:
+    if levels[-1][0].hex() != receipt.merkle_roots.get(name):
         raise ResultsError(f"{name} is not as its receipt says: run proofsweep audit.")
     redacted = {
         place: redaction

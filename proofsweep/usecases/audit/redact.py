@@ -102,7 +102,7 @@ def _numbers(results: Results, found: Found) -> Iterator[tuple[str, int]]:
 
 
 def _object(results: Results, found: Found, before: Sequence[Redaction]) -> RedactedObject:
-    """Note the digests of the rows that go; random ones for rows of earlier versions, which have no salt."""
+    """Note the digests of the rows that go; random ones for rows without a salt."""
     table, content = read_object(results, found.name), results.store.read(found.name) or b""
     leaves = recorded_digests(table, found.name, before)
     is_rooted = ROOT_KEY in (table.schema.metadata or {})

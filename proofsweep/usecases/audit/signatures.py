@@ -29,11 +29,7 @@ PREDICATE_TYPE = "urn:proofsweep:audit:v1"
 
 
 def private_key(path: Path) -> Ed25519PrivateKey:
-    """Read the key to sign with, an unencrypted PEM file.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Read the key to sign with, an unencrypted PEM file; UsageError if it is none."""
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
@@ -46,11 +42,7 @@ def private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_key(path: Path) -> Ed25519PublicKey:
-    """Read the key to check signatures with, a PEM file.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Read the key to check signatures with, a PEM file; UsageError if it is none."""
     try:
         key = load_pem_public_key(path.read_bytes())
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm):

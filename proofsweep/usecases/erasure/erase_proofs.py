@@ -15,7 +15,7 @@ from proofsweep.contract.models import EraseProofResponse
 from proofsweep.domain.erasure import GONE, Erasure, ProofList
 from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.storage.results.erasure_journal import ErasureJournals
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.usecases.operations.operation_log import OperationLog
 
 # Proofs in a row for which the service is down. Chosen: half takes one proof's trouble for an outage; twice spends
@@ -29,7 +29,7 @@ class EraseProofs:
 
     partner: Partner
     log: OperationLog
-    journals: ErasureJournals
+    journals: OperationJournals
     clock: Callable[[], datetime]
 
     def erase(self, wanted: ProofList) -> Iterator[Erasure]:
@@ -44,7 +44,7 @@ class EraseProofs:
             self.partner.session.context.dispatcher.stop.check()
             erasure = self._erased(proof_id)
             try:
-                self.journals.add(operation_id, number, erasure)
+                self.journals.add(operation_id, number, [erasure.row()])
             finally:  # the end of the operation tries to write it once more
                 self.log.add("erasures", [erasure.row()])
             yield erasure

@@ -72,13 +72,7 @@ class Look:
         recent: Mapping[str, PastAnswer],
         now: datetime,
     ) -> Looked:
-        """Decide about each listed file.
-
-        Args:
-            folder: the watched one.
-            before: what is known of waiting files, by item ID.
-            recent: the newest answers of this folder, by item ID.
-            now: the time in UTC.
+        """Decide about each listed file, by what is known of waiting files and by the newest answers of this folder.
 
         Raises:
             CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.

@@ -86,11 +86,8 @@ class NoteRefresh:
 
     def _ask(self, poll: _Poll) -> None:
         """Ask once, and write the row unless the note is pending and may be asked for again."""
-        self.budget.take()
-        try:
+        with self.budget.promised():
             status = self._answer_to(poll)
-        finally:
-            self.budget.give_back()
         if status == "pending" and poll.due_at <= (poll.began_at or 0.0) + _MOST_SECONDS:
             self._pending[poll.wanted.proof_id] = poll
         else:

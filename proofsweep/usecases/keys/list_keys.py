@@ -26,12 +26,7 @@ class ListedKey:
 
 
 def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
-    """Ask for all pages, and say of each key what is known of it.
-
-    Args:
-        partner: the service.
-        rotations: those that are recorded.
-        key_fingerprint: of the key in use.
+    """Ask for all pages, and say of each key what the recorded rotations tell of it.
 
     Raises:
         CallFailed, RunMustStop: the service cannot be asked.

@@ -79,10 +79,7 @@ class RotateKey:
     rest: Callable[[float], object]
 
     def rotate(self, *, again: bool = False) -> Rotated:
-        """Rotate the key, or go on with a rotation that was begun.
-
-        Args:
-            again: rotate a key that came from a rotation of the last hours, too.
+        """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.
 
         Raises:
             ConfigError, ResultsError: nothing was asked.

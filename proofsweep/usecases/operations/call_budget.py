@@ -1,6 +1,8 @@
 """How many calls an operation may still make."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from proofsweep.domain.runs import EndedBy
 from proofsweep.errors import RunMustStop
@@ -22,19 +24,16 @@ class CallBudget:
         self._promised = 0
         self._lock = threading.Lock()
 
-    def take(self, calls: int = 1) -> None:
-        """Promise calls to a piece of work; `give_back` ends the promise when they are made.
-
-        Raises:
-            RunMustStop: too few are left.
-        """
+    @contextmanager
+    def promised(self) -> Iterator[None]:
+        """Promise a call to the work inside, at whose end the log has counted it; RunMustStop if none is left."""
         with self._lock:
-            if self.most is not None and self._log.counts.calls + self._promised + calls > self.most:
+            if self.most is not None and self._log.counts.calls + self._promised >= self.most:
                 what = "that the quota leaves" if self._ended_by is EndedBy.QUOTA else "that it was given"
                 raise RunMustStop(f"Of the {self.most:,} calls {what}, none are left.", ended_by=self._ended_by)
-            self._promised += calls
-
-    def give_back(self, calls: int = 1) -> None:
-        """End a promise: the log has counted the calls."""
-        with self._lock:
-            self._promised -= calls
+            self._promised += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._promised -= 1

@@ -62,11 +62,7 @@ class OperationLog:
                 self._hold(table, own | row)
 
     def flush(self) -> None:
-        """Write what is in memory as parts.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
+        """Write what is in memory as parts; ResultsError if the store cannot be written."""
         with self._lock:
             for table in sorted(self._rows, key=lambda name: name != "exchanges"):  # a row's calls go before it
                 part, self._seq = self._operations.publish(self.operation, table, self._rows[table], self._seq)
@@ -75,11 +71,7 @@ class OperationLog:
             self._flushed_at = self._clock()
 
     def end(self, ended_by: str, facts: Mapping[str, object], why: str | None = None) -> None:
-        """Write the rest, then the receipt.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
+        """Write the rest, then the receipt; ResultsError if the store cannot be written."""
         self.flush()
         document = dict(facts) | self.counts.document()
         document |= {"ended_by": ended_by, "why": why, "finished_at": self._clock().isoformat()}

@@ -25,11 +25,7 @@ class OutageGuard:
             self._in_a_row = 0
 
     def failed(self, error: CallFailed) -> None:
-        """Take note of a call that failed for good.
-
-        Raises:
-            RunMustStop: the service fails for all.
-        """
+        """Take note of a call that failed for good; RunMustStop if the service fails for all."""
         if error.reason.startswith("http_4"):
             self.answered()
             return

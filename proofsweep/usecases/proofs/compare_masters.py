@@ -20,11 +20,7 @@ class Master:
 
 
 def compared_masters(results: Results, plan: Plan) -> Iterator[Master]:
-    """Give each item of a run that was sent and has a digest of its master.
-
-    Raises:
-        ResultsError: a part cannot be read.
-    """
+    """Give each item of a run that was sent and has a digest of its master; ResultsError if a part cannot be read."""
     columns = ["item_id", "audio_sha256", "tags"]
     for table in results.tables(results.parts_of("verdicts", plan), columns):
         for row in table.to_pylist():

@@ -59,13 +59,7 @@ class ProvenItem:
 
 
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
-    """Give the items with a proof in the order of their locations.
-
-    Args:
-        results: where the answers are.
-        environment: whose answers count.
-        below: only items whose audio is this file, or lies in this folder, when it was verified or now.
-        with_one_files: also items without a sidecar.
+    """Give the items with a proof in the order of their locations: in all folders, or below one, then or now.
 
     Raises:
         ResultsError: the store cannot be read, or has no run of the environment.

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-import duckdb
 import pyarrow as pa
 
 from proofsweep.contract.models import ProofSummary
 from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.schemas import PROOFS
-from proofsweep.errors import ResultsError
-from proofsweep.query.connection import close, connect
+from proofsweep.query.connection import answering
 from proofsweep.storage.results.plans_and_parts import Results
 
 # Rows that are in memory at once. Chosen: as many as an operation writes into one part; half and twice cost the same.
@@ -18,13 +16,6 @@ _BATCH_ROWS = 5_000
 _LISTED = pa.schema(
     [PROOFS.field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
 )
-_NO_ANSWERS = """
-CREATE VIEW latest_answer AS
-SELECT
-    NULL::VARCHAR AS proof_id, NULL::VARCHAR AS item_id, NULL::VARCHAR AS audio, NULL::VARCHAR AS run_id,
-    NULL::VARCHAR AS classification, NULL::TIMESTAMPTZ AS issued_at, NULL::TIMESTAMPTZ AS finished_at, false AS accepted
-WHERE false
-"""
 _RECONCILED = """
 WITH answers AS (
     SELECT
@@ -66,32 +57,10 @@ def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
 def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
     """Give the rows of the table `proofs`, in portions; without a run of the environment no proof has a file.
 
-    Args:
-        results: where the answers are.
-        environment: whose answers count.
-        pages: of the listing, as `arrow_of` keeps them.
-
     Raises:
         ResultsError: the store cannot be read.
     """
-    connection = _opened(results, environment)
-    try:
+    with answering(results, environment) as connection:
         connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
         for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()
-    finally:
-        close(connection)
-
-
-def _opened(results: Results, environment: str) -> duckdb.DuckDBPyConnection:
-    try:
-        return connect(results, environment, with_tags=False).connection
-    except ResultsError:
-        if results.store.folders("_runs"):
-            answered = {results.plan(run_id).environment for run_id in results.run_ids()}
-            if environment in answered:
-                raise
-        connection = duckdb.connect()
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(_NO_ANSWERS)
-        return connection

@@ -21,7 +21,7 @@ from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
 from proofsweep.storage.files.audio import read_sidecar
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
-from proofsweep.storage.results.recovery_journal import RecoveryJournals
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.store import open_store
 from proofsweep.usecases.operations.call_budget import CallBudget
 from proofsweep.usecases.operations.operation_log import OperationLog
@@ -68,7 +68,7 @@ class SidecarRecovery:
 
     partner: Partner
     log: OperationLog
-    journals: RecoveryJournals
+    journals: OperationJournals
     budget: CallBudget
     outage: OutageGuard
     files: Files
@@ -105,11 +105,8 @@ class SidecarRecovery:
             return "intact"
         if (skipped := self._skipped(item)) is not None:
             return skipped
-        self.budget.take()
-        try:
+        with self.budget.promised():
             sealed = self._sealed(item)
-        finally:
-            self.budget.give_back()
         row: Row = {
             "proof_id": item.proof_id,
             "item_id": item.item_id,

@@ -8,17 +8,16 @@ import pytest
 from proofsweep.bootstrap.explain import (
     explain_call,
     explain_item,
-    is_run,
-    packet_of_call,
-    packet_of_item,
-    packet_of_operation,
-    packet_of_run,
+    packet_of,
+    packet_of_failed_calls,
+    run_or_operation,
 )
 from proofsweep.domain.layout import exchanges_name
 from proofsweep.domain.runs import new_run_id
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.explain.search import searching
 
 from ..ended_operations import call_of, leave_operation, operation_named
 from ..ended_runs import answered, end_leg, plan_of_run
@@ -44,9 +43,10 @@ def test_a_file_is_explained_with_all_its_calls(store: Results, monkeypatch: pyt
     """A relative location is one of this folder; the packet names no file."""
     monkeypatch.chdir(Path("/"))
 
-    item_id, found = explain_item(store, "music/a song.wav", None)
+    with searching(store) as search:
+        item_id, found = explain_item(search, "music/a song.wav", None)
 
-    packet = packet_of_item(found)
+    packet = packet_of((each.plan, each.exchanges) for each in found)
     assert item_id == "a"
     assert "failed-1" in packet
     assert "good-1" in packet
@@ -55,7 +55,7 @@ def test_a_file_is_explained_with_all_its_calls(store: Results, monkeypatch: pyt
 
 def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
     """Calls that succeeded are nothing to look up."""
-    packet = packet_of_run(store, PLAN.run_id)
+    packet = packet_of_failed_calls(store, PLAN)
 
     assert "failed-1" in packet
     assert "good-1" not in packet
@@ -63,15 +63,15 @@ def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
 
 def test_only_younger_runs_are_searched(store: Results) -> None:
     """The run is a year old."""
-    with pytest.raises(ResultsError, match=r"There is no run in .* that began since"):
-        explain_item(store, "a", timedelta(days=1))
+    with searching(store) as search, pytest.raises(ResultsError, match=r"There is no run in .* that began since"):
+        explain_item(search, "a", timedelta(days=1))
 
 
 def test_a_run_is_told_from_a_file(store: Results) -> None:
     """By the runs that there are."""
-    assert is_run(store, PLAN.run_id)
-    assert not is_run(store, "20251120T020000Z_other")
-    assert not is_run(store, "a song.wav")
+    assert run_or_operation(store, PLAN.run_id) == PLAN
+    assert run_or_operation(store, "20251120T020000Z_other") is None
+    assert run_or_operation(store, "a song.wav") is None
 
 
 def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
@@ -80,10 +80,13 @@ def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
     operation = operation_named(new_run_id(datetime.now(UTC), "aa"))
     leave_operation(results, operation, [call_of(operation, "r-1"), call_of(operation, "r-2", status=500)])
 
-    found = explain_call(results, "r-1", None)
+    with searching(results) as search:
+        found = explain_call(search, "r-1", None)
+        assert explain_call(search, "r-3", None) is None
 
+    packet = packet_of_failed_calls(results, operation)
     assert found is not None
-    assert "GET /proofs: 200. 1 call" in packet_of_call(*found)
-    assert "r-2" in packet_of_operation(results, operation)
-    assert "r-1" not in packet_of_operation(results, operation)
-    assert explain_call(results, "r-3", None) is None
+    assert "GET /proofs: 200. 1 call" in packet_of([(found[0], [found[1]])])
+    assert "r-2" in packet
+    assert "r-1" not in packet
+    assert run_or_operation(results, operation.operation_id) == operation

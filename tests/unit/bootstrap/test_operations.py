@@ -10,7 +10,6 @@ from proofsweep.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.settings import Settings
 from proofsweep.storage.results.operations import Operations
 
-from ..ended_operations import call_of, leave_operation, operation_named
 from ..usecases.scripted_service import Scripted, ScriptedService
 from .conftest import Change
 
@@ -55,18 +54,6 @@ def test_an_operation_that_fails_has_a_receipt_too(
     operations = Operations(results_for(settings))
     receipt = operations.receipt(*operations.ids()) or {}
     assert (receipt["ended_by"], receipt["calls"], receipt["why"] is not None) == (ended_by, len(answers), True)
-
-
-def test_one_that_goes_on_keeps_its_name_and_its_calls(settings: Settings, service: ScriptedService) -> None:
-    """As after a crash: the receipt was not written."""
-    service.script[Call.PROOFS] = [PAGE]
-    operations, operation = Operations(results_for(settings)), operation_named("20261120T010000Z_000aa")
-    leave_operation(operations.results, operation, [call_of(operation, "r-1")], is_killed=True)
-
-    with operation_begun(settings, KIND, continues=operation) as again:
-        again.partner.proofs()
-
-    assert (operations.receipt(operation.operation_id) or {})["calls"] == 2
 
 
 def test_without_a_key_nothing_is_written(change: Change) -> None:

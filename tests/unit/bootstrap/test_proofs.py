@@ -11,12 +11,13 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.ingest import watch_id
 from proofsweep.domain.proofs import RecoveryRequest
+from proofsweep.domain.tables import recoveries
 from proofsweep.errors import ConfigError, UsageError
 from proofsweep.settings import Settings
 from proofsweep.storage.results.lease import Lease
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
 from proofsweep.storage.results.watches import ingest_store
 from proofsweep.usecases.ingest.pass_claim import claimed_folder
 
@@ -93,7 +94,7 @@ def test_a_killed_recovery_is_ended_by_the_next_one(change: Change, service: Scr
     (tmp_path / "s").write_bytes(b"sealed")
     row = dict.fromkeys(("proof_id", "item_id", "audio"), "x") | {"outcome": "recovered", "acted_at": killed.started_at}
     row |= {"recovered_to": str(tmp_path / "s"), "sidecar_sha256": sha256(b"sealed").hexdigest()}
-    RecoveryJournals(recovering_store(settings.results.url)).add(killed.operation_id, 0, [row])
+    OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS).add(killed.operation_id, 0, [row])
 
     done = recover_sidecars(settings, RecoveryRequest())
 

@@ -7,10 +7,11 @@ import pytest
 
 from proofsweep.bootstrap.engines import utc_now
 from proofsweep.bootstrap.redactions import redact_item
+from proofsweep.domain.tables import recoveries
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
 from proofsweep.storage.results.redactions import redaction_lease
 from proofsweep.usecases.audit.audit_store import audit_store
 
@@ -27,7 +28,7 @@ def test_a_journal_of_a_killed_recovery_holds_nothing_of_the_item(tmp_path: Path
     row = {"proof_id": "proof-x", "item_id": "x", "audio": "/c/x", "sidecar": str(place), "outcome": "recovered"}
     row |= {"recovered_to": str(place), "sidecar_sha256": sha256(b"sealed").hexdigest()}
     noted = row | {"acted_at": killed.started_at}
-    RecoveryJournals(recovering_store(results.store.url)).add(killed.operation_id, 0, [noted])
+    OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS).add(killed.operation_id, 0, [noted])
     place.mkdir()
     with pytest.raises(RunIsActive, match=f"^The recovery {killed.operation_id} is at work, or was killed"):
         redact_item(results, "x")

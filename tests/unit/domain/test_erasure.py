@@ -87,7 +87,7 @@ def test_what_is_not_known_to_be_erased_counts_as_failed() -> None:
         )
     ]
 
-    assert counts_of(erasures) == {"erased": 1, "already_erased": 1, "failed": 2}
+    assert counts_of(each.row() for each in erasures) == {"erased": 1, "already_erased": 1, "failed": 2}
 
 
 def test_the_cells_are_columns_of_the_table() -> None:

@@ -1,10 +1,13 @@
 """A results store opens in DuckDB, one environment at a time."""
 
+import errno
+import resource
+
 import pytest
 
 from proofsweep.domain.exchanges import Call
 from proofsweep.errors import ResultsError
-from proofsweep.query.connection import connect, opened
+from proofsweep.query.connection import answering, connect, opened, tables_of
 from proofsweep.storage.results.plans_and_parts import Results
 
 from ..ended_operations import call_of, operation_named
@@ -56,3 +59,29 @@ def test_an_unknown_environment_and_an_empty_store_are_one_line(results: Results
 
     with pytest.raises(ResultsError, match=r"no run of the environment produktion in .*; there are beta"):
         connect(results, "produktion")
+
+
+def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
+    """DuckDB has no error of its own for it; any other of its errors says that the store cannot be read."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as raised, tables_of(results) as tables:
+            tables.execute("SET memory_limit = '20MB'; CREATE TABLE numbers AS SELECT random() FROM range(5000000)")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert raised.value.errno == errno.EFBIG
+    with pytest.raises(ResultsError, match=r"cannot be read .Parser Error"), tables_of(results) as tables:
+        tables.execute("SELEC 1")
+
+
+def test_our_own_queries_need_no_run_of_the_environment(results: Results) -> None:
+    """Each environment has its own rows; where there are none, the views are empty."""
+    night(results, MONDAY, {"a": ACCEPTED}, environment="production")
+    counts = {}
+
+    for environment in ("production", "beta"):
+        with answering(results, environment) as connection:
+            counts[environment] = connection.execute("SELECT count(*) FROM latest_answer").fetchall()
+
+    assert counts == {"production": [(1,)], "beta": [(0,)]}

@@ -1,14 +1,15 @@
 """The status of a run is read from its parts and receipts."""
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.layout import verdicts_name
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import EndedBy, Plan, new_run_id
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
+from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, run_worked_on_by, unfinished_runs
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.store import open_store
@@ -145,3 +146,49 @@ def test_the_status_of_a_night_is_the_same_with_and_without_the_index(tmp_path: 
         ("accepted", 4, "/c/2"),
         ("failed", 5, "/c/1"),
     ]
+
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LONG_AGO = NOON - timedelta(days=400)
+
+
+@pytest.fixture
+def no_runs(tmp_path: Path) -> Results:
+    """An empty store."""
+    return Results(open_store(str(tmp_path)))
+
+
+def planned_before_noon(no_runs: Results, plan: Plan, hours_ago: int) -> Plan:
+    """Write a plan that was made so many hours before noon."""
+    at = NOON - timedelta(hours=hours_ago)
+    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat())
+    no_runs.write_plan(made)
+    return made
+
+
+def test_a_store_without_a_run_has_none(no_runs: Results) -> None:
+    """The first night plans."""
+    assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None
+
+
+def test_a_flow_run_is_known_by_the_claims_of_its_legs(no_runs: Results, plan: Plan) -> None:
+    """The claim is written before the first call, so a leg that was killed is found; others' legs are not."""
+    own, other = planned_before_noon(no_runs, plan, 5), planned_before_noon(no_runs, plan, 4)
+    Legs(no_runs, own.run_id).claim(1, {"flow_run_id": "f0"})
+    Legs(no_runs, own.run_id).claim(2, {"flow_run_id": "f1"})
+    Legs(no_runs, other.run_id).claim(1, {"flow_run_id": "f2"})
+
+    assert run_worked_on_by(no_runs, "f1", LONG_AGO) == own.run_id
+    assert run_worked_on_by(no_runs, "f9", LONG_AGO) is None
+
+
+def test_a_run_that_was_superseded_is_not_gone_on_with(no_runs: Results, plan: Plan) -> None:
+    """Others have its rows: a retry of its flow run plans what is due instead."""
+    own = planned_before_noon(no_runs, plan, 5)
+    legs = Legs(no_runs, own.run_id)
+    legs.claim(1, {"flow_run_id": "f1"})
+    legs.write_receipt(1, {"ended_by": "quota"})
+    legs.claim(2)
+    legs.write_receipt(2, {"ended_by": str(EndedBy.SUPERSEDED)})
+
+    assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None

@@ -1,47 +1,49 @@
-"""The journals of operations give their steps back in order, each operation's alone, until they are deleted."""
+"""The journals of operations give their rows back in order, each operation's alone, until they are deleted."""
 
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from proofsweep.domain.erasure import Erasure
+from proofsweep.domain.tables import erasures
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.store import open_store
 
-
-class Numbers(OperationJournals[int]):
-    """A step is a number."""
-
-    def cells_of(self, step: int) -> object:
-        """Give it in a list."""
-        return [step]
-
-    def step_of(self, cells: Any) -> int:  # noqa: ANN401 - JSON
-        """Take it from the list."""
-        return int(cells[0])
+NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
+ONE = Erasure(proof_id="p1", asked_at=NOW, answered_at=NOW, outcome="erased", erased_at=NOW, request_id="r").row()
+TWO = Erasure(proof_id="p2", asked_at=NOW, answered_at=NOW, http_status=500, reason="http_500").row()
 
 
 @pytest.fixture
-def journals(tmp_path: Path) -> Numbers:
+def journals(tmp_path: Path) -> OperationJournals:
     """Those of an empty store."""
-    return Numbers(open_store(str(tmp_path)))
+    return OperationJournals(open_store(str(tmp_path)), erasures.COLUMNS)
 
 
-def test_steps_come_back_in_their_order(journals: Numbers) -> None:
-    """By their numbers, not by the order in which they were written."""
-    journals.add("op_2", 10, 3)
-    journals.add("op_2", 9, 2)
-    journals.add("op_1", 0, 1)
+def test_rows_come_back_in_their_order(journals: OperationJournals) -> None:
+    """By the numbers of the steps, not by the order in which they were written; instants keep their microseconds."""
+    journals.add("op_2", 10, [TWO])
+    journals.add("op_2", 9, [ONE, TWO])
+    journals.add("op_1", 0, [])
 
     assert journals.open() == ["op_1", "op_2"]
-    assert list(journals.read("op_2")) == [2, 3]
+    assert list(journals.read("op_2")) == [ONE, TWO, TWO]
+    assert list(journals.read("op_1")) == []
 
 
-def test_a_deleted_journal_is_gone(journals: Numbers) -> None:
+def test_a_name_that_is_no_valid_text_is_written(journals: OperationJournals) -> None:
+    """What follows is kept."""
+    journals.add("op", 0, [{"proof_id": "ü\ud800b"}, ONE])
+
+    assert list(journals.read("op"))[1] == ONE
+
+
+def test_a_deleted_journal_is_gone(journals: OperationJournals) -> None:
     """Others stay."""
-    journals.add("op_1", 0, 1)
-    journals.add("op_2", 0, 2)
+    journals.add("op_1", 0, [ONE])
+    journals.add("op_2", 0, [TWO])
 
     journals.delete("op_1")
 
@@ -49,10 +51,10 @@ def test_a_deleted_journal_is_gone(journals: Numbers) -> None:
     assert list(journals.read("op_1")) == []
 
 
-@pytest.mark.parametrize("content", ["", "[", "{}", '["one"]'])
-def test_a_damaged_step_is_named(journals: Numbers, tmp_path: Path, content: str) -> None:
-    """It is not taken for the journal's end."""
-    journals.add("op_1", 0, 1)
+@pytest.mark.parametrize("content", ["", "[", '{"proof_id": "p"}', '["one"]', '[{"asked_at": "one"}]', "1"])
+def test_a_damaged_step_is_named(journals: OperationJournals, tmp_path: Path, content: str) -> None:
+    """It is not taken for the journal's end: it may be the only record of an erasure."""
+    journals.add("op_1", 0, [ONE])
     (path,) = tmp_path.rglob("*.json")
     path.write_text(content)
 

@@ -5,18 +5,19 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from proofsweep.bootstrap.erasures import killed_erasures
 from proofsweep.client.messages import Reply, Request
 from proofsweep.client.partner import Partner
 from proofsweep.client.session import Session
 from proofsweep.domain.erasure import Erasure, ProofList
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.tables import erasures
 from proofsweep.domain.tables.columns import Row
-from proofsweep.storage.results.erasure_journal import ErasureJournals, erasing_store
 from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.erasure.erase_proofs import EraseProofs
-from proofsweep.usecases.erasure.recover_journals import recover_journals
 from proofsweep.usecases.operations.operation_log import OperationLog
 
 from ...ended_operations import operation_named
@@ -56,13 +57,14 @@ class Eraser:
         return Operations(Results(FolderStore(self.folder)))
 
     @property
-    def journals(self) -> ErasureJournals:
+    def journals(self) -> OperationJournals:
         """Those of the results store."""
-        return ErasureJournals(erasing_store(str(self.folder)))
+        return OperationJournals(self.operations.results.store.within("_erasing"), erasures.COLUMNS)
 
-    def erase(self, *proof_ids: str) -> list[Erasure]:
+    def erase(self, *proof_ids: str) -> list[Row]:
         """Run the command; give what it put into the table for killed ones before."""
-        recovered = list(recover_journals(self.journals, self.operations, lambda: NOW))
+        killed = killed_erasures(self.operations.results, self.journals)
+        recovered = [row for operation_id in self.journals.open() for row in killed.end(operation_id)]
         operation = operation_named(f"20261120T12{len(self.operations.ids()):02}00Z_000aa", "erasure")
         self.operations.write_intent(operation, {})
         log = OperationLog(operation, self.operations, lambda: NOW)

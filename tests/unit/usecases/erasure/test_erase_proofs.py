@@ -14,7 +14,11 @@ from ..killed_lines import killed_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .erasing_service import Eraser, ErasingService
 
-OF_ERASURES = ("usecases/erasure/erase_proofs.py", "usecases/erasure/recover_journals.py", "results/erasure_journal.py")
+OF_ERASURES = (
+    "usecases/erasure/erase_proofs.py",
+    "usecases/operations/killed_operations.py",
+    "results/operation_journals.py",
+)
 
 
 @pytest.fixture
@@ -133,8 +137,27 @@ def test_a_request_to_stop_ends_it_between_two_proofs(
         eraser.erase("p1", "p2")
     recovered = list(eraser.journals.read(*eraser.journals.open()))
 
-    assert [each.outcome for each in recovered] == ["erased"]
+    assert [each["outcome"] for each in recovered] == ["erased"]
     assert service.proofs == {"p2", "p3"}
+
+
+def test_answers_of_a_killed_erasure_come_into_the_table(
+    eraser: Eraser, service: ErasingService, stop: StopSwitch
+) -> None:
+    """With a receipt that says that it was killed; the next command does it before anything else."""
+    service.on_call = lambda _call: stop.pull(RunMustStop("killed", ended_by="cancelled"))
+    with pytest.raises(RunMustStop):
+        eraser.erase("p1", "p2")
+    assert eraser.rows() == []
+
+    with pytest.raises(RunMustStop):
+        eraser.erase("p2")
+
+    (row,) = eraser.rows()
+    receipt = eraser.operations.receipt(str(row["operation_id"])) or {}
+    assert (row["proof_id"], row["outcome"]) == ("p1", "erased")
+    assert (receipt["ended_by"], receipt["counts"]) == ("killed", {"erased": 1, "already_erased": 0, "failed": 0})
+    assert eraser.journals.open() == []
 
 
 def test_a_full_disk_ends_it_before_the_next_proof(

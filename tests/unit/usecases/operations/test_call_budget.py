@@ -1,5 +1,6 @@
 """An operation never begins work that its calls do not cover."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -26,25 +27,29 @@ def log(tmp_path: Path) -> OperationLog:
 def test_what_others_were_promised_is_not_given_twice(log: OperationLog) -> None:
     """A promise ends when its calls are made, which the log has counted then."""
     budget = CallBudget(log, 2)
-    budget.take()
-    budget.take()
-    with pytest.raises(RunMustStop, match="Of the 2 calls that it was given, none are left") as stopped:
-        budget.take()
 
-    budget.give_back()
-    budget.take()
-    log.note(call_of(OPERATION, "r-1"))
-    budget.give_back()
+    with budget.promised():
+        with (
+            budget.promised(),
+            pytest.raises(RunMustStop, match="Of the 2 calls that it was given, none are left") as stopped,
+            budget.promised(),
+        ):
+            raise AssertionError
+        with budget.promised():
+            log.note(call_of(OPERATION, "r-1"))
+        with pytest.raises(RunMustStop), budget.promised():
+            raise AssertionError
 
-    with pytest.raises(RunMustStop):
-        budget.take()
     assert stopped.value.ended_by == "window"
 
 
 def test_a_used_up_quota_is_called_that(log: OperationLog) -> None:
     """Its exit code is another one."""
-    with pytest.raises(RunMustStop, match="that the quota leaves") as stopped:
-        CallBudget(log, 0, EndedBy.QUOTA).take()
+    with (
+        pytest.raises(RunMustStop, match="that the quota leaves") as stopped,
+        CallBudget(log, 0, EndedBy.QUOTA).promised(),
+    ):
+        raise AssertionError
 
     assert stopped.value.ended_by == "quota"
 
@@ -53,5 +58,6 @@ def test_without_a_bound_any_number_is_given(log: OperationLog) -> None:
     """The service may know no quota."""
     budget = CallBudget(log, None)
 
-    for _ in range(100):
-        budget.take(1_000)
+    with ExitStack() as promises:
+        for _ in range(100):
+            promises.enter_context(budget.promised())

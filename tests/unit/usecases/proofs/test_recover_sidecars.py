@@ -10,13 +10,14 @@ import pytest
 
 from proofsweep.client.partner import Partner
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.tables import recoveries
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, RunMustStop
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.results.folder_store import FolderStore
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.recovery_journal import RecoveryJournals
 from proofsweep.usecases.operations.call_budget import CallBudget
 from proofsweep.usecases.operations.operation_log import OperationLog
 from proofsweep.usecases.operations.outage_guard import OutageGuard
@@ -38,7 +39,7 @@ class Recovery:
         """Begin with an empty folder of music and an empty store."""
         self.results = Results(FolderStore(folder / "results"))
         self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
-        self.journals = RecoveryJournals(FolderStore(folder / "recovering"))
+        self.journals = OperationJournals(FolderStore(folder / "recovering"), recoveries.COLUMNS)
         self.partner = partner
         self.music = folder / "music"
         self.music.mkdir()
@@ -208,7 +209,7 @@ def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monke
         if not name.endswith(".sidecar"):
             usual(store, name, content)
             return
-        journalled.extend(row for rows in recovery.journals.read(OPERATION.operation_id) for row in rows)
+        journalled.extend(recovery.journals.read(OPERATION.operation_id))
         (recovery.music / name).write_bytes(b"appears in that moment")
         raise NameTaken(name)
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.tables import recoveries
 from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.lease import Lease
+from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.recovery_journal import RecoveryJournals
+from proofsweep.usecases.operations.killed_operations import KilledOperations
 from proofsweep.usecases.operations.sole_process import sole_process
-from proofsweep.usecases.proofs.killed_recoveries import KilledRecoveries
 
 from ...ended_operations import leave_operation, operation_named
 from ..scripted_service import NOW
@@ -30,7 +31,7 @@ class Killed:
         """Leave it behind."""
         self.folder = folder
         self.results = Results(FolderStore(folder / "results"))
-        self.journals = RecoveryJournals(FolderStore(folder / "recovering"))
+        self.journals = OperationJournals(FolderStore(folder / "recovering"), recoveries.COLUMNS)
         rows = [self.row(name) for name in ("a", "b", "c")]
         leave_operation(self.results, OPERATION, rows={"recoveries": rows[:1]}, is_killed=True)
         self.journals.add(OPERATION.operation_id, 0, rows)
@@ -52,14 +53,16 @@ class Killed:
 
     def end(self) -> list[str]:
         """End what was killed; give the items of the table."""
-        operations = Operations(self.results)
-        KilledRecoveries(
+        files = Moves(Files())
+        KilledOperations(
             journals=self.journals,
-            operations=operations,
-            lease=self.lease,
-            files=Moves(Files()),
+            operations=Operations(self.results),
             clock=lambda: NOW,
-        ).end_all()
+            table="recoveries",
+            key="recovered_to",
+            counts_of=lambda rows: {"rows": len(rows)},
+            is_done=lambda row: files.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
+        ).end_all(self.lease)
         table = self.results.table("recoveries", self.results.all_parts("recoveries"))
         return sorted(str(row["item_id"]) for row in table.to_pylist())
 
@@ -79,7 +82,7 @@ def test_only_what_was_written_gets_a_row(killed: Killed, tmp_path: Path) -> Non
 
     receipt = Operations(killed.results).receipt(OPERATION.operation_id) or {}
     assert found == [["a", "b"], ["a", "b"]]
-    assert (receipt["ended_by"], receipt["counts"]) == ("killed", {"outcomes": {"recovered": 2}})
+    assert (receipt["ended_by"], receipt["counts"]) == ("killed", {"rows": 2})
     assert (len(receipt["parts"]), killed.journals.open()) == (2, [])
 
 
