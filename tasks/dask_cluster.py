@@ -1,6 +1,7 @@
 """The Dask cluster that the settings ask for: one on this machine, or one that runs elsewhere."""
 
 import logging
+import signal
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -33,7 +34,13 @@ def dask_runner(processes: int | None, address: str | None) -> "DaskTaskRunner":
             f"runner = 'dask' needs prefect-dask ({error}): install proofsweep with its extra `dask`."
         ) from error
     if address is not None:
-        _refuse_local_server(address)
+        server = PREFECT_API_URL.value() or ""
+        if _is_local(server) and not _is_local(address):
+            raise ConfigError(
+                f"The worker processes of {address} cannot reach the Prefect server {server}, which serves this "
+                "machine only: set PREFECT_API_URL to one that all machines reach (or dask.address to a loopback "
+                "address)."
+            )
         return DaskTaskRunner(address=address)
     return DaskTaskRunner(
         cluster_kwargs={
@@ -43,23 +50,20 @@ def dask_runner(processes: int | None, address: str | None) -> "DaskTaskRunner":
             "dashboard_address": "127.0.0.1:0",  # several runs may be active
             "scheduler_kwargs": {"dashboard": False},
             "security": True,  # else every user of this machine could have the cluster run programs
-            "preload": "tasks.dask_preload",
-            "env": {
-                "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"
-            },  # their lines are in Prefect, not on a terminal
+            "preload": __name__,
+            "env": {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"},  # their lines are in Prefect
             "silence_logs": logging.CRITICAL,
         }
     )
 
 
-def _refuse_local_server(address: str) -> None:
-    """Refuse a cluster of other machines with a Prefect server that serves this machine only."""
-    server = PREFECT_API_URL.value() or ""
-    if _is_local(server) and not _is_local(address):
-        raise ConfigError(
-            f"The worker processes of {address} cannot reach the Prefect server {server}, which serves this machine "
-            "only: set PREFECT_API_URL to one that all machines reach (or dask.address to a loopback address)."
-        )
+def dask_setup(_worker: object) -> None:
+    """Leave Ctrl-C and SIGTERM to the flow's process, which gives the files in flight their time.
+
+    Each worker process of this machine does this first. A terminal and systemd send signals to all processes.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _is_local(url: str) -> bool:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from prefect.context import FlowRunContext
-from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
+from prefect.task_runners import TaskRunner
 
 from proofsweep.errors import ConfigError
 from tasks.dask_cluster import dask_runner
@@ -35,17 +34,3 @@ def started_runner(kind: str, processes: int | None, address: str | None) -> Ite
             where = address or "on this machine"
             raise ConfigError(f"The Dask cluster {where} cannot be used ({type(error).__name__}: {error}).") from error
         yield runner
-
-
-def flow_runner() -> Runner:
-    """Give the task runner of the flow that runs now."""
-    context = FlowRunContext.get()
-    return ThreadPoolTaskRunner() if context is None else context.task_runner
-
-
-def processes_of(runner: Runner) -> int:
-    """Say how many worker processes a task runner has now; 0 if the tasks run in this process."""
-    if isinstance(runner, ThreadPoolTaskRunner):
-        return 0
-    client = getattr(runner, "client", None)
-    return 1 if client is None else max(1, len(client.scheduler_info(n_workers=-1)["workers"]))

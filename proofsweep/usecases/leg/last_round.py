@@ -8,10 +8,9 @@ from itertools import islice
 
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.storage.results.journal import Segments
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.publish import PublishedRows
-from proofsweep.usecases.leg.work import work_item
+from proofsweep.usecases.leg.work import rows_written, work_item
 
 # Items of a mode that only fails which are tried before all others of it. Chosen: half may meet bad files alone; twice
 # spends twice the calls each night on a setting that is wrong.
@@ -28,7 +27,7 @@ def work_last(leg: LegContext) -> None:
     """
     try:
         leg.control.finish()  # (1)
-        if leg.counters.lane is None and leg.counters.finished >= leg.remaining.count:
+        if leg.counters.lane is None and leg.counters.rows.total() >= leg.remaining.count:
             return
         last = replace(leg, verify=replace(leg.verify, duplicates=None))
         for mode in leg.control.lift_storms():
@@ -51,11 +50,7 @@ def unfinished(leg: LegContext) -> Iterator[WorkItem]:
     Raises:
         ResultsError: the store cannot be used.
     """
-    leg.journal.flush()
-    published, written = PublishedRows(leg.results, leg.plan), bytearray(leg.plan.items)
-    for rows in Segments(leg.results, leg.plan.run_id, leg.leg).tables("verdicts"):
-        for row in rows["manifest_row"].to_numpy():
-            written[row] = 1
+    written, published = rows_written(leg), PublishedRows(leg.results, leg.plan)
     items = leg.remaining.all_items()
     return (item for item in items if not written[item.manifest_row] and not published.has(item.manifest_row))
 

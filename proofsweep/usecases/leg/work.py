@@ -19,6 +19,7 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.domain.tables.verdicts import row_of
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
+from proofsweep.storage.results.journal import Segments
 from proofsweep.storage.results.plans_and_parts import SCHEMAS
 from proofsweep.usecases.item.verify_item import verify_item
 from proofsweep.usecases.leg.leg_context import LegContext
@@ -35,8 +36,8 @@ _ITEMS_AT_ONCE = 1_000
 _SALT_BYTES = 16
 
 
-def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) -> int:
-    """Work through what remains of a slice; give the number of rows it finished.
+def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") -> int:
+    """Work through what remains of a slice; return the number of rows it finished.
 
     (1) read what remains, less what was in doubt before, (2) verify on the worker threads, (3) publish if the shard is
     done. A shard that ends early and one that is cut into single items publish nothing: their rows are in the journal
@@ -45,16 +46,17 @@ def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) ->
     Args:
         leg: the leg, as this process sees it.
         piece: the slice.
-        finished: rows of it that another process of this leg has finished.
+        written: `rows_written`, if another process of this leg may have finished rows of the slice.
 
     Raises:
         NameTaken: another leg has taken this one over, or another process of this leg has published the shard.
     """
-    later = leg.in_doubt_before | {row["manifest_row"] for row in finished}
+    later = leg.in_doubt_before & set(leg.remaining.rows(piece))
     items = (item for item in leg.remaining.items(piece) if item.manifest_row not in later)  # (1)
-    rows = [_table_of(finished)]
-    first = piece.shard * leg.plan.shard_items
-    is_whole = leg.in_doubt_before.isdisjoint(range(first + piece.first, first + piece.last))
+    if written:
+        items = (item for item in items if not written[item.manifest_row])
+    rows = [SCHEMAS["verdicts"].empty_table()]
+    is_whole = not later and not written
     for worked in _verified(leg, items):  # (2)
         rows.append(_table_of([row for row in worked if row is not None]))
         is_whole = is_whole and None not in worked
@@ -62,7 +64,21 @@ def verify_slice(leg: LegContext, piece: Slice, finished: Sequence[Row] = ()) ->
     if whole.num_rows and is_whole and not leg.plan.is_small:
         with suppress(ResultsError):  # a store that fails for a while: the rows are published at the leg's end
             _publish(leg, piece.shard, whole)  # (3)
-    return whole.num_rows - len(finished)
+    return whole.num_rows
+
+
+def rows_written(leg: LegContext) -> bytearray:
+    """Read which rows of the plan are in the journal of this leg, of all its processes: one byte for each row.
+
+    Raises:
+        ResultsError: the store cannot be used.
+    """
+    leg.journal.flush()
+    written = bytearray(leg.plan.items)
+    for rows in Segments(leg.results, leg.plan.run_id, leg.leg).tables("verdicts"):
+        for row in rows["manifest_row"].to_numpy():
+            written[row] = 1
+    return written
 
 
 def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[list[Row | None]]:
