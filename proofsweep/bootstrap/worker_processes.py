@@ -49,13 +49,8 @@ def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> 
     leg = build_context(handle, engine, budget, is_holder=False)
     _refuse_missing_catalog(leg.plan)
     remember_rate(engine, leg.results, handle.processes)
-    process = WorkerProcess(
-        leg=leg,
-        budget=budget,
-        is_over=is_over,
-        abort=engine.abort,
-        drain_seconds=engine.settings.bounds.drain_seconds,
-    )
+    drain_seconds = engine.settings.bounds.drain_seconds
+    process = WorkerProcess(leg=leg, budget=budget, is_over=is_over, abort=engine.abort, drain_seconds=drain_seconds)
     threading.Thread(target=_follow, args=(handle, process, engine), name="leg", daemon=True).start()
     return process
 
@@ -80,8 +75,6 @@ def _share_of(settings: Settings, processes: int) -> Settings:
 
 def _refuse_missing_catalog(plan: Plan) -> None:
     """Refuse to work where the catalog's folder is not mounted: each of its files would count as missing."""
-    if is_bucket(plan.catalog) or "*" in plan.catalog or Path(plan.catalog).exists():
-        return
-    raise ConfigError(
-        f"The catalog {plan.catalog} is not there: a folder must be mounted at the same place everywhere."
-    )
+    if not (is_bucket(plan.catalog) or "*" in plan.catalog or Path(plan.catalog).exists()):
+        where = "a folder must be mounted at the same place everywhere"
+        raise ConfigError(f"The catalog {plan.catalog} is not there: {where}.")

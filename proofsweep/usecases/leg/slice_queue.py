@@ -68,18 +68,16 @@ class SliceQueue:
 
     def take(self, granted: GrantedSlice, result: SliceResult) -> None:
         """Take what became of a slice; what is left of it waits again. A lost attempt has spent all its calls."""
-        spent = granted.calls if result.is_lost else 0
-        self._leg.budget.count_slice(granted=-granted.calls, spent=result.calls + spent)
-        if result.stop is not None:
-            self._leg.stop.pull(result.stop)
+        leg, piece = self._leg, granted.piece
+        leg.budget.count_slice(granted=-granted.calls, spent=result.calls + granted.calls * result.is_lost)
         if result.is_lost:
-            self._note_loss(granted.piece)
-        if not result.is_done:
-            self._waiting.append((granted.piece, granted.attempt + 1))
-
-    def _note_loss(self, piece: Slice) -> None:
-        log(Event.WORKER_LOST, run_id=self._leg.plan.run_id, leg=self._leg.leg, shard=piece.shard)
-        self._lost[piece] += 1
+            log(Event.WORKER_LOST, run_id=leg.plan.run_id, leg=leg.leg, shard=piece.shard)
+            self._lost[piece] += 1
+        stop = result.stop
         if self._lost[piece] >= _MOST_LOST:
             why = f"{_MOST_LOST} worker processes that worked on shard {piece.shard} were lost."
-            self._leg.stop.pull(RunMustStop(why, ended_by="error"))
+            stop = RunMustStop(why, ended_by="error")
+        if stop is not None:
+            leg.stop.pull(stop)
+        if not result.is_done:
+            self._waiting.append((piece, granted.attempt + 1))

@@ -43,18 +43,15 @@ class GrantedBudget(BudgetGuard):
     def grant(self, calls: int) -> None:
         """Add the calls of a slice."""
         with self._lock:
-            self._add(calls)
+            bounds = self._budget.bounds
+            self._budget.bounds = replace(bounds, max_calls=(bounds.max_calls or 0) + calls)
 
     def hand_back(self, calls: int) -> int:
         """End a slice that came with so many calls: what is left of them goes. Return the calls made since the last."""
         with self._lock:
             made, self._reported = self._budget.spent - self._reported, self._budget.spent
-            self._add(-min(calls, self._budget.grantable() or 0))
+            self.grant(-min(calls, self._budget.grantable() or 0))
             return made
-
-    def _add(self, calls: int) -> None:
-        bounds = self._budget.bounds
-        self._budget.bounds = replace(bounds, max_calls=(bounds.max_calls or 0) + calls)
 
     def _run_out(self, shortage: Shortage) -> None:  # noqa: ARG002 - only calls can run out here
         """Let the item remain: the process that holds the leg decides whether calls are left."""
@@ -105,12 +102,16 @@ class WorkerProcess:
                 self._tell(FLUSH_SECONDS)
             timer = threading.Timer(self.drain_seconds, self.abort)
             timer.start()
-            for _ in range(SHARDS_AT_ONCE):
+            for _ in range(SHARDS_AT_ONCE):  # they are free when no slice is worked on
                 self._shards.acquire()
             timer.cancel()
             self._shards.release(SHARDS_AT_ONCE)
+        leg = self.leg
         with suppress(ResultsError):
-            self._publish_late()
+            if leg.heartbeat.legs.receipt(leg.leg) is not None:  # it was settled without this process
+                segments = Segments(leg.results, leg.plan.run_id, leg.leg)
+                publish_exchanges(leg.results, leg.plan, leg.leg, segments)
+                segments.delete()
 
     def _tell(self, seconds: float) -> None:
         """Tell what this process has done since the last time; stop if the leg is over within these seconds."""
@@ -141,11 +142,3 @@ class WorkerProcess:
                 return act()
             except ResultsError:
                 self.leg.stop.rest(FLUSH_SECONDS)
-
-    def _publish_late(self) -> None:
-        """Publish the exchanges of a leg that was settled while this process was taken for lost."""
-        leg = self.leg
-        if leg.heartbeat.legs.receipt(leg.leg) is not None:
-            segments = Segments(leg.results, leg.plan.run_id, leg.leg)
-            publish_exchanges(leg.results, leg.plan, leg.leg, segments)
-            segments.delete()
