@@ -33,7 +33,7 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of
     client: Any = runner.client  # type: ignore[attr-defined]  # only Dask's has one, and Dask has no types
     queue, running, ended = SliceQueue(leg, leg.remaining.slices()), dict[Any, GrantedSlice](), SimpleQueue[Any]()
     over: Any = Event(name_of(handle), client)  # type: ignore[no-untyped-call]
-    client.subscribe_topic(name_of(handle), lambda event: leg.counters.take(**event[1]))
+    client.subscribe_topic(name_of(handle), lambda event: leg.counters.take(event[1]))
     try:
         while True:
             slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))

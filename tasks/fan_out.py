@@ -12,8 +12,8 @@ from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.items import WorkItem, proof_id_of
 from proofsweep.domain.runs import Slice
 from proofsweep.printable import printable
-from proofsweep.usecases.leg.last_round import work_last
 from proofsweep.usecases.leg.leg_context import LegContext
+from proofsweep.usecases.leg.work import work_last
 from tasks.dask_slices import work_on_cluster
 from tasks.upload_then_verify import upload_then_verify
 from tasks.worker_cluster import Runner

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
@@ -58,18 +59,10 @@ class Counters:
             self.rows, self.audio_bytes, self._cpu_told = Counter(), 0, now
             return told
 
-    def take(
-        self,
-        *,
-        writer: str,
-        rows: Mapping[str, int],
-        audio_bytes: int,
-        cpu_seconds: float,
-        lane: tuple[float | None, int | None, None, bool],
-    ) -> None:
-        """Add what a worker process has counted since it told this last; its lane is as it knows it now."""
+    def take(self, told: Mapping[str, Any]) -> None:
+        """Add what a worker process handed over, its name as `writer`, and its `lane` as it knows it now."""
         with self._lock:
-            self.rows.update(rows)
-            self.audio_bytes += audio_bytes
-            self.cpu_seconds += cpu_seconds
-            self._lanes[writer] = (LaneStatus(*lane), time.monotonic())
+            self.rows.update(told["rows"])
+            self.audio_bytes += told["audio_bytes"]
+            self.cpu_seconds += told["cpu_seconds"]
+            self._lanes[told["writer"]] = (LaneStatus(*told["lane"]), time.monotonic())

@@ -3,9 +3,8 @@
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 from proofsweep.domain import layout
 from proofsweep.domain.budget.budget import Shortage
@@ -17,8 +16,6 @@ from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.publish import publish_exchanges
 from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.usecases.leg.work import rows_written, verify_slice
-
-_Result = TypeVar("_Result")
 
 IsOver = Callable[[dict[str, object], float], bool]
 """Tells counts to the process that holds the leg, waits for so many seconds, and returns whether the leg is over."""
@@ -40,17 +37,11 @@ class GrantedBudget(BudgetGuard):
     refused = 0
     _reported = 0
 
-    def grant(self, calls: int) -> None:
-        """Add the calls of a slice."""
-        with self._lock:
-            bounds = self._budget.bounds
-            self._budget.bounds = replace(bounds, max_calls=(bounds.max_calls or 0) + calls)
-
     def hand_back(self, calls: int) -> int:
         """End a slice that came with so many calls: what is left of them goes. Return the calls made since the last."""
         with self._lock:
             made, self._reported = self._budget.spent - self._reported, self._budget.spent
-            self.grant(-min(calls, self._budget.grantable() or 0))
+            self.count_slice(granted=min(calls, self._budget.grantable() or 0))
             return made
 
     def _run_out(self, shortage: Shortage) -> None:  # noqa: ARG002 - only calls can run out here
@@ -82,7 +73,7 @@ class WorkerProcess:
         stop, is_done, is_lost = self.leg.stop, False, False
         with self._shards:
             refused = self.budget.refused
-            self.budget.grant(granted.calls)
+            self.budget.count_slice(granted=-granted.calls)  # here they are received
             try:
                 with suppress(RunMustStop):
                     self._tell(0.0)
@@ -125,20 +116,12 @@ class WorkerProcess:
         leg, piece = self.leg, granted.piece
         name = layout.begun_name(leg.plan.run_id, leg.leg, piece.shard, piece.first, granted.attempt)
         try:
-            self._until_stopped(partial(leg.results.store.create, name, leg.journal.writer.encode()))
+            leg.control.ask_store(partial(leg.results.store.create, name, leg.journal.writer.encode()))
         except NameTaken:  # Dask runs its task again
             return True
-        written = self._until_stopped(partial(rows_written, leg)) if granted.attempt else b""
+        written = leg.control.ask_store(partial(rows_written, leg)) if granted.attempt else b""
         with suppress(NameTaken):  # a process that was taken for lost has published the shard; or the leg is lost
             verify_slice(leg, piece, written)
         leg.trail.write_unattributed()
-        self._until_stopped(leg.journal.flush)
+        leg.control.ask_store(leg.journal.flush)
         return False
-
-    def _until_stopped(self, act: Callable[[], _Result]) -> _Result:
-        """Do something with the store, as often as it fails; RunMustStop if the leg ends meanwhile."""
-        while True:
-            try:
-                return act()
-            except ResultsError:
-                self.leg.stop.rest(FLUSH_SECONDS)

@@ -282,7 +282,7 @@ def test_nothing_begins_without_calls(worker: Worker) -> None:
 def test_as_many_items_begin_as_calls_are_granted(worker: Worker) -> None:
     """Five calls are enough for two files; what is left goes with the slice."""
     budget = worker.process.budget
-    budget.grant(5)
+    budget.count_slice(granted=-5)
 
     assert work(budget, range(4)) == 2
     assert budget.refused == 2
@@ -293,8 +293,8 @@ def test_as_many_items_begin_as_calls_are_granted(worker: Worker) -> None:
 def test_calls_are_counted_once(worker: Worker) -> None:
     """Two slices of one process share its calls; together they say what was made, and leave none."""
     budget = worker.process.budget
-    budget.grant(4)
-    budget.grant(8)
+    budget.count_slice(granted=-4)
+    budget.count_slice(granted=-8)
     work(budget, range(3))
 
     assert budget.hand_back(4) == 6
