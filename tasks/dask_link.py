@@ -20,8 +20,8 @@ def worker_link(handle: LegHandle) -> IsOver:
     over = Event(name, get_client())  # type: ignore[no-untyped-call]
 
     def is_over(counts: dict[str, object], seconds: float) -> bool:
-        worker.log_event(name, counts)
         try:
+            worker.log_event(name, counts)
             is_set = over.wait(seconds) if seconds else over.is_set()  # type: ignore[no-untyped-call]
         except UNREACHABLE:
             return True
