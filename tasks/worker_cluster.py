@@ -1,7 +1,6 @@
 """The Dask cluster whose worker processes do the tasks of a run, if the settings ask for one."""
 
 import logging
-import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -57,16 +56,10 @@ def _local_cluster(processes: int) -> dict[str, object]:
         "dashboard_address": "127.0.0.1:0",  # several runs may be active
         "scheduler_kwargs": {"dashboard": False},
         "security": True,  # else every user of this machine could have the cluster run programs
-        "preload": __name__,
+        "preload": "tasks.dask_preload",  # it imports nothing of Prefect, so workers start soon
         "env": {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"},  # their lines are in Prefect
         "silence_logs": logging.CRITICAL,
     }
-
-
-def dask_setup(_worker: object) -> None:
-    """Leave the signals that a terminal or systemd sends to all processes to the flow's, which lets files end."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
 
 
 def _refuse_local_server(address: str, server: str) -> None:

@@ -3,7 +3,7 @@
 import random
 import secrets
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import suppress
 from dataclasses import replace
@@ -74,16 +74,22 @@ def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") ->
     return whole.num_rows
 
 
-def rows_written(leg: LegContext) -> bytearray:
-    """Read which rows of the plan are in the journal of this leg, of all its processes: one byte for each row.
+def rows_written(leg: LegContext, writers: Collection[str] | None = None) -> bytearray:
+    """Read which rows of the plan are in the journals of this leg: one byte for each row.
+
+    Args:
+        leg: the leg; what this process has finished is written down first.
+        writers: the processes whose journals are read, which may have millions of rows; None for all.
 
     Raises:
         ResultsError: the store cannot be used.
     """
     leg.journal.flush()
-    written = bytearray(leg.plan.items)
-    for rows in Segments(leg.results, leg.plan.run_id, leg.leg).tables("verdicts"):
-        for row in rows["manifest_row"].to_numpy():
+    segments, written = Segments(leg.results, leg.plan.run_id, leg.leg), bytearray(leg.plan.items)
+    for name in segments.names("verdicts"):
+        is_wanted = writers is None or name.rsplit("-", 2)[1] in writers
+        rows = segments.table(name, ["manifest_row"]) if is_wanted else None
+        for row in () if rows is None else rows["manifest_row"].to_numpy():
             written[row] = 1
     return written
 

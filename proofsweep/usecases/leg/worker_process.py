@@ -113,13 +113,15 @@ class WorkerProcess:
 
     def _work(self, granted: GrantedSlice) -> bool:
         """Verify what is left of a slice, or return that a process which had begun this attempt was lost."""
-        leg, piece = self.leg, granted.piece
-        name = layout.begun_name(leg.plan.run_id, leg.leg, piece.shard, piece.first, granted.attempt)
+        leg, piece, store = self.leg, granted.piece, self.leg.results.store
+        begun = partial(layout.begun_name, leg.plan.run_id, leg.leg, piece.shard, piece.first)
+        before = [begun(attempt) for attempt in range(granted.attempt)]
         try:
-            leg.control.ask_store(partial(leg.results.store.create, name, leg.journal.writer.encode()))
+            leg.control.ask_store(partial(store.create, begun(granted.attempt), leg.journal.writer.encode()))
         except NameTaken:  # Dask runs its task again
             return True
-        written = leg.control.ask_store(partial(rows_written, leg)) if granted.attempt else b""
+        writers = leg.control.ask_store(lambda: {(store.read(name) or b"").decode() for name in before})
+        written = leg.control.ask_store(lambda: rows_written(leg, writers)) if writers else b""
         with suppress(NameTaken):  # a process that was taken for lost has published the shard; or the leg is lost
             verify_slice(leg, piece, written)
         leg.trail.write_unattributed()

@@ -203,7 +203,7 @@ def test_a_store_that_cannot_be_read_ends_the_leg(leg: LegContext, monkeypatch: 
     def fail(_self: Segments, _table: str) -> None:
         raise ResultsError("The store is away.")
 
-    monkeypatch.setattr(Segments, "tables", fail)
+    monkeypatch.setattr(Segments, "names", fail)
 
     work_last(leg)
 

@@ -148,13 +148,21 @@ def test_a_task_that_runs_again_makes_no_call(worker: Worker, service: ScriptedS
 def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, service: ScriptedService) -> None:
     """What it wrote down is not verified again; the shard is published when the leg is settled."""
     begin(worker.leg, ALL)
-    write_journal(worker.leg.results, worker.leg.plan, 1, [1])
-    worker.leg.journal.writer = "another"
+    write_journal(worker.leg.results, worker.leg.plan, 1, [1], "another")
 
     assert worker.process.verify(AGAIN).is_done
     assert service.calls.count(Call.VERIFY) == 2
     assert sorted(journal_rows(worker.leg.results, worker.leg.plan, 1)) == [0, 1, 2]
     assert rows_of(worker.leg.results, worker.leg.plan) == []
+
+
+def test_journals_of_processes_that_never_had_the_slice_are_not_read(worker: Worker, service: ScriptedService) -> None:
+    """There may be millions of rows in them."""
+    begin(worker.leg, ALL)
+    write_journal(worker.leg.results, worker.leg.plan, 1, [1], "stranger")
+
+    assert worker.process.verify(AGAIN).is_done
+    assert service.calls.count(Call.VERIFY) == 3
 
 
 def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker, service: ScriptedService) -> None:
