@@ -4,17 +4,19 @@ import posixpath
 from dataclasses import replace
 
 from prefect import unmapped
+from prefect.context import FlowRunContext
 from prefect.futures import wait
+from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.items import WorkItem, proof_id_of
 from proofsweep.domain.runs import Slice
 from proofsweep.printable import printable
-from proofsweep.usecases.leg.last_round import work_last
 from proofsweep.usecases.leg.leg_context import LegContext
+from proofsweep.usecases.leg.work import work_last
 from tasks.dask_slices import work_on_cluster
 from tasks.upload_then_verify import upload_then_verify
-from tasks.worker_cluster import Runner, flow_runner, processes_of
+from tasks.worker_cluster import Runner
 
 
 def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) -> None:
@@ -24,12 +26,14 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
 
     The tasks run on the given task runner, or on the flow's own. Worker processes of a Dask cluster are given calls.
     """
-    pieces = leg.remaining.slices()
-    runner = runner or flow_runner()
-    processes = processes_of(runner)
-    if processes:
-        work_on_cluster(replace(handle, processes=processes), leg, runner, lambda piece: _title(leg, piece))
+    context = FlowRunContext.get()
+    runner = runner or (ThreadPoolTaskRunner() if context is None else context.task_runner)
+    client = getattr(runner, "client", None)  # only Dask's has one
+    if client is not None:
+        shared = replace(handle, processes=max(1, len(client.nthreads())))
+        work_on_cluster(shared, leg, runner, lambda piece: _title(leg, piece))
     else:
+        pieces = leg.remaining.slices()
         parameters = {"leg": unmapped(handle), "piece": pieces, "title": [_title(leg, piece) for piece in pieces]}
         futures = runner.map(upload_then_verify, parameters)  # type: ignore[arg-type,misc]  # it may run any task
         wait(list(futures))

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from proofsweep.client.stop import StopSwitch
 from proofsweep.usecases.leg.background import beside
 
 OVER = 0
@@ -15,16 +16,16 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def signal_thread(work: Callable[[socket.socket], None], on_error: Callable[[BaseException], None]) -> Iterator[None]:
+def signal_thread(work: Callable[[socket.socket], None], stop: StopSwitch) -> Iterator[None]:
     """Run `work(reader)` in a thread; it receives signals by `next_signal(reader)`, and `OVER` at the end.
 
-    `on_error` is called if the thread fails: from then on no signal is received.
+    If the thread fails, no signal is received from then on, and the switch is pulled.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
     reader, writer = socket.socketpair()
-    with reader, writer, beside("signals", lambda _over: work(reader), on_error), _signals_sent_to(writer):
+    with reader, writer, beside("signals", lambda _over: work(reader), stop), _signals_sent_to(writer):
         yield
 
 

@@ -26,8 +26,7 @@ STOP_ASKED = threading.Event()
 @contextmanager
 def stopped_on_signals(engine: Engine) -> Iterator[None]:
     """Stop the leg at the first signal; files in flight have `drain_seconds`. End the process at the second."""
-    broken = RunMustStop("The thread that receives signals failed.", ended_by="error")
-    with signal_thread(lambda reader: _stop_when_asked(engine, reader), lambda _error: engine.stop.pull(broken)):
+    with signal_thread(lambda reader: _stop_when_asked(engine, reader), engine.stop):
         yield
 
 

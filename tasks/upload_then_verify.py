@@ -2,7 +2,6 @@
 
 import threading
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 from prefect import task
@@ -11,19 +10,16 @@ from prefect.client.schemas.objects import State
 from proofsweep.bootstrap.legs import LegHandle, leg_held_here
 from proofsweep.bootstrap.worker_processes import verify_granted
 from proofsweep.domain.runs import Slice
-from proofsweep.domain.worker_slices import GrantedSlice, SliceResult
 from proofsweep.errors import ConfigError, ProofsweepError
 from proofsweep.logs import set_up_logs
+from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.usecases.leg.work import verify_slice
-from tasks.dask_link import DaskLink
+from proofsweep.usecases.leg.worker_process import SHARDS_AT_ONCE
+from tasks.dask_link import worker_link
 from tasks.end_states import state_of_error
 from tasks.key_block import read_block_anywhere
 
-# Bounds the shards in this process's memory. Chosen: with 1 the workers idle at each shard's end, with 4 only the
-# memory grows.
-_SHARDS_AT_ONCE = 2
-
-_shards = threading.BoundedSemaphore(_SHARDS_AT_ONCE)
+_shards = threading.BoundedSemaphore(SHARDS_AT_ONCE)
 
 
 @task(
@@ -40,20 +36,17 @@ def upload_then_verify(
     """Verify one slice of a shard; give the number of rows that were finished, or what a worker process says of it."""
     set_up_logs()
     try:
-        return _verify_granted(leg, piece) if isinstance(piece, GrantedSlice) else _verify(leg, piece)
+        if isinstance(piece, GrantedSlice):
+            return verify_granted(leg, piece, lambda: worker_link(leg), read_block_anywhere())
+        return _verify(leg, piece)
     except ProofsweepError as error:
         return state_of_error(error)
 
 
 def _verify(handle: LegHandle, piece: Slice) -> int:
+    """Verify a slice in its turn. Dask sends the task's own function with all that it names, and no semaphore."""
     leg = leg_held_here(handle)
     if leg is None:
         raise ConfigError("Worker processes must be those of a Dask cluster.")
     with nullcontext() if leg.plan.is_small else _shards:
         return verify_slice(leg, piece)
-
-
-def _verify_granted(leg: LegHandle, granted: GrantedSlice) -> SliceResult:
-    """Verify a slice in its turn. Dask sends the task's own function with all that it names, and no semaphore."""
-    with _shards:
-        return verify_granted(leg, granted, partial(DaskLink, leg), read_block_anywhere())

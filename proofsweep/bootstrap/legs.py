@@ -117,15 +117,21 @@ def held_leg(
         clock=utc_now,
         context_of=lambda leg: _hold(replace(unclaimed, leg=leg), engine),
     )
-    since = utc_now() - timedelta(days=settings.pace.remember_days)
     try:
-        engine.dispatcher.remember(last_rate(results, settings.service.base_url, engine.key_fingerprint, since))
+        remember_rate(engine, results)
         with leg_session(request) as leg:
             yield replace(unclaimed, leg=leg.leg), leg
     finally:
         with _lock:
             _legs.clear()
         close_engines()
+
+
+def remember_rate(engine: Engine, results: Results, processes: int = 1) -> None:
+    """Begin with the rate that an earlier leg learned, or with this process's share of it."""
+    since = utc_now() - timedelta(days=engine.settings.pace.remember_days)
+    rate = last_rate(results, engine.settings.service.base_url, engine.key_fingerprint, since)
+    engine.dispatcher.remember(None if rate is None else rate / processes)
 
 
 def leg_held_here(handle: LegHandle) -> LegContext | None:
@@ -144,7 +150,7 @@ def _hold(handle: LegHandle, engine: Engine) -> LegContext:
     """Make the context of a leg that this process has claimed."""
     ask_seconds = engine.settings.bounds.ask_seconds
     budget = BudgetGuard(handle.bounds, engine.partner.for_control(), engine.stop, utc_now, ask_seconds)
-    leg = build_context(handle, engine, budget, Heartbeat)
+    leg = build_context(handle, engine, budget, is_holder=True)
     with _lock:
         _legs[handle] = leg
     return leg
@@ -173,9 +179,7 @@ def _plan_with_wire_name(results: Results, run_id: str, settings: Settings) -> P
     return plan
 
 
-def build_context(
-    handle: LegHandle, engine: Engine, budget: BudgetGuard, heartbeat: Callable[..., Heartbeat]
-) -> LegContext:
+def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_holder: bool) -> LegContext:
     """Make one process's context of a leg, with a journal of its own."""
     say_if_fewer(engine.settings.pace.workers, engine.workers.most)
     results = results_for(engine.settings)
@@ -203,7 +207,7 @@ def build_context(
         budget=budget,
         control=control,
         trail=trail,
-        heartbeat=heartbeat(
+        heartbeat=Heartbeat(
             legs=legs,
             leg=handle.leg,
             journal=journal,
@@ -211,6 +215,7 @@ def build_context(
             budget=budget,
             stop=stop,
             patience_seconds=retry.breaker_seconds,
+            is_holder=is_holder,
             on_beat=_look_for_ingest(plan, engine, legs),
         ),
         counters=counters,

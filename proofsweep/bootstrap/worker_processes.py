@@ -4,28 +4,26 @@ import math
 import socket
 import threading
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 from proofsweep import __version__
 from proofsweep.bootstrap.engines import Engine, ReadBlock, build_engine, utc_now
-from proofsweep.bootstrap.legs import LegHandle, build_context
+from proofsweep.bootstrap.legs import LegHandle, build_context, remember_rate
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.budget import LAST_PROBE_CALLS
 from proofsweep.domain.runs import Plan
-from proofsweep.domain.worker_slices import GrantedSlice, SliceResult
 from proofsweep.errors import ConfigError, ResultsError
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import is_bucket
-from proofsweep.usecases.leg.granted_budget import GrantedBudget
-from proofsweep.usecases.leg.last_rate import last_rate
-from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.worker_process import ClusterLink, WorkerHeartbeat, WorkerProcess
+from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.usecases.leg.worker_process import GrantedBudget, IsOver, WorkerProcess
 
 _lock = threading.Lock()
 _processes: dict[LegHandle, WorkerProcess] = {}
 
 
 def verify_granted(
-    handle: LegHandle, granted: GrantedSlice, link: Callable[[], ClusterLink], read_block: ReadBlock | None = None
+    handle: LegHandle, granted: GrantedSlice, link: Callable[[], IsOver], read_block: ReadBlock | None = None
 ) -> SliceResult:
     """Verify a slice in this process, for a leg that another one holds; the first slice begins this process's part.
 
@@ -42,21 +40,17 @@ def verify_granted(
     return process.verify(granted)
 
 
-def _begin(handle: LegHandle, link: ClusterLink, read_block: ReadBlock | None) -> WorkerProcess:
+def _begin(handle: LegHandle, is_over: IsOver, read_block: ReadBlock | None) -> WorkerProcess:
     if handle.version != __version__:
         raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {handle.version}.")
     engine = build_engine(_share_of(handle.settings, handle.processes), read_block)
-    budget = GrantedBudget(handle.bounds, engine.partner.for_control(), engine.stop, utc_now)
-    leg = build_context(handle, engine, budget, WorkerHeartbeat)
+    bounds = Bounds(closes_at=handle.bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
+    budget = GrantedBudget(bounds, engine.partner.for_control(), engine.stop, utc_now)
+    leg = build_context(handle, engine, budget, is_holder=False)
     _refuse_missing_catalog(leg.plan)
-    _remember_rate(engine, leg, handle.processes)
-    process = WorkerProcess(
-        leg=leg,
-        budget=budget,
-        link=link,
-        abort=engine.abort,
-        drain_seconds=engine.settings.bounds.drain_seconds,
-    )
+    remember_rate(engine, leg.results, handle.processes)
+    drain_seconds = engine.settings.bounds.drain_seconds
+    process = WorkerProcess(leg=leg, budget=budget, is_over=is_over, abort=engine.abort, drain_seconds=drain_seconds)
     threading.Thread(target=_follow, args=(handle, process, engine), name="leg", daemon=True).start()
     return process
 
@@ -79,17 +73,8 @@ def _share_of(settings: Settings, processes: int) -> Settings:
     return settings.model_copy(update={"pace": pace.model_copy(update=share)})
 
 
-def _remember_rate(engine: Engine, leg: LegContext, processes: int) -> None:
-    """Begin with this process's share of the rate that an earlier leg learned."""
-    settings, since = engine.settings, utc_now() - timedelta(days=engine.settings.pace.remember_days)
-    rate = last_rate(leg.results, settings.service.base_url, engine.key_fingerprint, since)
-    engine.dispatcher.remember(None if rate is None else rate / processes)
-
-
 def _refuse_missing_catalog(plan: Plan) -> None:
     """Refuse to work where the catalog's folder is not mounted: each of its files would count as missing."""
-    if is_bucket(plan.catalog) or "*" in plan.catalog or Path(plan.catalog).exists():
-        return
-    raise ConfigError(
-        f"The catalog {plan.catalog} is not there: a folder must be mounted at the same place everywhere."
-    )
+    if not (is_bucket(plan.catalog) or "*" in plan.catalog or Path(plan.catalog).exists()):
+        where = "a folder must be mounted at the same place everywhere"
+        raise ConfigError(f"The catalog {plan.catalog} is not there: {where}.")

@@ -18,8 +18,7 @@ from proofsweep.bootstrap.legs import held_leg
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
-from proofsweep.usecases.leg.last_round import work_last
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.usecases.leg.work import verify_slice, work_last
 
 ANOTHER_IS_ACTIVE = 9
 

@@ -5,9 +5,8 @@ from contextlib import suppress
 
 from proofsweep.bootstrap.legs import LegOptions, held_leg
 from proofsweep.errors import RunMustStop
-from proofsweep.usecases.leg.last_round import work_last
 from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.usecases.leg.work import verify_slice, work_last
 
 
 def work_on(context: LegContext, shards_at_once: int = 1) -> None:

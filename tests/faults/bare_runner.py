@@ -31,8 +31,7 @@ from proofsweep.reporting.describe_run import describe_run
 from proofsweep.settings import load_settings
 from proofsweep.storage.results import folder_store
 from proofsweep.storage.results.bucket_store import BucketStore
-from proofsweep.usecases.leg.last_round import work_last
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.usecases.leg.work import verify_slice, work_last
 
 SHARDS_AT_ONCE = 2
 SHARD_ITEMS = 20

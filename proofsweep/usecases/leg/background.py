@@ -4,19 +4,22 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from proofsweep.client.stop import StopSwitch
+from proofsweep.errors import RunMustStop
+
 
 @contextmanager
 def beside(
-    name: str, work: Callable[[threading.Event], None], on_error: Callable[[BaseException], None] | None = None
+    name: str, work: Callable[[threading.Event], None], stop: StopSwitch | None = None
 ) -> Iterator[Callable[[], None]]:
     """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread.
 
-    An error in the thread is raised at the end, instead of one of the main work, which ends because of it.
+    An error in the thread ends the main work, and is raised in place of the main work's own.
 
     Args:
         name: of the thread.
         work: returns soon after its event is set.
-        on_error: called at once when the thread fails, to end the main work too; None if that can go on without it.
+        stop: pulled at once when the thread fails; None if the main work can go on without it.
 
     Yields:
         a function that ends the thread early; a second call does nothing.
@@ -27,10 +30,11 @@ def beside(
         try:
             work(over)
         except BaseException as error:
-            if on_error is None:
+            if stop is None:
                 raise
             errors.append(error)
-            on_error(error)
+            broken = f"The thread {name} failed through a mistake of this program ({type(error).__name__})."
+            stop.pull(RunMustStop(broken, ended_by="error"))
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()

@@ -40,7 +40,7 @@ class BudgetGuard:
         self._stop = stop
         self._clock = clock
         self._uptime = uptime
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._probing = threading.Lock()
         self._ran_out: RunMustStop | None = None
 

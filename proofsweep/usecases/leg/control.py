@@ -123,8 +123,24 @@ class Control:
                 self._control(subject, is_last=True)
             for root, lost in list(self._lost_roots.items()):
                 subject = Subject(Doubt.SOURCE, self.mode, root)
-                if self._read(partial(self.calls.make, subject, lost.suspects)).finding is ControlFinding.RIGHT:
+                if self.ask_store(partial(self.calls.make, subject, lost.suspects)).finding is ControlFinding.RIGHT:
                     del self._lost_roots[root]
+
+    def ask_store(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Return what the results store answers; wait for one that fails.
+
+        Raises:
+            RunMustStop: the leg ends meanwhile, or because of that.
+        """
+        stop, lost_at = self.dispatcher.stop, self.clock() + self.outage_seconds
+        while True:
+            try:
+                return ask()
+            except ResultsError as error:
+                if self.clock() >= lost_at:
+                    why = f"The results store cannot be used: {error.message}"
+                    stop.pull(RunMustStop(why, ended_by="breaker"))
+                stop.rest(_READ_AGAIN_SECONDS)
 
     def lift_storms(self) -> frozenset[Mode]:
         """Let items of all modes be tried again; return the modes that were put aside."""
@@ -204,7 +220,7 @@ class Control:
                 self.dispatcher.stop.check()
 
     def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
-        result = self._read(lambda: self.calls.make(subject, suspects))
+        result = self.ask_store(lambda: self.calls.make(subject, suspects))
         if result.finding is not ControlFinding.NO_CONTROL:
             log(Event.CONTROL_ENDED, doubt=subject.doubt, mode=subject.mode, finding=result.finding)
         return result
@@ -272,16 +288,4 @@ class Control:
         if not isinstance(done.outcome, Rejected) or read is None or read.sha256 is None:
             return False
         audio, sidecar = read.sha256, read.sidecar_sha256
-        return self._read(lambda: self.calls.past.was_accepted(done.item.mode, audio, sidecar))
-
-    def _read(self, ask: Callable[[], _Answer]) -> _Answer:
-        """Ask something of the results store, and wait for one that fails; RunMustStop if the leg ends meanwhile."""
-        stop, lost_at = self.dispatcher.stop, self.clock() + self.outage_seconds
-        while True:
-            try:
-                return ask()
-            except ResultsError as error:
-                if self.clock() >= lost_at:
-                    why = f"The answers of earlier runs cannot be read: {error.message}"
-                    stop.pull(RunMustStop(why, ended_by="breaker"))
-                stop.rest(_READ_AGAIN_SECONDS)
+        return self.ask_store(lambda: self.calls.past.was_accepted(done.item.mode, audio, sidecar))

@@ -1,34 +1,48 @@
 """What a leg has done so far, for a progress display; the truth is in the parts."""
 
 import threading
+import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
 
+# What a process knows of the lane counts for so long; it tells it every second. Chosen: half forgets one whose machine
+# is busy; twice counts a lost one longer.
+_LANE_SECONDS = 10.0
+
 
 @dataclass(slots=True)
 class Counters:
-    """Counts that worker threads add to and a progress display reads.
+    """Counts that worker threads and worker processes add to, and a progress display reads.
 
     Attributes:
         rows: finished rows by outcome word.
         audio_bytes: of the files that the service answered.
         cpu_seconds: of worker processes.
-        lane: what worker processes know of it together; None if this process does the work.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
     audio_bytes: int = 0
     cpu_seconds: float = 0.0
-    lane: LaneStatus | None = None
+    _cpu_told: float = field(default_factory=time.process_time)
+    _lanes: dict[str, tuple[LaneStatus, float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def finished(self) -> int:
-        """How many rows are finished."""
-        return self.rows.total()
+    def lane(self) -> LaneStatus | None:
+        """What worker processes know of it together; None if this process does the work."""
+        if not self._lanes:
+            return None
+        since = time.monotonic() - _LANE_SECONDS
+        there = [lane for lane, told_at in list(self._lanes.values()) if told_at >= since]
+        rates = [lane.rate for lane in there if lane.rate is not None]
+        most = [lane.most for lane in there if lane.most is not None]
+        is_outage = any(lane.is_outage for lane in there)
+        return LaneStatus(sum(rates) if rates else None, sum(most) if most else None, None, is_outage)
 
     def note(self, done: Finished) -> None:
         """Count one finished row."""
@@ -37,7 +51,18 @@ class Counters:
             if isinstance(done.outcome, Accepted | Rejected):
                 self.audio_bytes += done.read.size_bytes if done.read else 0
 
-    def take(self, *, rows: Counter[str], audio_bytes: int, cpu_seconds: float, lane: LaneStatus | None) -> None:
-        """Take the sums of all worker processes."""
+    def hand_over(self) -> dict[str, object]:
+        """Return what was counted since the last time, as `take` takes it."""
         with self._lock:
-            self.rows, self.audio_bytes, self.cpu_seconds, self.lane = rows, audio_bytes, cpu_seconds, lane
+            now = time.process_time()
+            told = {"rows": dict(self.rows), "audio_bytes": self.audio_bytes, "cpu_seconds": now - self._cpu_told}
+            self.rows, self.audio_bytes, self._cpu_told = Counter(), 0, now
+            return told
+
+    def take(self, told: Mapping[str, Any]) -> None:
+        """Add what a worker process handed over, its name as `writer`, and its `lane` as it knows it now."""
+        with self._lock:
+            self.rows.update(told["rows"])
+            self.audio_bytes += told["audio_bytes"]
+            self.cpu_seconds += told["cpu_seconds"]
+            self._lanes[told["writer"]] = (LaneStatus(*told["lane"]), time.monotonic())

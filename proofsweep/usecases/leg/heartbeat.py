@@ -25,6 +25,7 @@ class Heartbeat:
 
     Attributes:
         patience_seconds: how long the results store may fail before the leg ends.
+        is_holder: whether this process holds the leg; else it only keeps its journal, and gives no sign of life.
         on_beat: called at each heartbeat; ResultsError counts as a store that fails.
     """
 
@@ -35,6 +36,7 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     patience_seconds: float
+    is_holder: bool = True
     on_beat: Callable[[], None] = lambda: None
     _beaten_at: ClockReading = field(init=False)
     _writing_since: float | None = None
@@ -107,7 +109,8 @@ class Heartbeat:
         return is_due(self._beaten_at, self.legs.now())
 
     def _beat(self) -> None:
-        self.legs.beat(self.leg)
+        if self.is_holder:
+            self.legs.beat(self.leg)
         self._beaten_at = self.legs.now()
 
     def _stop_if_superseded(self) -> None:

@@ -72,8 +72,8 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
         leg.budget.take_snapshot(service.headroom, service.quota_reset)
         leg.trail.write_unattributed()
         with (
-            beside("heartbeat", leg.heartbeat.keep, lambda error: _stop_broken(leg, "heartbeat", error)),  # (3)
-            beside("quota", leg.budget.keep_probing, lambda error: _stop_broken(leg, "quota", error)),
+            beside("heartbeat", leg.heartbeat.keep, leg.stop),  # (3)
+            beside("quota", leg.budget.keep_probing, leg.stop),
         ):
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
             send_canaries(leg, request.canaries)
@@ -100,12 +100,6 @@ def _claimed_leg(request: LegRequest, facts: Row) -> LegContext:
     except BaseException:
         Legs(request.results, request.plan.run_id, request.clock).release(number)
         raise
-
-
-def _stop_broken(leg: LegContext, thread: str, error: BaseException) -> None:
-    """End a leg whose helper thread has failed: it would go on unwatched, or overspend."""
-    broken = f"The thread {thread} failed through a mistake of this program ({type(error).__name__})."
-    leg.stop.pull(RunMustStop(broken, ended_by="error"))
 
 
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:

@@ -41,7 +41,7 @@ class RemainingItems:
 
     def items(self, piece: Slice) -> Iterator[WorkItem]:
         """Give the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
-        wanted = self._rows(piece)
+        wanted = self.rows(piece)
         items = self._only_shard() if self._plan.shards == 1 else self._items_of_shard(piece.shard)
         return (item for item in items if item.manifest_row in wanted)
 
@@ -54,7 +54,8 @@ class RemainingItems:
     def _is_finished(self, shard: int) -> bool:
         return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
 
-    def _rows(self, piece: Slice) -> range:
+    def rows(self, piece: Slice) -> range:
+        """Return the rows of a slice, whether they remain or not."""
         first = piece.shard * self._plan.shard_items
         return range(first + piece.first, first + piece.last)
 

@@ -1,43 +1,53 @@
 """A worker process's part in a leg that another process holds: from its first slice until the leg is over."""
 
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
+from functools import partial
 
-from proofsweep.domain.worker_slices import GrantedSlice, ProcessCounts, SliceResult
+from proofsweep.domain import layout
+from proofsweep.domain.budget.budget import Shortage
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
 from proofsweep.storage.results.journal import FLUSH_SECONDS, Segments
 from proofsweep.usecases.leg.background import beside
-from proofsweep.usecases.leg.begun_slices import begin_slice
-from proofsweep.usecases.leg.granted_budget import GrantedBudget
-from proofsweep.usecases.leg.heartbeat import Heartbeat
+from proofsweep.usecases.leg.budget_guard import BudgetGuard
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.publish import publish_exchanges
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.usecases.leg.work import rows_written, verify_slice
 
-_Result = TypeVar("_Result")
+IsOver = Callable[[dict[str, object], float], bool]
+"""Tells counts to the process that holds the leg, waits for so many seconds, and returns whether the leg is over."""
 
+_OVER = RunMustStop("The leg is over for this process.", ended_by="error")
 
-class ClusterLink(Protocol):
-    """What the cluster does between this process and the one that holds the leg."""
-
-    def is_over(self, seconds: float) -> bool:
-        """Wait for so long; say whether the leg ends, or this process is cut off from it."""
-
-    def tell(self, counts: dict[str, object]) -> None:
-        """Send counts for the progress display."""
+# Bounds the shards in the memory of a process. Chosen: with 1 its threads idle at each shard's end, with 4 only the
+# memory grows.
+SHARDS_AT_ONCE = 2
 
 
-class WorkerHeartbeat(Heartbeat):
-    """A heartbeat that only keeps the journal: the leg's signs of life are another process's."""
+class GrantedBudget(BudgetGuard):
+    """Lets items begin while granted calls are left; else they remain, and their slice comes back.
 
-    __slots__ = ()
+    Attributes:
+        refused: how many items could not begin so far.
+    """
 
-    def _beat(self) -> None:
-        self._beaten_at = self.legs.now()
+    refused = 0
+    _reported = 0
+
+    def hand_back(self, calls: int) -> int:
+        """End a slice that came with so many calls: what is left of them goes. Return the calls made since the last."""
+        with self._lock:
+            made, self._reported = self._budget.spent - self._reported, self._budget.spent
+            self.count_slice(granted=min(calls, self._budget.grantable() or 0))
+            return made
+
+    def _run_out(self, shortage: Shortage) -> None:  # noqa: ARG002 - only calls can run out here
+        """Let the item remain: the process that holds the leg decides whether calls are left."""
+        with self._lock:
+            self.refused += 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,96 +63,67 @@ class WorkerProcess:
 
     leg: LegContext
     budget: GrantedBudget
-    link: ClusterLink
+    is_over: IsOver
     abort: Callable[[], None]
     drain_seconds: float
-    _cpu_before: float = field(default_factory=time.process_time)
-    _told: RunMustStop | None = None
-    _slices: int = 0
-    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _shards: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(SHARDS_AT_ONCE))
 
     def verify(self, granted: GrantedSlice) -> SliceResult:
-        """Work through a slice, and write everything down before the task ends."""
-        with self._changed:
-            self._slices += 1
-        try:
-            if self.leg.stop.reason is not None or self.link.is_over(0.0):
-                return SliceResult(counts=self.counts)
-            return self._verified(granted)
-        finally:
-            with self._changed:
-                self._slices -= 1
-                self._changed.notify_all()
+        """Work through a slice in its turn, and write everything down before the task ends."""
+        stop, is_done, is_lost = self.leg.stop, False, False
+        with self._shards:
+            refused = self.budget.refused
+            self.budget.count_slice(granted=-granted.calls)  # here they are received
+            try:
+                with suppress(RunMustStop):
+                    self._tell(0.0)
+                    stop.check()
+                    is_lost = self._work(granted)
+                    is_done = not is_lost and self.budget.refused == refused and stop.reason is None
+            finally:
+                calls = self.budget.hand_back(granted.calls)
+                self._tell(0.0)
+        reason = None if stop.reason is _OVER else stop.reason
+        return SliceResult(is_done=is_done, is_lost=is_lost, calls=calls, stop=reason)
 
     def follow(self) -> None:
         """Keep the journal and tell counts until the leg is over; then let the items in flight end."""
-        with beside("heartbeat", self.leg.heartbeat.keep, self._break_off):
-            while self.leg.stop.reason is None and not self.link.is_over(FLUSH_SECONDS):
-                self.link.tell(asdict(self.counts))
-            if self.leg.stop.reason is None:
-                self._told = RunMustStop("The leg is over for this process.", ended_by="error")
-                self.leg.stop.pull(self._told)
+        with beside("heartbeat", self.leg.heartbeat.keep, self.leg.stop):
+            while self.leg.stop.reason is None:
+                self._tell(FLUSH_SECONDS)
             timer = threading.Timer(self.drain_seconds, self.abort)
             timer.start()
-            with self._changed:
-                self._changed.wait_for(lambda: not self._slices)
+            for _ in range(SHARDS_AT_ONCE):  # they are free when no slice is worked on
+                self._shards.acquire()
             timer.cancel()
-        with suppress(ResultsError):
-            self._publish_late()
-
-    @property
-    def counts(self) -> ProcessCounts:
-        """What this process has done so far."""
-        lane, counters = self.leg.dispatcher.status(), self.leg.counters
-        return ProcessCounts(
-            writer=self.leg.journal.writer,
-            rows=dict(counters.rows),
-            audio_bytes=counters.audio_bytes,
-            cpu_seconds=time.process_time() - self._cpu_before,
-            rate=lane.rate,
-            most_at_once=lane.most,
-            is_outage=lane.is_outage,
-        )
-
-    def _verified(self, granted: GrantedSlice) -> SliceResult:
-        is_done, refused_before, lost_by = False, self.budget.refused, None
-        self.budget.take(granted.calls)
-        try:
-            with suppress(RunMustStop):
-                lost_by = self._work(granted)
-                is_done = lost_by is None and self.budget.refused == refused_before and self.leg.stop.reason is None
-        finally:
-            calls = self.budget.hand_back(granted.calls)
-        reason = self.leg.stop.reason
-        stop = None if reason is self._told else reason
-        return SliceResult(is_done=is_done, lost_by=lost_by, calls=calls, stop=stop, counts=self.counts)
-
-    def _work(self, granted: GrantedSlice) -> str | None:
-        """Verify what is left of a slice; give the process that has lost this attempt."""
-        begun = self._until_stopped(lambda: begin_slice(self.leg, granted))
-        if begun.lost_by is None and not begun.is_published:
-            with suppress(NameTaken):  # a process that was taken for lost has published the shard; or the leg is lost
-                verify_slice(self.leg, granted.piece, begun.finished)
-            self.leg.trail.write_unattributed()
-            self._until_stopped(self.leg.journal.flush)
-        return begun.lost_by
-
-    def _until_stopped(self, act: Callable[[], _Result]) -> _Result:
-        """Do something with the store, as often as it fails; RunMustStop if the leg ends meanwhile."""
-        while True:
-            try:
-                return act()
-            except ResultsError:
-                self.leg.stop.rest(FLUSH_SECONDS)
-
-    def _break_off(self, error: BaseException) -> None:
-        broken = f"The thread heartbeat failed through a mistake of this program ({type(error).__name__})."
-        self.leg.stop.pull(RunMustStop(broken, ended_by="error"))
-
-    def _publish_late(self) -> None:
-        """Publish the exchanges of a leg that was settled while this process was taken for lost."""
+            self._shards.release(SHARDS_AT_ONCE)
         leg = self.leg
-        if leg.heartbeat.legs.receipt(leg.leg) is not None:
-            segments = Segments(leg.results, leg.plan.run_id, leg.leg)
-            publish_exchanges(leg.results, leg.plan, leg.leg, segments)
-            segments.delete()
+        with suppress(ResultsError):
+            if leg.heartbeat.legs.receipt(leg.leg) is not None:  # it was settled without this process
+                segments = Segments(leg.results, leg.plan.run_id, leg.leg)
+                publish_exchanges(leg.results, leg.plan, leg.leg, segments)
+                segments.delete()
+
+    def _tell(self, seconds: float) -> None:
+        """Tell what this process has done since the last time; stop if the leg is over within these seconds."""
+        lane, writer = self.leg.dispatcher.status(), self.leg.journal.writer
+        known = {"writer": writer, "lane": (lane.rate, lane.most, None, lane.is_outage)}
+        if self.is_over(self.leg.counters.hand_over() | known, seconds):
+            self.leg.stop.pull(_OVER)
+
+    def _work(self, granted: GrantedSlice) -> bool:
+        """Verify what is left of a slice, or return that a process which had begun this attempt was lost."""
+        leg, piece, store = self.leg, granted.piece, self.leg.results.store
+        begun = partial(layout.begun_name, leg.plan.run_id, leg.leg, piece.shard, piece.first)
+        before = [begun(attempt) for attempt in range(granted.attempt)]
+        try:
+            leg.control.ask_store(partial(store.create, begun(granted.attempt), leg.journal.writer.encode()))
+        except NameTaken:  # Dask runs its task again
+            return True
+        writers = leg.control.ask_store(lambda: {(store.read(name) or b"").decode() for name in before})
+        written = leg.control.ask_store(lambda: rows_written(leg, writers)) if writers else b""
+        with suppress(NameTaken):  # a process that was taken for lost has published the shard; or the leg is lost
+            verify_slice(leg, piece, written)
+        leg.trail.write_unattributed()
+        leg.control.ask_store(leg.journal.flush)
+        return False

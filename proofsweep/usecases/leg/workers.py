@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 # Items whose files are opened before the service lets their first call go. Chosen: with half, a wide lane waits for
 # files; with twice as many, a narrow lane holds files open for nothing.
@@ -20,9 +20,21 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    run: Callable[[], None]
-    cancel: Callable[[], bool]
-    fail: Callable[[BaseException], None]
+    """Some work, and the future that tells what came of it."""
+
+    future: Future[Any]
+    work: Callable[[], object]
+
+    def run(self) -> None:
+        """Do the work, unless it was cancelled."""
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            result = self.work()
+        except BaseException as error:  # noqa: BLE001 - raised where the result is read
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(result)
 
 
 class _ThreadState(threading.local):
@@ -62,8 +74,7 @@ class Workers(Executor):
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("no work is taken after shutdown")
-            run = partial(_run, future, partial(work, *args, **kwargs))
-            self._tasks.append(_Task(run, future.cancel, partial(_fail, future)))
+            self._tasks.append(_Task(future, partial(work, *args, **kwargs)))
             self._begin()
         return future
 
@@ -95,7 +106,7 @@ class Workers(Executor):
             self._idle.clear()
             threads = list(self._threads) if wait else []
         for task in cancelled:
-            task.cancel()
+            task.future.cancel()
         for thread in threads:
             thread.join()
 
@@ -127,7 +138,8 @@ class Workers(Executor):
                 if self._threads:
                     self._tasks.appendleft(task)
                     return
-                task.fail(error)
+                if task.future.set_running_or_notify_cancel():
+                    task.future.set_exception(error)
 
     def _next_task(self) -> _Task | None:
         if not self._tasks or self._ahead >= self._most_ahead:
@@ -166,19 +178,3 @@ class Workers(Executor):
             self._idle.remove(inbox)
             self._threads.discard(threading.current_thread())
             return None
-
-
-def _run(future: Future[_Result], work: Callable[[], _Result]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = work()
-    except BaseException as error:  # noqa: BLE001 - raised where the result is read
-        future.set_exception(error)
-    else:
-        future.set_result(result)
-
-
-def _fail(future: Future[_Result], error: BaseException) -> None:
-    if future.set_running_or_notify_cancel():
-        future.set_exception(error)

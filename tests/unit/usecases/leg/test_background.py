@@ -4,7 +4,10 @@ import threading
 
 import pytest
 
+from proofsweep.client.stop import StopSwitch
 from proofsweep.usecases.leg.background import beside
+
+from ....worlds.waiting import wait_for
 
 _LIMIT_SECONDS = 10.0
 """Chosen: far longer than a thread needs to start; a test that waits so long has failed."""
@@ -58,23 +61,19 @@ def test_the_thread_can_be_ended_before_the_work() -> None:
         end()
 
 
-def test_an_error_in_the_thread_is_told_at_once_and_raised_at_the_end() -> None:
-    """Whoever needs the thread ends its work, and hears of the error once."""
-    told: list[BaseException] = []
-    was_told = threading.Event()
-    error = ZeroDivisionError("broken")
+def test_an_error_in_the_thread_ends_the_work_at_once_and_is_raised_at_the_end() -> None:
+    """The work would go on unwatched."""
+    error, stop = ZeroDivisionError("broken"), StopSwitch()
 
     def work(_over: threading.Event) -> None:
         raise error
 
-    def on_error(found: BaseException) -> None:
-        told.append(found)
-        was_told.set()
+    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, stop):
+        wait_for(lambda: stop.reason is not None)
 
-    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, on_error):
-        assert was_told.wait(_LIMIT_SECONDS)
-
-    assert (told, raised.value) == ([error], error)
+    assert stop.reason is not None
+    assert stop.reason.message == ("The thread companion failed through a mistake of this program (ZeroDivisionError).")
+    assert raised.value is error
 
 
 def test_an_error_in_the_thread_comes_before_one_that_follows_from_it() -> None:
@@ -83,7 +82,7 @@ def test_an_error_in_the_thread_comes_before_one_that_follows_from_it() -> None:
     def work(_over: threading.Event) -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, lambda _error: None):
+    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, StopSwitch()):
         raise ValueError("stopped")
 
     assert isinstance(raised.value.__context__, ValueError)

@@ -544,7 +544,7 @@ def test_a_store_that_fails_for_too_long_ends_the_leg(world: World, outcome: Out
     assert world.written == []
     assert world.ended_by == "breaker"
     assert world.stop.reason is not None
-    assert "answers of earlier runs cannot be read" in world.stop.reason.message
+    assert "results store cannot be used" in world.stop.reason.message
     assert world.now == 1_060.0
 
 

@@ -7,22 +7,19 @@ import pytest
 
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.runs import Slice
-from proofsweep.domain.worker_slices import GrantedSlice, ProcessCounts, SliceResult
 from proofsweep.errors import RunMustStop
-from proofsweep.usecases.leg.slice_queue import SliceQueue
+from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceQueue, SliceResult
 
 from ..conftest import LegBuilder
 
-COUNTS = ProcessCounts(writer="w")
-DONE = SliceResult(counts=COUNTS, is_done=True)
+DONE = SliceResult(is_done=True)
+LOST = SliceResult(is_lost=True)
 PIECES = [Slice(shard, 0, 100) for shard in range(3)]
 
 
 def queue_of(new_leg: LegBuilder, max_calls: int | None = None) -> SliceQueue:
     """Let three slices of a hundred items wait."""
-    queue = SliceQueue(new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=max_calls)))
-    queue.put(PIECES)
-    return queue
+    return SliceQueue(new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=max_calls)), PIECES)
 
 
 def given(queue: SliceQueue, slots: int) -> list[GrantedSlice]:
@@ -30,11 +27,11 @@ def given(queue: SliceQueue, slots: int) -> list[GrantedSlice]:
     return list(iter(lambda: queue.grant(slots), None))
 
 
-def test_without_a_bound_any_number_of_calls_may_be_made(new_leg: LegBuilder) -> None:
+def test_without_a_bound_each_slice_has_all_that_it_may_need(new_leg: LegBuilder) -> None:
     """Each slice once."""
     queue = queue_of(new_leg)
 
-    assert given(queue, 4) == [GrantedSlice(piece=piece, calls=None) for piece in PIECES]
+    assert given(queue, 4) == [GrantedSlice(piece=piece, calls=300) for piece in PIECES]
 
 
 def test_each_slice_has_its_share(new_leg: LegBuilder) -> None:
@@ -47,8 +44,8 @@ def test_each_slice_has_its_share(new_leg: LegBuilder) -> None:
 
 
 def test_no_slice_has_more_than_it_needs(new_leg: LegBuilder) -> None:
-    """Two calls for each file."""
-    assert [each.calls for each in given(queue_of(new_leg, max_calls=100_000), 3)] == [200, 200, 200]
+    """Three calls for each item: the first may find its file."""
+    assert [each.calls for each in given(queue_of(new_leg, max_calls=100_000), 3)] == [300, 300, 300]
 
 
 def test_what_is_left_of_a_slice_waits_again(new_leg: LegBuilder) -> None:
@@ -62,7 +59,7 @@ def test_what_is_left_of_a_slice_waits_again(new_leg: LegBuilder) -> None:
     queue.take(granted, replace(DONE, is_done=False, calls=60))
 
     assert [each.calls for each in given(queue, 1)] == [40]
-    assert queue.leg.stop.reason is None
+    assert queue._leg.stop.reason is None
     assert queue._waiting[-1] == (granted.piece, 1)
 
 
@@ -72,24 +69,23 @@ def test_a_lost_attempt_has_spent_all_its_calls(new_leg: LegBuilder) -> None:
     granted = queue.grant(1)
     assert granted is not None
 
-    queue.take(granted, SliceResult(counts=COUNTS, lost_by="w"))
+    queue.take(granted, LOST)
 
     assert queue.grant(1) is None
-    assert queue.leg.stop.reason is not None
-    assert queue.leg.stop.reason.ended_by == "window"
+    assert queue._leg.stop.reason is not None
+    assert queue._leg.stop.reason.ended_by == "window"
 
 
 def test_a_slice_that_is_lost_again_and_again_ends_the_leg(new_leg: LegBuilder) -> None:
     """It would take every process with it."""
-    queue = SliceQueue(new_leg.leg(new_leg.plan(1)))
-    queue.put(PIECES[:1])
+    queue = SliceQueue(new_leg.leg(new_leg.plan(1)), PIECES[:1])
     for _ in range(4):
         granted = queue.grant(1)
         assert granted is not None
-        queue.take(granted, SliceResult(counts=COUNTS, lost_by="w"))
+        queue.take(granted, LOST)
 
     with pytest.raises(RunMustStop, match="4 worker processes that worked on shard 0 were lost"):
-        queue.leg.stop.check()
+        queue._leg.stop.check()
 
 
 def test_a_process_that_must_stop_ends_the_leg(new_leg: LegBuilder) -> None:
@@ -100,34 +96,8 @@ def test_a_process_that_must_stop_ends_the_leg(new_leg: LegBuilder) -> None:
 
     queue.take(granted, replace(DONE, stop=stop))
 
-    assert queue.leg.stop.reason is stop
+    assert queue._leg.stop.reason is stop
     assert queue.grant(1) is None
-
-
-def test_what_the_processes_have_done_is_added_up(new_leg: LegBuilder) -> None:
-    """Counts that come late do nothing."""
-    queue = queue_of(new_leg)
-    queue.note(ProcessCounts(writer="a", rows={"accepted": 3}, cpu_seconds=2.0, rate=5.0, most_at_once=2))
-    queue.note(ProcessCounts(writer="b", rows={"accepted": 1, "failed": 1}, cpu_seconds=1.0, rate=6.0))
-    queue.note(ProcessCounts(writer="a", rows={"accepted": 2}, cpu_seconds=1.0, is_outage=True))
-
-    counters = queue.leg.counters
-    assert counters.rows == {"accepted": 4, "failed": 1}
-    assert counters.cpu_seconds == 3.0
-    assert counters.lane is not None
-    assert (counters.lane.rate, counters.lane.most, counters.lane.is_outage) == (11.0, 2, False)
-
-
-def test_a_silent_process_no_longer_counts_for_the_lane(new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its rows do."""
-    queue = queue_of(new_leg)
-    monkeypatch.setattr("time.monotonic", lambda: 100.0)
-    queue.note(ProcessCounts(writer="a", rows={"accepted": 3}, rate=5.0))
-    monkeypatch.setattr("time.monotonic", lambda: 120.0)
-    queue.note(ProcessCounts(writer="b", rate=6.0))
-
-    assert queue.leg.counters.finished == 3
-    assert queue.leg.lane.rate == 6.0
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -135,7 +105,7 @@ def test_whatever_happens_the_calls_stay_within_the_bound(new_leg: LegBuilder, s
     """Slices end, come back and are lost in any order; lost ones may have made all their calls."""
     chance, made, running = random.Random(seed), 0, list[GrantedSlice]()  # noqa: S311 - drawn cases, not secrets
     queue = queue_of(new_leg, max_calls=chance.randrange(3, 900))
-    bounds = queue.leg.budget._budget.bounds
+    bounds = queue._leg.budget._budget.bounds
     while True:
         running += given(queue, chance.randrange(1, 9))
         if not running:
@@ -146,11 +116,8 @@ def test_whatever_happens_the_calls_stay_within_the_bound(new_leg: LegBuilder, s
         calls = chance.randrange(granted.calls + 1)
         made += granted.calls if is_lost else calls
         is_done = not is_lost and chance.random() < 0.5
-        result = SliceResult(
-            counts=COUNTS, is_done=is_done, lost_by="w" if is_lost else None, calls=0 if is_lost else calls
-        )
-        queue.take(granted, result)
+        queue.take(granted, SliceResult(is_done=is_done, is_lost=is_lost, calls=0 if is_lost else calls))
 
     assert bounds.max_calls is not None
     assert made <= bounds.max_calls
-    assert queue.leg.stop.reason is not None or not queue._waiting
+    assert queue._leg.stop.reason is not None or not queue._waiting

@@ -1,27 +1,29 @@
 """A worker process does its slices with the calls that they bring, and has written everything down when it says so."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
 
+from proofsweep.domain import layout
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Slice
-from proofsweep.domain.worker_slices import GrantedSlice
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.usecases.leg.audit_trail import AuditTrail
-from proofsweep.usecases.leg.begun_slices import begin_slice
-from proofsweep.usecases.leg.granted_budget import GrantedBudget
+from proofsweep.usecases.leg.heartbeat import Heartbeat
 from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.worker_process import WorkerHeartbeat, WorkerProcess
+from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.usecases.leg.worker_process import GrantedBudget, WorkerProcess
 
+from ....worlds.waiting import wait_for
 from ..conftest import LegBuilder
 from ..left_behind import exchange, journal_rows, rows_of, write_journal, write_part
 from ..scripted_service import NOW, Scripted, ScriptedService
 
-ALL = GrantedSlice(piece=Slice(0, 0, 3))
+ALL = GrantedSlice(piece=Slice(0, 0, 3), calls=9)
 AGAIN = replace(ALL, attempt=1)
 
 
@@ -32,13 +34,15 @@ class Link:
     over: threading.Event = field(default_factory=threading.Event)
     told: list[dict[str, object]] = field(default_factory=list)
 
-    def is_over(self, seconds: float) -> bool:
-        """Wait for so long."""
+    def is_over(self, counts: dict[str, object], seconds: float) -> bool:
+        """Keep the counts, and wait for so long."""
+        self.told.append(counts)
         return self.over.wait(seconds)
 
-    def tell(self, counts: dict[str, object]) -> None:
-        """Keep the counts."""
-        self.told.append(counts)
+    @property
+    def rows(self) -> Counter[str]:
+        """The rows that were told."""
+        return sum((Counter(each["rows"]) for each in self.told), Counter())  # type: ignore[call-overload]
 
 
 @dataclass
@@ -67,9 +71,9 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
     """A process that follows the first leg of a run of three items, which is large enough for parts."""
     plan = replace(new_leg.plan(3), items=1_000)
     leg = new_leg.leg(plan)
-    budget = GrantedBudget(Bounds(), leg.verify.partner, leg.stop, lambda: NOW)
+    budget = GrantedBudget(Bounds(max_calls=1), leg.verify.partner, leg.stop, lambda: NOW)
     trail = AuditTrail(leg.journal, budget, new_leg.unattributed)
-    heartbeat = WorkerHeartbeat(
+    heartbeat = Heartbeat(
         legs=new_leg.legs(plan),
         leg=1,
         journal=leg.journal,
@@ -77,12 +81,13 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
         budget=budget,
         stop=leg.stop,
         patience_seconds=1.0,
+        is_holder=False,
     )
     link, aborts = Link(), list[bool]()
     process = WorkerProcess(
         leg=replace(leg, budget=budget, trail=trail, heartbeat=heartbeat),
         budget=budget,
-        link=link,
+        is_over=link.is_over,
         abort=lambda: aborts.append(True),
         drain_seconds=0.3,
     )
@@ -90,6 +95,13 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
     begun.thread.start()
     yield begun
     begun.end()
+
+
+def begin(leg: LegContext, granted: GrantedSlice) -> None:
+    """Begin a slice in another process, and lose that one."""
+    piece = granted.piece
+    name = layout.begun_name(leg.plan.run_id, leg.leg, piece.shard, piece.first, granted.attempt)
+    leg.results.store.create(name, b"another")
 
 
 def after_first_verify(service: ScriptedService, act: Callable[[], None]) -> None:
@@ -108,7 +120,8 @@ def test_a_slice_is_durable_when_its_task_ends(worker: Worker) -> None:
     """A task that has ended is not done again, even if its process is killed at once."""
     result = worker.process.verify(ALL)
 
-    assert (result.is_done, result.calls, result.stop, result.counts.rows) == (True, 6, None, {"accepted": 3})
+    assert result == SliceResult(is_done=True, calls=6)
+    assert worker.link.rows == {"accepted": 3}
     assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
     assert len(journal_rows(worker.leg.results, worker.leg.plan, 1, "exchanges")) == 9
 
@@ -120,27 +133,36 @@ def test_a_slice_without_enough_calls_comes_back(worker: Worker) -> None:
 
     assert (first.is_done, first.calls) == (False, 4)
     assert (second.is_done, second.calls) == (True, 2)
-    assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
+    assert sorted(journal_rows(worker.leg.results, worker.leg.plan, 1)) == [0, 1, 2]
 
 
 def test_a_task_that_runs_again_makes_no_call(worker: Worker, service: ScriptedService) -> None:
     """The calls that it brings may have been made by the process that was lost."""
-    begin_slice(worker.leg, ALL)
+    begin(worker.leg, ALL)
 
     result = worker.process.verify(ALL)
 
-    assert (result.is_done, result.lost_by, service.calls) == (False, "w", [])
+    assert (result, service.calls) == (SliceResult(is_lost=True), [])
 
 
 def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, service: ScriptedService) -> None:
-    """What it wrote down is not verified again, and is in the part."""
-    begin_slice(worker.leg, ALL)
-    write_journal(worker.leg.results, worker.leg.plan, 1, [1])
-    worker.leg.journal.writer = "another"
+    """What it wrote down is not verified again; the shard is published when the leg is settled."""
+    begin(worker.leg, ALL)
+    write_journal(worker.leg.results, worker.leg.plan, 1, [1], "another")
 
     assert worker.process.verify(AGAIN).is_done
     assert service.calls.count(Call.VERIFY) == 2
-    assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
+    assert sorted(journal_rows(worker.leg.results, worker.leg.plan, 1)) == [0, 1, 2]
+    assert rows_of(worker.leg.results, worker.leg.plan) == []
+
+
+def test_journals_of_processes_that_never_had_the_slice_are_not_read(worker: Worker, service: ScriptedService) -> None:
+    """There may be millions of rows in them."""
+    begin(worker.leg, ALL)
+    write_journal(worker.leg.results, worker.leg.plan, 1, [1], "stranger")
+
+    assert worker.process.verify(AGAIN).is_done
+    assert service.calls.count(Call.VERIFY) == 3
 
 
 def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker, service: ScriptedService) -> None:
@@ -195,17 +217,16 @@ def test_files_in_flight_are_abandoned_after_a_while(worker: Worker, service: Sc
 
 def test_counts_are_told_while_the_leg_goes_on(worker: Worker) -> None:
     """Each second."""
-    worker.process.verify(ALL)
-    worker.thread.join(1.5)
+    wait_for(lambda: len(worker.link.told) > 2)
 
-    assert worker.link.told[-1]["rows"] == {"accepted": 3}
+    assert {"writer", "rows", "lane"} < set(worker.link.told[-1])
 
 
 def test_rows_in_doubt_remain_at_the_end(worker: Worker, service: ScriptedService) -> None:
     """No control has shown yet that the service works. The slice is done: they are tried last."""
     service.usual[Call.VERIFY] = Scripted(status=422)
 
-    assert worker.process.verify(GrantedSlice(piece=Slice(0, 0, 1))).is_done
+    assert worker.process.verify(GrantedSlice(piece=Slice(0, 0, 1), calls=3)).is_done
     assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
     assert worker.leg.control.put_aside == {0}
 
@@ -245,3 +266,46 @@ def test_exchanges_that_come_after_the_receipt_are_published(worker: Worker) -> 
 
     assert rows_of(leg.results, leg.plan, "exchanges") == [1]
     assert leg.results.store.names("_runs/20261120T120000Z_000aa/journal/001") == []
+
+
+def work(budget: GrantedBudget, rows: range) -> int:
+    """Begin as many of these items as may begin; return their number. Each makes its two calls."""
+    begun = 0
+    for row in rows:
+        if budget.admits(row):
+            begun += 1
+            for call in (Call.UPLOADS, Call.VERIFY):
+                budget.note(exchange(call), row)
+            budget.release(row)
+    return begun
+
+
+def test_nothing_begins_without_calls(worker: Worker) -> None:
+    """The items remain, and the process does not stop."""
+    assert not worker.process.budget.admits(1)
+    assert worker.process.budget.refused == 1
+    assert worker.leg.stop.reason is None
+
+
+def test_as_many_items_begin_as_calls_are_granted(worker: Worker) -> None:
+    """Five calls are enough for two files; what is left goes with the slice."""
+    budget = worker.process.budget
+    budget.count_slice(granted=-5)
+
+    assert work(budget, range(4)) == 2
+    assert budget.refused == 2
+    assert budget.hand_back(5) == 4
+    assert not budget.admits(9)
+
+
+def test_calls_are_counted_once(worker: Worker) -> None:
+    """Two slices of one process share its calls; together they say what was made, and leave none."""
+    budget = worker.process.budget
+    budget.count_slice(granted=-4)
+    budget.count_slice(granted=-8)
+    work(budget, range(3))
+
+    assert budget.hand_back(4) == 6
+    work(budget, range(3, 6))
+    assert budget.hand_back(8) == 2
+    assert work(budget, range(6, 9)) == 0

@@ -12,9 +12,8 @@ from proofsweep.domain.runs import Slice
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.storage.results.journal import Segments
 from proofsweep.usecases.item.duplicates import DuplicateCache
-from proofsweep.usecases.leg.last_round import unfinished, work_last
 from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.usecases.leg.work import unfinished, verify_slice, work_last
 
 from ..conftest import WAV, LegBuilder
 from ..left_behind import journal_rows, write_journal, write_part
@@ -204,7 +203,7 @@ def test_a_store_that_cannot_be_read_ends_the_leg(leg: LegContext, monkeypatch: 
     def fail(_self: Segments, _table: str) -> None:
         raise ResultsError("The store is away.")
 
-    monkeypatch.setattr(Segments, "tables", fail)
+    monkeypatch.setattr(Segments, "names", fail)
 
     work_last(leg)
 
