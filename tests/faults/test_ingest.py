@@ -9,7 +9,6 @@ import threading
 import time
 import wave
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import RunnerProcess, start_runner
+from .runner_process import NewRunner, RunnerProcess
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "12"))
 SETTLE_SECONDS = 0.4
@@ -45,12 +44,10 @@ def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> tuple[
 
 
 @pytest.fixture
-def runner(folder: Path) -> Iterator[RunnerProcess]:
+def runner(folder: Path, new_runner: NewRunner) -> RunnerProcess:
     """The program that makes passes."""
     assert folder.is_dir()  # the settings hold now
-    runner = start_runner("bare_ingest.py")
-    yield runner
-    runner.end()
+    return new_runner("bare_ingest")
 
 
 def wav_of(number: int, frames: int = 400) -> bytes:
