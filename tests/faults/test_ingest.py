@@ -23,6 +23,8 @@ KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "12"))
 SETTLE_SECONDS = 0.4
 """chosen: many times the producer's longest pause, so that only the machine's load could make them meet."""
 PAUSE_SECONDS = 0.02
+WORK_SECONDS = 10.0 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 5.0
+"""So long the producer delivers, while one pass follows another."""
 
 
 @pytest.fixture
@@ -146,7 +148,7 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
     accepted = request.getfixturevalue("targets")[0] if moves else None
     runner = request.getfixturevalue("runner")
     producer = Producer(folder, random.Random(5))  # noqa: S311
-    working = threading.Thread(target=producer.work, args=(10.0,))
+    working = threading.Thread(target=producer.work, args=(WORK_SECONDS,))
     working.start()
     while working.is_alive():
         runner.do(str(folder))
