@@ -12,6 +12,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
+# The tests and the benchmarks start some hundred processes; each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo unit test soak check format lock bench up down clean

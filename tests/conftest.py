@@ -49,11 +49,15 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 class _SlowFirst(LoadFileScheduling):
-    """Gives each file to one worker, in the order of `testpaths`; the tests of the composed system go to one worker."""
+    """Gives each file to one worker, in the order of `testpaths`.
+
+    The tests of the composed system go to one worker, and those of buckets to one: their servers start once.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return "tests/deployment" if Path(file).stem in {"test_composed_system", "test_five_nights"} else file
+        file = Path(super()._split_scope(nodeid))
+        is_composed = file.stem in {"test_composed_system", "test_five_nights"}
+        return str(file.parent if is_composed or file.parent.name == "buckets" else file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _SlowFirst:

@@ -10,7 +10,7 @@ import pytest
 from proofsweep.errors import NameTaken
 from proofsweep.storage.results.store import Store, open_store
 
-from ..servers.buckets import Bucket, BucketServer
+from ..servers.buckets import PAGE_KEYS, Bucket, BucketServer
 from ..worlds.bucket_world import export_bucket
 
 NAME = "verdicts/run_date=2026-11-20/20261120T091500Z_8c1f04-00000-001.parquet"
@@ -140,8 +140,8 @@ def test_object_that_is_replaced_has_its_last_content(store: Store) -> None:
 
 
 def test_listing_ends_with_its_last_page(store: Store) -> None:
-    """S3 lists a thousand objects at a time, and Swift fewer here: all names are listed once, in order."""
-    names = [f"_runs/r/journal/001/exchanges-{number:06}.arrow" for number in range(1_050)]
+    """A server lists so many objects at a time: all names are listed once, in order."""
+    names = [f"_runs/r/journal/001/exchanges-{number:06}.arrow" for number in range(2 * PAGE_KEYS + 10)]
     with ThreadPoolExecutor(16) as workers:
         list(workers.map(lambda name: store.create(name, b"x"), names))
 

@@ -1,5 +1,6 @@
 """One sandbox for all tests; for each test a folder and a key; commands run in this process."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,14 +41,19 @@ def workdir(running: sandbox.Running, other_site: str, tmp_path: Path, monkeypat
 
     The configured Prefect server is another web site, so no test here can start a flow.
     """
-    key_file = tmp_path / "key"
-    key_file.write_text(running.operator.add_tenant(tmp_path.name).api_key)
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
     monkeypatch.setenv("PREFECT_API_URL", other_site)
+    return settle_in(running, tmp_path, monkeypatch)
+
+
+def settle_in(running: sandbox.Running, place: Path, patch: pytest.MonkeyPatch) -> Path:
+    """Make an empty working directory and go there; export the sandbox's address and a new tenant's key."""
+    key_file = place / "key"
+    key_file.write_text(running.operator.add_tenant(place.name).api_key)
+    folder = place / "here"
+    folder.mkdir()
+    patch.chdir(folder)
+    patch.setenv("PROOFSWEEP_SERVICE__BASE_URL", running.base_url)
+    patch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(key_file))
     return folder
 
 
@@ -65,15 +71,24 @@ def proofsweep(workdir: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     return command
 
 
+@pytest.fixture(scope="session")
+def verified(running: sandbox.Running, catalog: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A results store with a run of the catalog, verified without Prefect, and the run's id; nobody changes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = settle_in(running, tmp_path_factory.mktemp("verified"), patch)
+        plan = plan_catalog(load_settings(), str(catalog))
+        with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
+            for piece in leg.remaining.slices():
+                verify_slice(leg, piece)
+    return folder / "results", plan.run_id
+
+
 @pytest.fixture
-def finished_run(workdir: Path, catalog: Path) -> str:
-    """A run of the catalog in `results`, verified without Prefect; give its id."""
-    plan = plan_catalog(load_settings(), str(catalog))
-    with held_leg(plan.run_id, None, None, flow_run_id=None, read_block=None) as (_, leg):
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
-    assert (workdir / "results").is_dir()
-    return plan.run_id
+def finished_run(workdir: Path, verified: tuple[Path, str]) -> str:
+    """A run of the catalog in `results`, a copy of one that was verified once; give its id."""
+    results, run_id = verified
+    shutil.copytree(results, workdir / "results")
+    return run_id
 
 
 class _OtherSite(BaseHTTPRequestHandler):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -22,11 +23,18 @@ from ..worlds.audited_store import NEWEST, audited_store
 Command = Callable[..., CompletedProcess[str]]
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results store, made once; nobody changes it."""
+    folder = tmp_path_factory.mktemp("built")
+    audited_store(Results(open_store(str(folder))))
+    return folder
+
+
 @pytest.fixture
-def store(workdir: Path) -> Path:
-    """Fill `results`; give its folder."""
-    audited_store(Results(open_store(str(workdir / "results"))))
-    return workdir / "results"
+def store(built: Path, workdir: Path) -> Path:
+    """Fill `results` with a copy; give its folder."""
+    return Path(shutil.copytree(built, workdir / "results"))
 
 
 @pytest.mark.usefixtures("store")

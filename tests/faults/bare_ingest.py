@@ -1,13 +1,11 @@
 """A program for tests: makes passes over a watched folder without an orchestrator, and may kill itself at a step.
 
-Each line of stdin is one pass: `FOLDER [STEP WHEN]`. Steps are all changes of the file system by the results store and
-by moves, counted from 1; WHEN is before or after. Two lines answer each: the process ID, and the exit code: 0, or 9
-when another process watches the folder.
+Each job is one pass: `FOLDER [STEP WHEN]`. Steps are all changes of the file system by the results store and by moves,
+counted from 1; WHEN is before or after. The exit code is 0, or 9 when another process watches the folder.
 """
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -19,6 +17,8 @@ from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
 from proofsweep.usecases.leg.work import verify_slice, work_last
+
+from .job_server import serve
 
 ANOTHER_IS_ACTIVE = 9
 
@@ -63,16 +63,6 @@ def killing(act: Callable[..., object], step: int, when: str, number: Callable[[
     return do
 
 
-def serve() -> None:
-    """Make each pass in a child process; this process has imported everything already."""
-    set_up_logs()
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            os._exit(make_pass(*line.split()))
-        print(child, flush=True)  # noqa: T201 - the test reads it
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # noqa: T201 - as above
-
-
 if __name__ == "__main__":
-    serve()
+    set_up_logs()
+    serve(make_pass)

@@ -1,10 +1,9 @@
 """A program for tests: works on a run without an orchestrator, and may kill itself at one of its writes.
 
-python bare_runner.py plan CATALOG                 prints the run's id
-python bare_runner.py sweep CATALOG               works on the catalog's unfinished run, or on a new one
-python bare_runner.py leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket
-                                                   knows no half
-python bare_runner.py seize RUN_ID                 the same, but it takes every other leg for dead
+plan CATALOG                 plans a run
+sweep CATALOG                works on the catalog's unfinished run, or on a new one
+leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket knows no half
+seize RUN_ID                 the same, but it takes every other leg for dead
 
 A leg exits with 0 when its run is complete, 3 while rows remain, 9 when another leg is active; 1 is an unexpected
 error.
@@ -12,7 +11,6 @@ error.
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -32,6 +30,8 @@ from proofsweep.settings import load_settings
 from proofsweep.storage.results import folder_store
 from proofsweep.storage.results.bucket_store import BucketStore
 from proofsweep.usecases.leg.work import verify_slice, work_last
+
+from .job_server import serve
 
 SHARDS_AT_ONCE = 2
 SHARD_ITEMS = 20
@@ -116,19 +116,13 @@ def seize(run_id: str) -> int:
     return work(run_id)
 
 
-def serve() -> None:
-    """Do each job that stdin names in a child process; this process has imported everything already."""
-    set_up_logs()
-    runs.MIN_SHARD_ITEMS, runs.SMALL_RUN_ITEMS = SHARD_ITEMS, 0
+def do(job: str, *arguments: str) -> int:
+    """Do one job; give the exit code."""
     jobs: dict[str, Callable[..., int]] = {"plan": plan, "sweep": sweep, "leg": work, "seize": seize}
-    for line in sys.stdin:
-        job, *arguments = line.split()
-        child = os.fork()
-        if child == 0:
-            os._exit(jobs[job](*arguments))
-        print(child, flush=True)  # noqa: T201 - the test reads it
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # noqa: T201 - as above
+    return jobs[job](*arguments)
 
 
 if __name__ == "__main__":
-    serve()
+    set_up_logs()
+    runs.MIN_SHARD_ITEMS, runs.SMALL_RUN_ITEMS = SHARD_ITEMS, 0
+    serve(do)

@@ -12,21 +12,22 @@ from ..servers.foreign_service import KEY, ForeignService
 from ..worlds.bucket_world import export_bucket
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner, RunnerProcess, start_runner
+from .runner_process import NewRunner, Runners
+
+
+@pytest.fixture(scope="session")
+def runners() -> Iterator[Runners]:
+    """Programs that work on runs without an orchestrator, which serve all tests of a worker."""
+    runners = Runners()
+    yield runners
+    runners.end()
 
 
 @pytest.fixture
-def new_runner() -> Iterator[NewRunner]:
-    """Start a program that works on runs without an orchestrator."""
-    running: list[RunnerProcess] = []
-
-    def start() -> RunnerProcess:
-        running.append(start_runner())
-        return running[-1]
-
-    yield start
-    for runner in running:
-        runner.end()
+def new_runner(runners: Runners) -> Iterator[NewRunner]:
+    """Give this test programs that work on runs without an orchestrator."""
+    with runners.for_a_test() as new_runner:
+        yield new_runner
 
 
 @contextmanager

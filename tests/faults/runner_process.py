@@ -1,49 +1,95 @@
-"""A process of a program here: it works on runs without an orchestrator, with a child process for each job."""
+"""A process of a program here: it works on runs without an orchestrator, with a child process for each job.
 
+Such a program imports everything first, which takes longer than most jobs: it serves one test after another.
+"""
+
+import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-HERE = Path(__file__).parent
+PRELOADED = "LD_PRELOAD"
+"""What changes a program at its start, and not with the variables of a job."""
 
 
 @dataclass(slots=True)
 class RunnerProcess:
-    """The running program; it does one job at a time."""
+    """The running program, and the settings of one test's jobs; it does one job at a time."""
 
+    program: str
     process: "subprocess.Popen[str]"
+    environment: dict[str, str]
+    is_at_work: bool = False
 
     def begin(self, job: str) -> int:
         """Start a job; give the process ID of its child process."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{job}\n")
+        self.process.stdin.write(f"{json.dumps([self.environment, job])}\n")
         self.process.stdin.flush()
-        return self.exit_code()
+        self.is_at_work = True
+        return self._answer()
 
     def exit_code(self) -> int:
         """Wait for the end of the job that was started; give its exit code."""
-        assert self.process.stdout is not None
-        return int(self.process.stdout.readline())
+        code = self._answer()
+        self.is_at_work = False
+        return code
 
     def do(self, job: str) -> int:
         """Do a job; give its exit code."""
         self.begin(job)
         return self.exit_code()
 
+    def _answer(self) -> int:
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+
+NewRunner = Callable[..., RunnerProcess]
+"""Gives a program that is at no work, by default `bare_runner`, with the settings that hold at that moment."""
+
+
+@dataclass(slots=True)
+class Runners:
+    """The programs that wait for another test."""
+
+    idle: dict[str, list["subprocess.Popen[str]"]] = field(default_factory=lambda: defaultdict(list))
+
+    @contextmanager
+    def for_a_test(self) -> Iterator[NewRunner]:
+        """Lend programs to one test; one that is still at work after it is killed."""
+        lent: list[RunnerProcess] = []
+
+        def new_runner(program: str = "bare_runner") -> RunnerProcess:
+            waits = self.idle[program] and PRELOADED not in os.environ
+            process = self.idle[program].pop() if waits else _start(program)
+            lent.append(RunnerProcess(program, process, dict(os.environ)))
+            return lent[-1]
+
+        yield new_runner
+        for runner in lent:
+            if runner.is_at_work or PRELOADED in runner.environment:
+                _end(runner.process)
+            else:
+                self.idle[runner.program].append(runner.process)
+
     def end(self) -> None:
-        """Kill the program."""
-        self.process.kill()
-        self.process.communicate()
+        """Kill all programs."""
+        for process in (process for idle in self.idle.values() for process in idle):
+            _end(process)
 
 
-NewRunner = Callable[[], RunnerProcess]
-"""Starts the program with the settings that hold at that moment."""
-
-
-def start_runner(program: str = "bare_runner.py") -> RunnerProcess:
-    """Start a program of this folder with the settings that hold now."""
+def _start(program: str) -> "subprocess.Popen[str]":
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
-    command = [sys.executable, str(HERE / program)]
-    return RunnerProcess(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=silent, text=True))
+    return subprocess.Popen(
+        [sys.executable, "-m", f"tests.faults.{program}"], stdin=pipe, stdout=pipe, stderr=silent, text=True
+    )
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.kill()
+    process.communicate()

@@ -9,7 +9,6 @@ import threading
 import time
 import wave
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -18,12 +17,14 @@ import pytest
 
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import RunnerProcess, start_runner
+from .runner_process import NewRunner, RunnerProcess
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "12"))
 SETTLE_SECONDS = 0.4
 """chosen: many times the producer's longest pause, so that only the machine's load could make them meet."""
 PAUSE_SECONDS = 0.02
+WORK_SECONDS = 10.0 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 5.0
+"""So long the producer delivers, while one pass follows another."""
 
 
 @pytest.fixture
@@ -45,12 +46,10 @@ def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> tuple[
 
 
 @pytest.fixture
-def runner(folder: Path) -> Iterator[RunnerProcess]:
+def runner(folder: Path, new_runner: NewRunner) -> RunnerProcess:
     """The program that makes passes."""
     assert folder.is_dir()  # the settings hold now
-    runner = start_runner("bare_ingest.py")
-    yield runner
-    runner.end()
+    return new_runner("bare_ingest")
 
 
 def wav_of(number: int, frames: int = 400) -> bytes:
@@ -149,7 +148,7 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
     accepted = request.getfixturevalue("targets")[0] if moves else None
     runner = request.getfixturevalue("runner")
     producer = Producer(folder, random.Random(5))  # noqa: S311
-    working = threading.Thread(target=producer.work, args=(10.0,))
+    working = threading.Thread(target=producer.work, args=(WORK_SECONDS,))
     working.start()
     while working.is_alive():
         runner.do(str(folder))

@@ -1,6 +1,6 @@
 """A run that is killed at any moment, or at any write, loses no row, doubles none, and repeats few calls.
 
-There are thirty-two kills here; `make soak` does three hundred, and prints the report that the documentation shows.
+There are sixteen kills here; `make soak` does three hundred, and prints the report that the documentation shows.
 Three of four kills are of runs with results in a folder, and one is of a run with results in a bucket.
 """
 

@@ -1,6 +1,6 @@
 """Of two processes that resume one run in the same instant, one works and the other is refused.
 
-There are eight races here; `make soak` runs two hundred. Three of four are on results in a folder, and one is on
+There are four races here; `make soak` runs two hundred. Three of four are on results in a folder, and one is on
 results in a bucket.
 """
 

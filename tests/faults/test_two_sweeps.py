@@ -1,6 +1,6 @@
 """Of two sweeps of one catalog, one spends calls; the other is refused, and leaves nothing to do behind.
 
-There are eight races here; `make soak` runs as many as of two resumes. Three of four are on results in a folder, and
+There are four races here; `make soak` runs as many as of two resumes. Three of four are on results in a folder, and
 one is on results in a bucket.
 """
 
@@ -19,7 +19,7 @@ from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
 
-RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "8"))
+RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "4"))
 PLACES = {"folder": RACES - RACES // 4, "bucket": RACES // 4}
 ROWS = 40
 WORKERS = 4

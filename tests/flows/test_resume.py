@@ -1,5 +1,6 @@
 """A run that was stopped or killed continues, and ends with the same rows as one that never stopped."""
 
+import hashlib
 import json
 import signal
 from itertools import cycle, islice
@@ -9,19 +10,13 @@ import pytest
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 1_200
-TWO_SHARDS = 1_100
+"""Two shards."""
 
 
 @pytest.fixture
 def large_catalog(world: SandboxWorld, samples: Samples) -> str:
     """A manifest of 1,200 rows over the sample files."""
     return world.manifest(islice(cycle(samples.files), ROWS))
-
-
-@pytest.fixture
-def catalog_of_two_shards(world: SandboxWorld, samples: Samples) -> str:
-    """A manifest of 1,100 rows over the sample files."""
-    return world.manifest(islice(cycle(samples.files), TWO_SHARDS))
 
 
 def stop_during_run(world: SandboxWorld, leg: int, number: int, *arguments: str) -> int:
@@ -37,10 +32,23 @@ def without_times(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
     return [(row["manifest_row"], row["item_id"], row["audio"], row["outcome"], row["verdict"]) for row in rows]
 
 
+def check_receipts(world: SandboxWorld) -> None:
+    """Each receipt holds the digests of the plan and of the previous receipt; together they name every part."""
+    paths = sorted(world.results.glob("_runs/*/legs/*/receipt.json"))
+    receipts = [json.loads(path.read_bytes()) for path in paths]
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+    parts = {part["name"]: part["rows"] for receipt in receipts for part in receipt["parts"]}
+    verdicts = {str(path.relative_to(world.results)) for path in world.results.glob("verdicts/*/*.parquet")}
+    assert [receipt["previous_receipt_sha256"] for receipt in receipts] == [None, *digests[:-1]]
+    assert len({receipt["plan_sha256"] for receipt in receipts}) == 1
+    assert {name for name in parts if name.startswith("verdicts/")} == verdicts
+    assert sum(parts[name] for name in verdicts) == ROWS
+
+
 def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
     world: SandboxWorld, samples: Samples, large_catalog: str
 ) -> None:
-    """Ctrl-C, SIGTERM and a last leg: 1,200 rows, each once and right, and no call is made twice."""
+    """Ctrl-C, SIGTERM and a last leg: 1,200 rows, each once and right, no call is made twice, and receipts for all."""
     stopped = stop_during_run(world, 1, signal.SIGINT, "verify", large_catalog)
     stopped_again = stop_during_run(world, 2, signal.SIGTERM, "resume")
     code = world.run("resume")
@@ -57,41 +65,7 @@ def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
     verified = sum(row["calls"] for row in rows)
     assert verified == 2 * sum(row["outcome"] != "ineligible" for row in rows)
     assert sum(leg["calls"] for leg in legs) == world.charged
-
-
-def test_a_killed_run_has_each_row_once(world: SandboxWorld, catalog_of_two_shards: str) -> None:
-    """After kill -9, the next leg publishes the dead leg's journal under the dead leg's part names."""
-    killed = stop_during_run(world, 1, signal.SIGKILL, "verify", catalog_of_two_shards)
-    code = world.run("resume")
-
-    rows = world.rows()
-    assert (killed, code) == (-signal.SIGKILL, 3)
-    assert [row["manifest_row"] for row in rows] == list(range(TWO_SHARDS))
-    assert {row["leg"] for row in rows} == {1, 2}
-    legs = world.legs()
-    assert [leg["ended_by"] for leg in legs] == ["killed", "complete"]
-    published_for_dead = sum(row["leg"] == 1 for row in rows)
-    assert published_for_dead == sum(legs[0][word] for word in ("accepted", "rejected", "ineligible"))
-
-
-def test_receipts_refer_to_the_previous_one_and_name_every_part(
-    world: SandboxWorld, catalog_of_two_shards: str
-) -> None:
-    """Each receipt holds the digests of the plan and of the previous receipt, and every part with its row count."""
-    stop_during_run(world, 1, signal.SIGINT, "verify", catalog_of_two_shards)
-    world.run("resume")
-
-    first, second = (
-        json.loads(path.read_bytes()) for path in sorted(world.results.glob("_runs/*/legs/*/receipt.json"))
-    )
-    parts = {part["name"]: part["rows"] for receipt in (first, second) for part in receipt["parts"]}
-    assert first["previous_receipt_sha256"] is None
-    assert len(second["previous_receipt_sha256"]) == 64
-    assert first["plan_sha256"] == second["plan_sha256"]
-    assert sum(rows for name, rows in parts.items() if name.startswith("verdicts/")) == TWO_SHARDS
-    assert {name for name in parts if name.startswith("verdicts/")} == {
-        str(path.relative_to(world.results)) for path in world.results.glob("verdicts/*/*.parquet")
-    }
+    check_receipts(world)
 
 
 def test_a_second_leg_is_refused_while_the_first_is_alive(world: SandboxWorld, large_catalog: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -22,6 +23,9 @@ import obstore
 from .launching import launched, need
 
 HERE = Path(__file__).parent
+
+PAGE_KEYS = 100
+"""So many keys are in a page of a listing by Swift or moto. S3 gives a thousand: too many to write in a test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +90,7 @@ class S3Server:
     @property
     def client(self) -> Any:  # noqa: ANN401 -- boto makes its types at run time
         """Give boto's client, with which tests prepare objects."""
-        return boto3.client(
-            "s3",
-            endpoint_url=self.url,
-            region_name=self.region,
-            aws_access_key_id=self.access_key,
-            aws_secret_access_key=self.secret_key,
-        )
+        return _boto(self.url, self.region, self.access_key, self.secret_key)
 
     def environment(self, url: str | None = None) -> dict[str, str]:
         """Give the variables that lead to this server, or to a proxy at `url`."""
@@ -166,12 +164,25 @@ class AzureServer:
         assert answer.status_code == 201, answer.text
 
 
+@cache
+def _boto(url: str, region: str, access_key: str, secret_key: str) -> Any:  # noqa: ANN401 -- as above
+    """Make boto's client once for each server: it reads megabytes of descriptions."""
+    return boto3.client(
+        "s3",
+        endpoint_url=url,
+        region_name=region,
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret_key,
+    )
+
+
 @contextmanager
 def swift(folder: Path) -> Iterator[S3Server]:
     """OpenStack Swift: it checks signatures and regions; of several creates at once more than one may win."""
     need(find_spec("swift"), "OpenStack Swift, which the developers' packages bring on Linux")
     need(_keeps_attributes(folder), "a file system with extended attributes under the tests' temporary folder")
     environment = os.environ | {"PYTHONPATH": str(HERE), "PYTHONWARNINGS": "ignore"}
+    environment["SWIFT_PAGE_KEYS"] = str(PAGE_KEYS)
     cluster = folder / "cluster"
     cluster.mkdir()
     with launched([sys.executable, HERE / "swift_cluster.py", cluster], folder / "swift.log", environment) as url:
@@ -187,7 +198,8 @@ def swift(folder: Path) -> Iterator[S3Server]:
 @contextmanager
 def moto(folder: Path) -> Iterator[S3Server]:
     """Moto: conditional writes hold, objects may be archived; it does not check signatures."""
-    with launched([sys.executable, HERE / "moto_server.py"], folder / "moto.log", dict(os.environ)) as url:
+    environment = os.environ | {"MOTO_S3_DEFAULT_MAX_KEYS": str(PAGE_KEYS)}
+    with launched([sys.executable, HERE / "moto_server.py"], folder / "moto.log", environment) as url:
         yield S3Server(
             url=url,
             access_key="an-access-key",

@@ -58,7 +58,7 @@ node_timeout = 60
 [filter:s3api]
 use = egg:swift#s3api
 location = north-1
-max_bucket_listing = 400
+max_bucket_listing = {page_keys}
 
 [filter:tempauth]
 use = egg:swift#tempauth
@@ -123,7 +123,7 @@ def main() -> None:
 def _write_configuration(folder: Path, ports: dict[str, int]) -> None:
     (folder / "devices/disk").mkdir(parents=True)
     (folder / "swift.conf").write_text(SWIFT_CONF)
-    (folder / "proxy.conf").write_text(PROXY_CONF.format(folder=folder))
+    (folder / "proxy.conf").write_text(PROXY_CONF.format(folder=folder, page_keys=os.environ["SWIFT_PAGE_KEYS"]))
     utils.set_swift_dir(str(folder))
     for name in STORAGE:
         (folder / f"{name}.conf").write_text(STORAGE_CONF.format(folder=folder, name=name))
