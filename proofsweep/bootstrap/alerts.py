@@ -83,11 +83,11 @@ def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers
     return None if source is None else Receivers.read(source[0], where=source[1])
 
 
-def end_of_leg(settings: Settings, run: RunStatus) -> Occasion:
+def end_of_leg(settings: Settings, run: RunStatus, *, tries_left: bool = False) -> Occasion:
     """Tell of a run whose leg has just ended, and of a key that expires."""
 
     def gather() -> tuple[Decide, Sequence[str]]:
-        facts = facts_of_run(settings, run)
+        facts = facts_of_run(settings, run, tries_left=tries_left)
         in_use = str(run.legs[-1].counts.get("key_fingerprint"))
         return lambda is_told: [
             *alerts_of_run(facts, is_told),
@@ -97,9 +97,9 @@ def end_of_leg(settings: Settings, run: RunStatus) -> Occasion:
     return Occasion(settings, gather)
 
 
-def end_of_flow(settings: Settings, flow: str, state: str, message: str) -> Occasion:
+def end_of_flow(settings: Settings, flow: str, state: str, message: str, *, tries_left: bool = False) -> Occasion:
     """Tell of a flow run that ended in a state with a message."""
-    end = flow_end(settings, flow, state, flow, [f"It said: {quoted(message)}"])
+    end = flow_end(settings, flow, state, flow, [f"It said: {quoted(message)}"], tries_left=tries_left)
     return Occasion(settings, lambda: (always(alerts_of_end(end)), over_after_end(end)))
 
 
@@ -108,7 +108,7 @@ def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
     return end_of_flow(settings, "verify-catalog", state_of_ending(stop.ended_by), stop.message)
 
 
-def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasion:
+def end_of_pass(settings: Settings, watched: str, report: PassReport, *, tries_left: bool = False) -> Occasion:
     """Tell of files that a pass over a watched folder could not move, or has given up."""
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
@@ -119,6 +119,7 @@ def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasio
         watched,
         [f"They lie in {quoted(watched)} still:", *shortened(lines)],
         title=f"verified files that are not moved: {unmoved.total():,}",
+        tries_left=tries_left,
     )
     given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
     over = over_after_end(end) if report.is_whole and not unmoved else []
@@ -126,11 +127,18 @@ def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasio
 
 
 def flow_end(
-    settings: Settings, flow: str, state: str, subject: str, details: Sequence[str], *, title: str | None = None
+    settings: Settings,
+    flow: str,
+    state: str,
+    subject: str,
+    details: Sequence[str],
+    *,
+    title: str | None = None,
+    tries_left: bool = False,
 ) -> FlowEnd:
     """Put an end into words, with the environment and the store of the settings."""
     environment, url = settings.service.environment, results_for(settings).store.url
-    return FlowEnd(environment, flow, state, subject, url, details, title)
+    return FlowEnd(environment, flow, state, subject, url, details, title, tries_left)
 
 
 def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion | None:
@@ -163,7 +171,7 @@ def alert_of_quota(settings: Settings, plan: Plan, need: Need, service: ServiceS
     )
 
 
-def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
+def facts_of_run(settings: Settings, run: RunStatus, *, tries_left: bool = False) -> RunFacts:
     """Gather what is told of a run; its last leg has ended."""
     results, tag, leg = results_for(settings), settings.alerts.supplier_tag, run.legs[-1].leg
     return RunFacts(
@@ -186,6 +194,7 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
         in_doubt=run.legs[-1].in_doubt,
         nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
         head=head_after(settings, run),
+        tries_left=tries_left,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proofsweep.domain.alerts.events import COMPLETED, EVENTS, TOLD_STATES, AlertKind
+from proofsweep.domain.alerts.events import COMPLETED, EVENTS, TOLD_STATES, AlertKind, is_failure
 from proofsweep.domain.alerts.messages import Alert, cause_of, made_alert, quoted
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
@@ -19,6 +19,7 @@ class FlowEnd:
         subject: the catalog or folder that it worked on; the flow's name if there is none.
         details: lines of the message.
         title: what happened, with figures; None takes the event's own.
+        tries_left: whether the flow run is tried again if it failed.
     """
 
     environment: str
@@ -28,12 +29,13 @@ class FlowEnd:
     results_url: str
     details: Sequence[str]
     title: str | None = None
+    tries_left: bool = False
 
 
 def alerts_of_end(end: FlowEnd) -> list[Alert]:
-    """Return what must be told of an end: nothing, or one message."""
+    """Return what must be told of an end: nothing, or one message; of a failure that is tried again, its last try's."""
     kind = TOLD_STATES.get(end.state)
-    if kind is None:
+    if kind is None or (end.tries_left and is_failure(end.state)):
         return []
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]

@@ -47,6 +47,7 @@ class RunFacts:
         in_doubt: rows that the last leg could not decide about.
         nights_in_doubt: on how many days in a row that was so.
         head: hex sha256 of the receipt of the leg, which holds all earlier receipts; None if it is not known.
+        tries_left: whether its flow run is tried again if it failed.
     """
 
     run_id: str
@@ -66,6 +67,7 @@ class RunFacts:
     head: str | None = None
     in_doubt: int = 0
     nights_in_doubt: int = 0
+    tries_left: bool = False
 
 
 def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
@@ -86,6 +88,7 @@ def end_of_run(run: RunFacts) -> FlowEnd:
         results_url=run.results_url,
         title=f"{run.remaining:,} of {run.items:,} rows remain" if run.remaining else failed,
         details=_details(run),
+        tries_left=run.tries_left,
     )
 
 
