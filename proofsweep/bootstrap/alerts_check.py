@@ -33,6 +33,7 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.legs import Legs
+from proofsweep.usecases.alerts.killed_work import killed_work
 from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, newest_leg, night_facts, recent_runs
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
@@ -79,6 +80,9 @@ class Check:
         for location in named or [None]:
             found.append(self._no_success(location, now))
             found += self._of_newest_run(location, usage, is_told)
+        since, environment = now - timedelta(days=_LOOK_BACK_DAYS), self.settings.service.environment
+        for end in killed_work(results_for(self.settings), environment, since):
+            found += alerts_of_end(end)
         if usage is not None:
             found.append(self._unexplained_usage(usage[0], now, is_told))
         found.append(self._digest(now))

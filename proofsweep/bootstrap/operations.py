@@ -18,6 +18,7 @@ from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.operations.call_budget import CallBudget
 from proofsweep.usecases.operations.operation_log import OperationLog
+from proofsweep.usecases.operations.sole_process import sole_process
 
 # Random bytes of an ID. Chosen: as many as those of run IDs have; half could meet in one millisecond.
 _TAIL_BYTES = 3
@@ -50,7 +51,7 @@ def operation_begun(
 ) -> Iterator[OperationWork]:
     """Begin an operation, and write its receipt however the work inside ends.
 
-    (1) the intent is written before the first call, (2) the work, (3) the receipt.
+    (1) the intent is written before the first call, (2) the work, under the lease of the operation, (3) the receipt.
 
     Args:
         settings: of the service and the store.
@@ -61,6 +62,7 @@ def operation_begun(
 
     Raises:
         ConfigError, ResultsError: it cannot begin; nothing was called.
+        RunIsActive: another process works on the operation that is to go on.
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
     operations, fingerprint = Operations(results), engine.key_fingerprint
@@ -72,7 +74,7 @@ def operation_begun(
         log.continue_after_kill()
     work = OperationWork(engine=engine, results=results, partner=engine.partner.in_new_session(log.note), log=log)
     facts = {"key_fingerprint": fingerprint, "proofsweep_version": __version__}
-    with _receipt_written(work, facts):  # (3)
+    with sole_process(operations.lease(operation.operation_id)), _receipt_written(work, facts):  # (3)
         yield work  # (2)
 
 

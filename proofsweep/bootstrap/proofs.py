@@ -1,13 +1,12 @@
 """Operations on proofs, wired."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
-from proofsweep.bootstrap.operations import OperationWork, call_budget, operation_begun
+from proofsweep.bootstrap.operations import call_budget, operation_begun
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
@@ -17,15 +16,13 @@ from proofsweep.settings import Settings
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.locations import one_line, path_of
-from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals, recovering_store
 from proofsweep.storage.results.watches import ingest_store, is_watched, watched_ids
 from proofsweep.usecases.operations.outage_guard import OutageGuard
-from proofsweep.usecases.operations.sole_process import sole_process
 from proofsweep.usecases.proofs.compare_masters import compared_masters
-from proofsweep.usecases.proofs.killed_recoveries import AT_WORK, KilledRecoveries
+from proofsweep.usecases.proofs.killed_recoveries import KilledRecoveries
 from proofsweep.usecases.proofs.lost_sidecars import proven_items
 from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
 from proofsweep.usecases.proofs.take_inventory import take_inventory
@@ -57,12 +54,14 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     place = _place_of(settings, wanted, lies_in_watched)
     outcomes: Counter[str] = Counter()
     intent = {"to": place}  # nothing that names a file: a redaction must find all that does in tables
-    with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work, _alone(work) as journals:
+    with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work:
+        killed = killed_recoveries(work.results, work.engine.files)
+        killed.end_all()
         work.counts["outcomes"] = outcomes
         recovery = SidecarRecovery(
             partner=work.partner,
             log=work.log,
-            journals=journals,
+            journals=killed.journals,
             budget=call_budget(work, settings, wanted.max_calls),
             outage=OutageGuard(work.partner),
             files=work.engine.files,
@@ -78,22 +77,11 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     return Recovered(operation_id=work.log.operation.operation_id, outcomes=outcomes)
 
 
-@contextmanager
-def _alone(work: OperationWork) -> Iterator[RecoveryJournals]:
-    """Claim a recovery for this process, and end those whose process was killed."""
-    killed = killed_recoveries(work.results, work.engine.files)
-    with sole_process(killed.lease(work.log.operation.operation_id)):
-        killed.end_all()
-        yield killed.journals
-
-
 def killed_recoveries(results: Results, files: Files) -> KilledRecoveries:
     """Give what ends the recoveries of a store whose process was killed."""
-    store = recovering_store(results.store.url)
     return KilledRecoveries(
-        journals=RecoveryJournals(store),
+        journals=RecoveryJournals(recovering_store(results.store.url)),
         operations=Operations(results),
-        lease=lambda operation_id: Lease(Results(store), operation_id, utc_now, busy=AT_WORK),
         files=Moves(files),
         clock=utc_now,
     )

@@ -11,26 +11,18 @@ from proofsweep.domain.runs import EndedBy
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import RunIsActive, SourceError
 from proofsweep.storage.files.moves import Moves
-from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.recovery_journal import RecoveryJournals
 from proofsweep.usecases.operations.operation_log import OperationLog
 from proofsweep.usecases.operations.sole_process import sole_process
 
-AT_WORK = "Another process works on this recovery."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KilledRecoveries:
-    """Finds the recoveries that were killed while they wrote, and ends them.
-
-    Attributes:
-        lease: gives the lease of a recovery, which its process holds while it lives.
-    """
+    """Finds the recoveries that were killed while they wrote, and ends them."""
 
     journals: RecoveryJournals
     operations: Operations
-    lease: Callable[[str], Lease]
     files: Moves
     clock: Callable[[], datetime]
 
@@ -41,7 +33,7 @@ class KilledRecoveries:
             ResultsError: the store cannot be used, or a journal is damaged.
         """
         for operation_id in self.journals.open():
-            with suppress(RunIsActive, SourceError), sole_process(self.lease(operation_id)):
+            with suppress(RunIsActive, SourceError), sole_process(self.operations.lease(operation_id)):
                 operation = self.operations.operation(operation_id)
                 if operation is not None and self.operations.receipt(operation_id) is None:
                     self._end(operation)

@@ -10,7 +10,6 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.recovery_journal import RecoveryJournals
@@ -46,17 +45,12 @@ class Killed:
             "acted_at": NOW,
         }
 
-    def lease(self, operation_id: str) -> Lease:
-        """Return the lease of a recovery."""
-        return Lease(Results(FolderStore(self.folder / "recovering")), operation_id, lambda: NOW)
-
     def end(self) -> list[str]:
         """End what was killed; give the items of the table."""
         operations = Operations(self.results)
         KilledRecoveries(
             journals=self.journals,
             operations=operations,
-            lease=self.lease,
             files=Moves(Files()),
             clock=lambda: NOW,
         ).end_all()
@@ -87,7 +81,7 @@ def test_a_recovery_that_is_at_work_is_left_alone(killed: Killed, tmp_path: Path
     """Its own process writes the rows."""
     (tmp_path / "b").write_bytes(b"b")
 
-    with sole_process(killed.lease(OPERATION.operation_id)):
+    with sole_process(Operations(killed.results).lease(OPERATION.operation_id)):
         assert killed.end() == ["a"]
     assert killed.journals.open() == [OPERATION.operation_id]
 
