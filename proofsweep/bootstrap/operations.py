@@ -51,7 +51,7 @@ def operation_begun(
 ) -> Iterator[OperationWork]:
     """Begin an operation, and write its receipt however the work inside ends.
 
-    (1) the intent is written before the first call, (2) the work, under the lease of the operation, (3) the receipt.
+    Under the lease of the operation: (1) the intent is written before the first call, (2) the work, (3) the receipt.
 
     Args:
         settings: of the service and the store.
@@ -68,14 +68,15 @@ def operation_begun(
     operations, fingerprint = Operations(results), engine.key_fingerprint
     operation = continues or new_operation(settings, kind)
     log = OperationLog(operation, operations, utc_now)
-    if continues is None:
-        operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
-    else:
-        log.continue_after_kill()
     work = OperationWork(engine=engine, results=results, partner=engine.partner.in_new_session(log.note), log=log)
     facts = {"key_fingerprint": fingerprint, "proofsweep_version": __version__}
-    with sole_process(operations.lease(operation.operation_id)), _receipt_written(work, facts):  # (3)
-        yield work  # (2)
+    with sole_process(operations.lease(operation.operation_id)):
+        if continues is None:
+            operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
+        else:
+            log.continue_after_kill()
+        with _receipt_written(work, facts):  # (3)
+            yield work  # (2)
 
 
 def call_budget(work: OperationWork, settings: Settings, max_calls: int | None = None) -> CallBudget:
