@@ -10,10 +10,9 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
 from proofsweep.domain.alerts.events import state_of_ending, state_of_run
 from proofsweep.domain.alerts.messages import Alert, quoted, shortened
-from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, over_after_end
-from proofsweep.domain.alerts.of_ingest import files_given_up
+from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, files_given_up, over_after_end
 from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, end_of_run
-from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, rotated_key_ends
+from proofsweep.domain.alerts.of_the_key import key_expires, quota_short, rotated_key_ends
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Need, Quota, forecast
 from proofsweep.domain.ingest import PassReport
@@ -100,7 +99,7 @@ def end_of_leg(settings: Settings, run: RunStatus, *, tries_left: bool = False) 
 def end_of_flow(settings: Settings, flow: str, state: str, message: str, *, tries_left: bool = False) -> Occasion:
     """Tell of a flow run that ended in a state with a message."""
     end = flow_end(settings, flow, state, flow, [f"It said: {quoted(message)}"], tries_left=tries_left)
-    return Occasion(settings, lambda: (always(alerts_of_end(end)), over_after_end(end)))
+    return Occasion(settings, lambda: (alerts_of_end(end), over_after_end(end)))
 
 
 def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
@@ -123,7 +122,7 @@ def end_of_pass(settings: Settings, watched: str, report: PassReport, *, tries_l
     )
     given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
     over = over_after_end(end) if report.is_whole and not unmoved else []
-    return Occasion(settings, lambda: (always([*alerts_of_end(end), *given_up]), over))
+    return Occasion(settings, lambda: ([*alerts_of_end(end), *given_up], over))
 
 
 def flow_end(
@@ -145,35 +144,19 @@ def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatu
     """Tell that the quota will end before the run does, when its first leg begins; None if there is enough."""
     need = Need(eligible=plan.eligible if leg == 1 else 0, audio_bytes=0)
     alert = alert_of_quota(settings, plan, need, service, bounds)
-    return None if alert is None else Occasion(settings, lambda: (always([alert]), []))
-
-
-def always(alerts: Sequence[Alert]) -> Decide:
-    """Decide alike, whatever was told."""
-    return lambda _is_told: alerts
+    return None if alert is None else Occasion(settings, lambda: ([alert], []))
 
 
 def alert_of_quota(settings: Settings, plan: Plan, need: Need, service: ServiceStatus, bounds: Bounds) -> Alert | None:
     """Compare what a run needs with the quota, at two calls a row: earlier legs are not read for it."""
     quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
     cost = forecast(need, quota, [], utc_now(), settings.bounds.ask_seconds)
-    return quota_short(
-        QuotaFacts(
-            run_id=plan.run_id,
-            environment=plan.environment,
-            catalog=plan.catalog,
-            rows=need.eligible,
-            rows_short=cost.rows_short or 0,
-            headroom=cost.headroom or 0,
-            reserve=cost.reserve,
-            reset=cost.quota_reset,
-        )
-    )
+    return quota_short(plan, need.eligible, cost)
 
 
 def facts_of_run(settings: Settings, run: RunStatus, *, tries_left: bool = False) -> RunFacts:
     """Gather what is told of a run; its last leg has ended."""
-    results, tag, leg = results_for(settings), settings.alerts.supplier_tag, run.legs[-1].leg
+    results, tag = results_for(settings), settings.alerts.supplier_tag
     return RunFacts(
         run_id=run.plan.run_id,
         environment=run.plan.environment,
@@ -189,7 +172,7 @@ def facts_of_run(settings: Settings, run: RunStatus, *, tries_left: bool = False
         failed=run.rows("failed"),
         answered=run.answered,
         kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
-        rejections=[] if tag is None else supplier_rejections(results, run.plan, leg, tag),
+        rejections=[] if tag is None else supplier_rejections(results, run.plan, tag),
         sunset=run.sunset,
         in_doubt=run.legs[-1].in_doubt,
         nights_in_doubt=run.nights_in_doubt if run.remaining else 0,

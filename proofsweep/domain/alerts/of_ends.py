@@ -1,6 +1,6 @@
 """What is told of the end of a flow run: the one place that decides it, for each flow and each state. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from proofsweep.domain.alerts.events import COMPLETED, EVENTS, TOLD_STATES, AlertKind, is_failure
@@ -57,6 +57,16 @@ def over_after_end(end: FlowEnd) -> list[str]:
     over = [cause_of(kind, end.environment, subject) for kind in kinds for subject in subjects]
     over.append(cause_of(AlertKind.KEY_REFUSED, end.environment))
     return [*over, cause_of(AlertKind.QUOTA_SHORT, end.environment, end.subject)] if is_whole else over
+
+
+def files_given_up(environment: str, watched: str, results_url: str, given_up: Collection[str]) -> list[Alert]:
+    """Tell of items of a watched folder that failed too often; each is a cause."""
+    if not given_up:
+        return []
+    causes = [cause_of(AlertKind.GIVEN_UP, environment, watched, item) for item in sorted(given_up)]
+    title = f"delivered files that are given up: {len(given_up):,}"
+    lines = [f"Each failed as often as `ingest.tries` allows. No pass over {quoted(watched)} tries it again."]
+    return [made_alert(AlertKind.GIVEN_UP, environment, title, lines, causes, results_url=results_url)]
 
 
 def _cause(kind: AlertKind, end: FlowEnd) -> str:

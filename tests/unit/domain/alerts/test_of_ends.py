@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from proofsweep.domain.alerts.events import END_STATES, EVENTS, FLOWS, TOLD_STATES, UNTOLD_STATES
-from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, over_after_end
+from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, files_given_up, over_after_end
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
@@ -65,3 +65,17 @@ def test_a_flow_run_that_could_not_begin_ends_nothing() -> None:
     """Nor does one whose key was refused."""
     assert over_after_end(ended("inventory-proofs", "Failed")) == []
     assert over_after_end(ended("verify-catalog", "KeyRefused", "music")) == []
+
+
+def test_a_good_pass_tells_nothing() -> None:
+    """Nothing is given up."""
+    assert files_given_up("beta", "/in", "results", []) == []
+
+
+def test_each_file_that_is_given_up_is_a_cause() -> None:
+    """One that is given up later is told, although the others were."""
+    (alert,) = files_given_up("beta", "/in/<!here>", "results", ["i2", "i1"])
+
+    assert alert.causes == ("given_up\tbeta\t/in/<!here>\ti1", "given_up\tbeta\t/in/<!here>\ti2")
+    assert alert.subject == "proofsweep: delivered files that are given up: 2 (beta)"
+    assert "`proofsweep rejects`" in alert.body
