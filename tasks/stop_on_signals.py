@@ -7,29 +7,18 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from uuid import UUID
-
-import httpx
-from prefect import get_client
-from prefect.client.schemas.objects import StateType
-from prefect.exceptions import PrefectException
-from prefect.runtime import flow_run
-from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from proofsweep.bootstrap.engines import Engine
 from proofsweep.bootstrap.legs import active_legs
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
+from tasks.cancelled_run import is_cancelled_in_prefect
 from tasks.signal_thread import OVER, next_signal, signal_thread
 
 _EXIT_CANCELLED = 6
 
 # Bounds the last flush of the journals. Chosen: half may be too short for a bucket, twice keeps a person waiting.
 _LAST_FLUSH_SECONDS = 2.0
-
-# Bounds the question whether somebody cancelled the flow run. Chosen: half may miss a busy server; twice, with the time
-# for files in flight, comes near the 30 s after which Prefect kills a cancelled run.
-_ASK_SECONDS = 3.0
 
 STOP_ASKED = threading.Event()
 """Whether a signal has asked this process to stop. A leg may still end whole, if all its files were in flight."""
@@ -49,7 +38,7 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
         return
     STOP_ASKED.set()
     log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
-    if first == signal.SIGTERM and not _is_cancelled_in_prefect():
+    if first == signal.SIGTERM and not is_cancelled_in_prefect():
         engine.stop.pull(RunMustStop("The process was asked to end (SIGTERM).", ended_by="interrupted"))
     else:
         engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
@@ -60,19 +49,6 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
         second = next_signal(reader)
     if second != OVER:
         _exit_now()
-
-
-def _is_cancelled_in_prefect() -> bool:
-    """Say whether somebody cancels this process's flow run; then its worker sends SIGTERM, as at its own end."""
-    flow_run_id = flow_run.get_id()  # a thread without context: the one that the worker has started, no part of it
-    if flow_run_id is None:
-        return False
-    once = temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0})
-    try:
-        with once, get_client(sync_client=True, httpx_settings={"timeout": _ASK_SECONDS}) as client:
-            return client.read_flow_run(UUID(flow_run_id)).state_type is StateType.CANCELLING
-    except (httpx.HTTPError, PrefectException):
-        return False
 
 
 def _exit_now() -> None:
