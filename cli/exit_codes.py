@@ -26,6 +26,7 @@ _CODE_OF_ENDING = {
     "quota": ExitCode.QUOTA,
     "window": ExitCode.CANCELLED,
     "cancelled": ExitCode.CANCELLED,
+    "interrupted": ExitCode.CANCELLED,
     "killed": ExitCode.CANCELLED,
     "key_refused": ExitCode.KEY_REFUSED,
     "breaker": ExitCode.BREAKER,

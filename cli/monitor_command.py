@@ -70,7 +70,7 @@ def _later_round(settings: Settings, *, as_json: bool) -> None:
 def _one_round(settings: Settings, *, as_json: bool) -> ExitCode:
     monitored = monitor_service(settings, read_block)
     teller = teller_for(settings, read_block)
-    telling = Telling(monitored.alerts, [], []) if teller is None else teller.tell(monitored.decide, monitored.over)
+    telling = Telling(monitored.alerts, [], []) if teller is None else teller.tell(monitored.alerts, monitored.over)
     if as_json:
         print_json(_json_of(monitored, telling))
     else:

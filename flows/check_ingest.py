@@ -16,6 +16,7 @@ from proofsweep.reporting.deliveries import line_of_pass, markdown_of_pass
 from proofsweep.settings import Settings
 from tasks.end_states import state_of_pass
 from tasks.key_block import read_block
+from tasks.run_of_retry import tries_left
 from tasks.summary_artifact import show_deliveries
 from tasks.tell_alerts import tell_alerts
 
@@ -67,5 +68,5 @@ def _make_pass(
                 state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
             if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
-        tell_alerts(end_of_pass(settings, watched.path, one_pass.report))
+        tell_alerts(end_of_pass(settings, watched.path, one_pass.report, tries_left=tries_left()))
     return stopped, one_pass.report

@@ -13,6 +13,7 @@ from proofsweep.settings import Settings, load_settings
 from tasks.end_states import state_of_error
 from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs
+from tasks.run_of_retry import tries_left
 from tasks.tell_alerts import tell_alerts
 
 
@@ -49,4 +50,4 @@ def ended_flow(
 
 
 def _tell(settings: Settings, state: str, message: str) -> None:
-    tell_alerts(end_of_flow(settings, str(flow_run.flow_name), state, message))
+    tell_alerts(end_of_flow(settings, str(flow_run.flow_name), state, message, tries_left=tries_left()))

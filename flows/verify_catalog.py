@@ -21,7 +21,7 @@ from proofsweep.settings import Settings, load_settings
 from tasks.coverage import state_with_coverage
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
-from tasks.run_of_retry import run_of_this_retry
+from tasks.run_of_retry import run_of_this_retry, tries_left
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
 from tasks.tell_alerts import tell_alerts
@@ -93,7 +93,8 @@ def verify_catalog(
 def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, options: LegOptions) -> RunStatus:
     """Verify what remains of a run; give its status.
 
-    (a) claim a leg, (b) map tasks over what remains, (c) settle the leg, (d) show a summary, (e) tell who must know.
+    (a) claim a leg, (b) map tasks over what remains, (c) settle the leg, (d) tell who must know, before (e) a summary
+    is shown, for which the server must answer.
     """
     settings = load_settings(config, results)
     held = held_leg(
@@ -104,6 +105,7 @@ def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | N
     with stopped_on_signals(engine), started as runner, held as (handle, leg):  # (a) and (c)
         tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg, runner)  # (b)
-    show_summary(run := describe_run(leg.results, run_id), leg.results)  # (d)
-    tell_alerts(end_of_leg(settings, run))  # (e)
+    run = describe_run(leg.results, run_id)
+    tell_alerts(end_of_leg(settings, run, tries_left=tries_left()))  # (d)
+    show_summary(run, leg.results)  # (e)
     return run

@@ -11,6 +11,7 @@ from proofsweep.bootstrap.alerts import end_of_flow
 from proofsweep.bootstrap.proofs import line_of_masters, masters_of
 from proofsweep.settings import Settings
 from tasks.end_states import state_of_findings
+from tasks.run_of_retry import tries_left
 from tasks.tell_alerts import tell_alerts
 
 
@@ -35,7 +36,7 @@ def verify_proofs(
             said = run.message if line is None else f"{run.message} {line}."
             return State(type=run.type, name=run.name, message=said)
         found = state_of_findings(f"{run.message} {line}.", differ=True)
-        tell_alerts(end_of_flow(settings, "verify-proofs", str(found.name), line))
+        tell_alerts(end_of_flow(settings, "verify-proofs", str(found.name), line, tries_left=tries_left()))
         return found
 
     return ended_flow(config, results, work, tells_itself=True)

@@ -5,13 +5,19 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
-from proofsweep.domain.alerts.events import CANCELLED, COMPLETED, FAILED, state_of_ending, state_of_run
+from proofsweep.domain.alerts.events import (
+    ALREADY_ACTIVE,
+    COMPLETED,
+    FAILED,
+    OF_TYPE_CANCELLED,
+    OF_TYPE_COMPLETED,
+    state_of_ending,
+    state_of_run,
+)
 from proofsweep.domain.ingest import PassReport
 from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.reporting.run_status import RunStatus
 from proofsweep.reporting.summary import line_of
-
-_OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
 
 
 def state_after_run(run: RunStatus, head: str | None) -> State[str]:
@@ -21,7 +27,7 @@ def state_after_run(run: RunStatus, head: str | None) -> State[str]:
     """
     name = state_of_run(run.ended_by, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered)
     line = line_of(run) if head is None else f"{line_of(run)} Head of the records: {head}."
-    return _named(name, line, run.plan.run_id if name in _OF_TYPE_COMPLETED else None)
+    return _named(name, line, run.plan.run_id if name in OF_TYPE_COMPLETED else None)
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:
@@ -30,7 +36,7 @@ def state_of_error(error: ProofsweepError) -> State[Any]:
     It is returned, not raised, because Prefect logs a traceback for what is raised.
     """
     if isinstance(error, RunIsActive):  # somebody else does this work: nothing failed
-        return _named(CANCELLED, error.message, error)
+        return _named(ALREADY_ACTIVE, error.message, error)
     return _named(state_of_ending(error.ended_by) if isinstance(error, RunMustStop) else FAILED, error.message, error)
 
 
@@ -47,7 +53,5 @@ def state_of_findings(line: str, *, differ: bool) -> State[Any]:
 
 
 def _named(name: str, line: str, data: object = None) -> State[Any]:
-    if name == CANCELLED:
-        return Cancelled(message=line, data=data)
-    of_type = Completed if name in _OF_TYPE_COMPLETED else Failed
+    of_type = Completed if name in OF_TYPE_COMPLETED else Cancelled if name in OF_TYPE_CANCELLED else Failed
     return of_type(name=name, message=line, data=data)

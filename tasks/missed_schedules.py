@@ -4,7 +4,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
-from prefect import get_client
+import httpx
+from prefect import get_client, get_run_logger
 from prefect.client.schemas.filters import (
     FlowRunFilter,
     FlowRunFilterDeploymentId,
@@ -12,7 +13,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterState,
     FlowRunFilterStateName,
 )
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectNotFound, PrefectException
 from prefect.runtime import deployment
 from prefect.states import Cancelled
 
@@ -23,11 +24,21 @@ _WHY = "Missed: another run of the deployment does its work."
 
 
 def cancel_missed_runs() -> None:
-    """Cancel the runs of this deployment that are due by their schedule: this flow run does their work."""
+    """Cancel the runs of this deployment that are due by their schedule: this flow run does their work.
+
+    A server that cannot do it, such as one whose SQLite is locked, keeps nobody from the work itself.
+    """
     if deployment.id is None:
         return
+    try:
+        _cancel_runs_of(UUID(deployment.id))
+    except (httpx.HTTPError, PrefectException) as error:
+        get_run_logger().warning("Missed runs were not cancelled: %s", type(error).__name__)
+
+
+def _cancel_runs_of(deployment_id: UUID) -> None:
     missed = FlowRunFilter(
-        deployment_id=FlowRunFilterDeploymentId(any_=[UUID(deployment.id)]),
+        deployment_id=FlowRunFilterDeploymentId(any_=[deployment_id]),
         state=FlowRunFilterState(name=FlowRunFilterStateName(any_=_NOT_STARTED)),
         next_scheduled_start_time=FlowRunFilterNextScheduledStartTime(before_=datetime.now(UTC)),
     )

@@ -12,6 +12,7 @@ from proofsweep.bootstrap.engines import Engine
 from proofsweep.bootstrap.legs import active_legs
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
+from tasks.cancelled_run import is_cancelled_in_prefect
 from tasks.signal_thread import OVER, next_signal, signal_thread
 
 _EXIT_CANCELLED = 6
@@ -35,8 +36,11 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
     if first == OVER:
         return
     STOP_ASKED.set()
-    engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
     log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
+    if first == signal.SIGTERM and not is_cancelled_in_prefect():
+        engine.stop.pull(RunMustStop("The process was asked to end (SIGTERM).", ended_by="interrupted"))
+    else:
+        engine.stop.pull(RunMustStop("The run was asked to stop.", ended_by="cancelled"))
     try:
         second = next_signal(reader, engine.settings.bounds.drain_seconds)
     except TimeoutError:

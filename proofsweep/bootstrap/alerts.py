@@ -10,10 +10,9 @@ from proofsweep.bootstrap.stores import results_for
 from proofsweep.client.alert_receivers import Receivers, UrlSource, url_file, url_variable
 from proofsweep.domain.alerts.events import state_of_ending, state_of_run
 from proofsweep.domain.alerts.messages import Alert, quoted, shortened
-from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, over_after_end
-from proofsweep.domain.alerts.of_ingest import files_given_up
+from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, files_given_up, over_after_end
 from proofsweep.domain.alerts.of_runs import RowKind, RunFacts, alerts_of_run, end_of_run
-from proofsweep.domain.alerts.of_the_key import QuotaFacts, key_expires, quota_short, rotated_key_ends
+from proofsweep.domain.alerts.of_the_key import key_expires, quota_short, rotated_key_ends
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.budget.forecast import Need, Quota, forecast
 from proofsweep.domain.ingest import PassReport
@@ -83,11 +82,11 @@ def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers
     return None if source is None else Receivers.read(source[0], where=source[1])
 
 
-def end_of_leg(settings: Settings, run: RunStatus) -> Occasion:
+def end_of_leg(settings: Settings, run: RunStatus, *, tries_left: bool = False) -> Occasion:
     """Tell of a run whose leg has just ended, and of a key that expires."""
 
     def gather() -> tuple[Decide, Sequence[str]]:
-        facts = facts_of_run(settings, run)
+        facts = facts_of_run(settings, run, tries_left=tries_left)
         in_use = str(run.legs[-1].counts.get("key_fingerprint"))
         return lambda is_told: [
             *alerts_of_run(facts, is_told),
@@ -97,10 +96,10 @@ def end_of_leg(settings: Settings, run: RunStatus) -> Occasion:
     return Occasion(settings, gather)
 
 
-def end_of_flow(settings: Settings, flow: str, state: str, message: str) -> Occasion:
+def end_of_flow(settings: Settings, flow: str, state: str, message: str, *, tries_left: bool = False) -> Occasion:
     """Tell of a flow run that ended in a state with a message."""
-    end = flow_end(settings, flow, state, flow, [f"It said: {quoted(message)}"])
-    return Occasion(settings, lambda: (always(alerts_of_end(end)), over_after_end(end)))
+    end = flow_end(settings, flow, state, flow, [f"It said: {quoted(message)}"], tries_left=tries_left)
+    return Occasion(settings, lambda: (alerts_of_end(end), over_after_end(end)))
 
 
 def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
@@ -108,7 +107,7 @@ def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
     return end_of_flow(settings, "verify-catalog", state_of_ending(stop.ended_by), stop.message)
 
 
-def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasion:
+def end_of_pass(settings: Settings, watched: str, report: PassReport, *, tries_left: bool = False) -> Occasion:
     """Tell of files that a pass over a watched folder could not move, or has given up."""
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
@@ -119,53 +118,45 @@ def end_of_pass(settings: Settings, watched: str, report: PassReport) -> Occasio
         watched,
         [f"They lie in {quoted(watched)} still:", *shortened(lines)],
         title=f"verified files that are not moved: {unmoved.total():,}",
+        tries_left=tries_left,
     )
     given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
     over = over_after_end(end) if report.is_whole and not unmoved else []
-    return Occasion(settings, lambda: (always([*alerts_of_end(end), *given_up]), over))
+    return Occasion(settings, lambda: ([*alerts_of_end(end), *given_up], over))
 
 
 def flow_end(
-    settings: Settings, flow: str, state: str, subject: str, details: Sequence[str], *, title: str | None = None
+    settings: Settings,
+    flow: str,
+    state: str,
+    subject: str,
+    details: Sequence[str],
+    *,
+    title: str | None = None,
+    tries_left: bool = False,
 ) -> FlowEnd:
     """Put an end into words, with the environment and the store of the settings."""
     environment, url = settings.service.environment, results_for(settings).store.url
-    return FlowEnd(environment, flow, state, subject, url, details, title)
+    return FlowEnd(environment, flow, state, subject, url, details, title, tries_left)
 
 
 def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion | None:
     """Tell that the quota will end before the run does, when its first leg begins; None if there is enough."""
     need = Need(eligible=plan.eligible if leg == 1 else 0, audio_bytes=0)
     alert = alert_of_quota(settings, plan, need, service, bounds)
-    return None if alert is None else Occasion(settings, lambda: (always([alert]), []))
-
-
-def always(alerts: Sequence[Alert]) -> Decide:
-    """Decide alike, whatever was told."""
-    return lambda _is_told: alerts
+    return None if alert is None else Occasion(settings, lambda: ([alert], []))
 
 
 def alert_of_quota(settings: Settings, plan: Plan, need: Need, service: ServiceStatus, bounds: Bounds) -> Alert | None:
     """Compare what a run needs with the quota, at two calls a row: earlier legs are not read for it."""
     quota = Quota(headroom=service.headroom, reset=service.quota_reset, bounds=bounds)
     cost = forecast(need, quota, [], utc_now(), settings.bounds.ask_seconds)
-    return quota_short(
-        QuotaFacts(
-            run_id=plan.run_id,
-            environment=plan.environment,
-            catalog=plan.catalog,
-            rows=need.eligible,
-            rows_short=cost.rows_short or 0,
-            headroom=cost.headroom or 0,
-            reserve=cost.reserve,
-            reset=cost.quota_reset,
-        )
-    )
+    return quota_short(plan, need.eligible, cost)
 
 
-def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
+def facts_of_run(settings: Settings, run: RunStatus, *, tries_left: bool = False) -> RunFacts:
     """Gather what is told of a run; its last leg has ended."""
-    results, tag, leg = results_for(settings), settings.alerts.supplier_tag, run.legs[-1].leg
+    results, tag = results_for(settings), settings.alerts.supplier_tag
     return RunFacts(
         run_id=run.plan.run_id,
         environment=run.plan.environment,
@@ -181,11 +172,12 @@ def facts_of_run(settings: Settings, run: RunStatus) -> RunFacts:
         failed=run.rows("failed"),
         answered=run.answered,
         kinds=[RowKind(group.rows, label_of(group), advice_for(group)) for group in run.groups],
-        rejections=[] if tag is None else supplier_rejections(results, run.plan, leg, tag),
+        rejections=[] if tag is None else supplier_rejections(results, run.plan, tag),
         sunset=run.sunset,
         in_doubt=run.legs[-1].in_doubt,
         nights_in_doubt=run.nights_in_doubt if run.remaining else 0,
         head=head_after(settings, run),
+        tries_left=tries_left,
     )
 
 

@@ -4,13 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from proofsweep.bootstrap.alerts import (
-    Occasion,
-    alert_of_quota,
-    alerts_of_key,
-    facts_of_run,
-    flow_end,
-)
+from proofsweep.bootstrap.alerts import Occasion, alert_of_quota, alerts_of_key, facts_of_run, flow_end
 from proofsweep.bootstrap.engines import ReadBlock, engine_for, utc_now
 from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.bootstrap.stores import results_for
@@ -33,7 +27,15 @@ from proofsweep.reporting.run_status import RunStatus
 from proofsweep.settings import Settings
 from proofsweep.storage.locations import path_of
 from proofsweep.storage.results.legs import Legs
-from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, newest_leg, night_facts, recent_runs
+from proofsweep.usecases.alerts.killed_work import killed_work
+from proofsweep.usecases.alerts.past_legs import (
+    calls_of_day,
+    ended_at,
+    line_of_leg,
+    newest_leg,
+    night_facts,
+    recent_runs,
+)
 from proofsweep.usecases.plan.examine_service import ServiceStatus
 
 # Chosen: a month's quota is spent over at most 31 nights. Half would miss legs of a run that waits for its quota; twice
@@ -79,6 +81,9 @@ class Check:
         for location in named or [None]:
             found.append(self._no_success(location, now))
             found += self._of_newest_run(location, usage, is_told)
+        since, environment = now - timedelta(days=_LOOK_BACK_DAYS), self.settings.service.environment
+        for end in killed_work(results_for(self.settings), environment, since):
+            found += alerts_of_end(end)
         if usage is not None:
             found.append(self._unexplained_usage(usage[0], now, is_told))
         found.append(self._digest(now))
@@ -119,22 +124,22 @@ class Check:
     def _digest(self, now: datetime) -> Alert | None:
         """Tell of the newest leg of the last two days, so that the head of the records leaves the store."""
         results, environment = results_for(self.settings), self.settings.service.environment
-        leg = newest_leg(results, environment, now - timedelta(days=_LOOK_BACK_DAYS))
-        if leg is None or leg.ended is None or leg.ended < now - timedelta(days=2):
+        newest = newest_leg(results, environment, now - timedelta(days=_LOOK_BACK_DAYS))
+        ended = None if newest is None else ended_at(newest[1])
+        if newest is None or ended is None or ended < now - timedelta(days=2):
             return None
-        head = Legs(results, leg.plan.run_id).receipt_digest(leg.leg)
-        return daily_digest(environment, results.store.url, leg.line, leg.ended, head or "")
+        head = Legs(results, newest[0].run_id).receipt_digest(newest[1].leg)
+        return daily_digest(environment, results.store.url, line_of_leg(*newest), ended, head or "")
 
     def _of_newest_run(
         self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, is_told: IsTold
     ) -> list[Alert | None]:
         """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
-        newest = self._newest_run(location)
-        results = results_for(self.settings)
-        last = None if newest is None else next(reversed(legs_of(results, newest)), None)
-        if newest is None or last is None or last.is_whole:
+        newest, results = self._newest_run(location), results_for(self.settings)
+        if newest is None or newest.is_over:
             return []
-        if Legs(results, newest.plan.run_id).active_claim() is not None:
+        legs = Legs(results, newest.plan.run_id)
+        if not legs.last() or legs.active_claim() is not None:
             return []
         run = describe_run(results, newest.plan.run_id)
         if not run.remaining:
@@ -159,11 +164,8 @@ class Check:
         service, tolerated = self.settings.service, self.settings.alerts.unexplained_calls
         day = now.date() - timedelta(days=1)
         used = next((one.used for one in usage.days if (one.date or "").startswith(day.isoformat())), None)
-        if (
-            used is None
-            or used <= tolerated
-            or is_told(cause_of(AlertKind.USAGE, service.environment, day.isoformat()))
-        ):
+        cause = cause_of(AlertKind.USAGE, service.environment, day.isoformat())
+        if used is None or used <= tolerated or is_told(cause):
             return None
         since = now - timedelta(days=_LOOK_BACK_DAYS)
         ours = calls_of_day(results_for(self.settings), service.base_url, day, since)

@@ -13,6 +13,7 @@ from proofsweep.bootstrap.engines import ReadBlock, engine_for, limits_for, utc_
 from proofsweep.bootstrap.runs import catalog_for, plan_listed
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.ingest import IngestRules, watch_id
+from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import CatalogError, ConfigError
 from proofsweep.reporting.deliveries import write_letters
 from proofsweep.settings import Settings
@@ -104,8 +105,9 @@ def watched_folder(settings: Settings, location: str, read_block: ReadBlock | No
     if not is_bucket(path) and not posixpath.isdir(path):
         raise CatalogError(f"{one_line(path)}: there is no such folder; give a folder or a bucket's prefix")
     _disposal(settings, path)
-    watched, store = watch_id(settings.service.environment, path), Results(ingest_store(settings.results.url))
-    with claimed_folder(Lease(store, watched, utc_now, busy=_BUSY)) as claim:
+    environment, store = settings.service.environment, Results(ingest_store(settings.results.url))
+    facts: Row = {"environment": environment, "folder": path}
+    with claimed_folder(Lease(store, watch_id(environment, path), utc_now, busy=_BUSY), facts) as claim:
         yield WatchedFolder(settings=settings, path=path, claim=claim, read_block=read_block)
 
 

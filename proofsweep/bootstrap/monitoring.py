@@ -7,7 +7,6 @@ from proofsweep.bootstrap.alerts import Occasion
 from proofsweep.bootstrap.engines import ReadBlock, build_engine, utc_now
 from proofsweep.bootstrap.operations import new_id
 from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.alerts.memory import IsTold
 from proofsweep.domain.alerts.messages import Alert
 from proofsweep.domain.alerts.of_monitoring import MonitorRules, alerts_of_probes
 from proofsweep.domain.tables.columns import Row
@@ -15,7 +14,6 @@ from proofsweep.errors import ResultsError
 from proofsweep.logs import Event, log
 from proofsweep.settings import Settings
 from proofsweep.storage.results.probes import add_pass, publish_hours
-from proofsweep.usecases.alerts.teller import Decide
 from proofsweep.usecases.monitoring.probe_service import Round, probe_service
 from proofsweep.usecases.monitoring.recent_probes import recent_probes
 
@@ -37,16 +35,7 @@ class Monitored:
     @property
     def occasion(self) -> Occasion:
         """Give what tells somebody."""
-        return Occasion(self.settings, lambda: (self.decide, self.over))
-
-    @property
-    def decide(self) -> Decide:
-        """Decide alike, whatever was told."""
-
-        def decide(_is_told: IsTold) -> Sequence[Alert]:
-            return self.alerts
-
-        return decide
+        return Occasion(self.settings, lambda: (self.alerts, self.over))
 
 
 def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:

@@ -18,6 +18,7 @@ from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.usecases.operations.call_budget import CallBudget
 from proofsweep.usecases.operations.operation_log import OperationLog
+from proofsweep.usecases.operations.sole_process import sole_process
 
 # Random bytes of an ID. Chosen: as many as those of run IDs have; half could meet in one millisecond.
 _TAIL_BYTES = 3
@@ -49,8 +50,8 @@ def operation_begun(
 ) -> Iterator[OperationWork]:
     """Begin an operation, and write its receipt however the work inside ends.
 
-    (1) the intent is written before the first call, (2) the work, (3) the receipt. `intent` adds facts to the first,
-    never a secret.
+    Under the lease of the operation: (1) the intent is written before the first call, (2) the work, (3) the receipt.
+    `intent` adds facts to the first, never a secret.
 
     Raises:
         ConfigError, ResultsError: it cannot begin; nothing was called.
@@ -59,11 +60,12 @@ def operation_begun(
     operations, fingerprint = Operations(results), engine.key_fingerprint
     operation = new_operation(settings, kind)
     log = OperationLog(operation, operations, utc_now)
-    operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
     work = OperationWork(engine=engine, results=results, partner=engine.partner.in_new_session(log.note), log=log)
     facts = {"key_fingerprint": fingerprint, "proofsweep_version": __version__}
-    with _receipt_written(work, facts):  # (3)
-        yield work  # (2)
+    with sole_process(operations.lease(operation.operation_id)):
+        operations.write_intent(operation, {**(intent or {}), "key_fingerprint": fingerprint})  # (1)
+        with _receipt_written(work, facts):  # (3)
+            yield work  # (2)
 
 
 def call_budget(work: OperationWork, settings: Settings, max_calls: int | None = None) -> CallBudget:

@@ -1,13 +1,12 @@
 """Operations on proofs, wired."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from proofsweep.bootstrap.engines import ReadBlock, utc_now
-from proofsweep.bootstrap.operations import OperationWork, call_budget, operation_begun
+from proofsweep.bootstrap.operations import call_budget, operation_begun
 from proofsweep.bootstrap.stores import results_for
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.proofs import Inventory, Recovered, RecoveryRequest
@@ -18,15 +17,12 @@ from proofsweep.settings import Settings
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.locations import one_line, path_of
-from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.store import Store
 from proofsweep.storage.results.watches import ingest_store, is_watched, watched_ids
 from proofsweep.usecases.operations.killed_operations import KilledOperations
 from proofsweep.usecases.operations.outage_guard import OutageGuard
-from proofsweep.usecases.operations.sole_process import sole_process
 from proofsweep.usecases.proofs.compare_masters import compared_masters
 from proofsweep.usecases.proofs.lost_sidecars import proven_items
 from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
@@ -59,12 +55,14 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     place = _place_of(settings, wanted, lies_in_watched)
     outcomes: Counter[str] = Counter()
     intent = {"to": place}  # nothing that names a file: a redaction must find all that does in tables
-    with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work, _alone(work) as journals:
+    with operation_begun(settings, OperationKind.RECOVERY, read_block, intent=intent) as work:
+        killed = killed_recoveries(work.results, work.engine.files)
+        killed.end_all()
         work.counts["outcomes"] = outcomes
         recovery = SidecarRecovery(
             partner=work.partner,
             log=work.log,
-            journals=journals,
+            journals=killed.journals,
             budget=call_budget(work, settings, wanted.max_calls),
             outage=OutageGuard(work.partner),
             files=work.engine.files,
@@ -80,35 +78,18 @@ def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: Re
     return Recovered(operation_id=work.log.operation.operation_id, outcomes=outcomes)
 
 
-@contextmanager
-def _alone(work: OperationWork) -> Iterator[OperationJournals]:
-    """Claim a recovery for this process, and end those whose process was killed."""
-    with sole_process(_lease_of(work.results, work.log.operation.operation_id)):
-        yield end_killed_recoveries(work.results, work.engine.files)
-
-
-def end_killed_recoveries(results: Results, files: Files) -> OperationJournals:
-    """End the recoveries of a store whose process was killed; give the journals, in which others may be left."""
-    moves, journals = Moves(files), OperationJournals(_recovering(results), recoveries.COLUMNS)
-    KilledOperations(
-        journals=journals,
+def killed_recoveries(results: Results, files: Files) -> KilledOperations:
+    """Return what ends the recoveries of a store whose process was killed."""
+    moves = Moves(files)
+    return KilledOperations(
+        journals=OperationJournals(results.store.within("_recovering"), recoveries.COLUMNS),
         operations=Operations(results),
         clock=utc_now,
         table="recoveries",
         key="recovered_to",
         counts_of=lambda rows: {"outcomes": Counter(str(row["outcome"]) for row in rows)},
         is_done=lambda row: moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
-    ).end_all(partial(_lease_of, results))
-    return journals
-
-
-def _recovering(results: Results) -> Store:
-    """Give the part of a store in which recoveries keep their claims and journals."""
-    return results.store.within("_recovering")
-
-
-def _lease_of(results: Results, operation_id: str) -> Lease:
-    return Lease(Results(_recovering(results)), operation_id, utc_now, busy="Another process works on this recovery.")
+    )
 
 
 def line_of_masters(settings: Settings, run_id: str) -> str | None:

@@ -1,7 +1,7 @@
 """Redactions, wired."""
 
 from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.proofs import end_killed_recoveries
+from proofsweep.bootstrap.proofs import killed_recoveries
 from proofsweep.domain.audit.redaction import Redaction
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.files.files import Files
@@ -19,7 +19,9 @@ def redact_item(results: Results, item: str) -> list[Redaction]:
         ResultsError: there is no such item, or the store cannot be used.
     """
     with sole_process(redaction_lease(results, utc_now)):
-        for operation_id in end_killed_recoveries(results, Files()).open():
+        killed = killed_recoveries(results, Files())
+        killed.end_all()
+        for operation_id in killed.journals.open():
             raise RunIsActive(
                 f"The recovery {operation_id} is at work, or was killed and its sidecars cannot be read now: redact "
                 "once it has ended."

@@ -43,6 +43,7 @@ class EndedBy(StrEnum):
     QUOTA = "quota"
     WINDOW = "window"
     CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
     KEY_REFUSED = "key_refused"
     BREAKER = "breaker"
     KILLED = "killed"

@@ -61,12 +61,12 @@ def _tag_columns(view: View, tags: Iterable[str]) -> str:
     for tag in sorted(tags):
         name = f"tag_{tag}" if tag.lower() in taken else tag
         taken.add(name.lower())
-        columns.append(f", json_extract_string(tags, {quoted(_path_of(tag))}) AS {identifier(name)}")
+        columns.append(f", json_extract_string(tags, {quoted(pointer_to(tag))}) AS {identifier(name)}")
     return "".join(columns)
 
 
-def _path_of(tag: str) -> str:
-    """Give the JSON pointer of a member."""
+def pointer_to(tag: str) -> str:
+    """Return the JSON pointer of a member of `tags`."""
     return "/" + tag.replace("~", "~0").replace("/", "~1")
 
 

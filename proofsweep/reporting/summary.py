@@ -16,6 +16,7 @@ ENDINGS = {
     "quota": "stopped: the key's quota allows no more calls; resume after the reset",
     "window": "stopped at the end of its window or calls; resume for the rest",
     "cancelled": "stopped on request; resume at any time",
+    "interrupted": "stopped by SIGTERM, as when its machine shuts down; resume at any time",
     "key_refused": "stopped: the service refused the key; put the right key in place and resume",
     "breaker": "stopped: the service or the files' source cannot be relied on; resume later",
     "killed": "the leg was killed; its finished rows are kept; resume for the rest",

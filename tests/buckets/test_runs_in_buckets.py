@@ -54,7 +54,7 @@ def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
     assert code == 3
     assert [row["manifest_row"] for row in rows] == list(range(ROWS))
     assert verdicts_of(rows) == expected_of(samples, f"{delivery.url}/deliveries")
-    assert [(leg["leg"], leg["ended_by"]) for leg in legs] == [(1, "cancelled"), (2, "complete")]
+    assert [(leg["leg"], leg["ended_by"]) for leg in legs] == [(1, "interrupted"), (2, "complete")]
     assert {row["leg"] for row in rows} == {1, 2}
     assert sum(int(str(leg["calls"])) for leg in legs) == world.charged
     assert tool_counts(world) == [Counter(str(row["outcome"]) for row in rows)] * 2

@@ -78,7 +78,7 @@ def test_uploads_that_would_take_minutes_are_aborted(
     code = resume(world)
 
     assert (stopped, code) == (6, 0)
-    assert [leg["ended_by"] for leg in world.legs()] == ["cancelled", "complete"]
+    assert [leg["ended_by"] for leg in world.legs()] == ["interrupted", "complete"]
     assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 2: LARGE}
     assert calls["uploads"] == calls["slot"] > SMALL
     assert world.service.ids() <= {row["request_id"] for row in world.table("exchanges")}

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -14,10 +16,17 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from proofsweep.domain.alerts.events import EVENTS, FLOWS, TOLD_STATES
+from proofsweep.domain.alerts.events import (
+    EVENTS,
+    FLOWS,
+    OF_TYPE_CANCELLED,
+    OF_TYPE_COMPLETED,
+    TOLD_STATES,
+    UNTOLD_STATES,
+)
 
 from ..servers.alert_receivers import Webhook, webhook
-from ..worlds.sandbox_world import SandboxWorld
+from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -28,12 +37,13 @@ SECRET = "s3cr3t-path"
 HOSTILE = "music <!channel> `@here`\nnext line"
 
 
-@pytest.fixture
-def hook(tmp_path: Path) -> Iterator[Webhook]:
-    """A webhook; the file `url` holds its URL."""
+@pytest.fixture(scope="module")
+def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Webhook, Path]]:
+    """A webhook, and a file that holds its URL."""
     with webhook() as hook:
-        (tmp_path / "url").write_text(f"http://127.0.0.1:{hook.port}/{SECRET}\n")
-        yield hook
+        file = tmp_path_factory.mktemp("receiver") / "url"
+        file.write_text(f"http://127.0.0.1:{hook.port}/{SECRET}\n")
+        yield hook, file
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +57,31 @@ def script() -> ModuleType:
     return module
 
 
-@pytest.fixture
-def server(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def server(prefect_url: str) -> Iterator[None]:
     """Prefect's own clients ask the shared server; its automations are deleted afterwards."""
-    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
-    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PREFECT_API_URL", prefect_url)
+        from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
 
-    yield
-    with get_client(sync_client=True) as client:
-        for automation in client.read_automations():
-            client.delete_automation(automation.id)
+        yield
+        with get_client(sync_client=True) as client:
+            for automation in client.read_automations():
+                client.delete_automation(automation.id)
+
+
+@pytest.fixture(scope="module")
+def all_applied(server: None, receiver: tuple[Webhook, Path]) -> "subprocess.CompletedProcess[str]":  # noqa: ARG001
+    """The automations, made once for all tests here."""
+    return applied("--webhook", str(receiver[1]))
+
+
+@pytest.fixture
+def hook(receiver: tuple[Webhook, Path], all_applied: "subprocess.CompletedProcess[str]") -> Webhook:
+    """The webhook, which nothing was posted to yet."""
+    assert all_applied.returncode == 0, all_applied.stderr
+    receiver[0].posts.clear()
+    return receiver[0]
 
 
 def applied(*options: str) -> "subprocess.CompletedProcess[str]":
@@ -79,14 +104,10 @@ def end_flow_run(deployment: str, state: str) -> None:
         client.set_flow_run_state(run.id, Failed(name=state, message=f"23 rows remain: {HOSTILE}"), force=True)
 
 
-@pytest.mark.usefixtures("server")
-def test_a_flow_run_that_needs_a_person_is_told_by_the_name_of_its_state(hook: Webhook, tmp_path: Path) -> None:
+def test_a_flow_run_that_needs_a_person_is_told_by_the_name_of_its_state(hook: Webhook) -> None:
     """The message holds the state's own line and what to do; text of a catalog mentions nobody."""
-    ended = applied("--webhook", str(tmp_path / "url"))
-
     end_flow_run("night", "KeyRefused")
 
-    assert ended.returncode == 0, ended.stderr
     wait_for(lambda: hook.posts)
     ((path, posted),) = hook.posts
     assert path == f"/{SECRET}"
@@ -98,11 +119,8 @@ def test_a_flow_run_that_needs_a_person_is_told_by_the_name_of_its_state(hook: W
     assert "None" not in posted["body"]
 
 
-@pytest.mark.usefixtures("server")
-def test_an_hourly_deployment_that_ends_alike_is_told_once(hook: Webhook, tmp_path: Path) -> None:
+def test_an_hourly_deployment_that_ends_alike_is_told_once(hook: Webhook) -> None:
     """Another deployment, and another ending, are told of by themselves."""
-    applied("--webhook", str(tmp_path / "url"))
-
     for deployment, state in [("hourly", "Outage"), ("hourly", "Outage"), ("hourly", "Failed"), ("other", "Outage")]:
         end_flow_run(deployment, state)
 
@@ -115,42 +133,51 @@ def test_an_hourly_deployment_that_ends_alike_is_told_once(hook: Webhook, tmp_pa
     ]
 
 
-@pytest.mark.usefixtures("server")
-def test_the_command_can_be_run_again(hook: Webhook, tmp_path: Path) -> None:
+def test_the_command_can_be_run_again(hook: Webhook, receiver: tuple[Webhook, Path]) -> None:
     """What exists is updated; the URL is a secret in Prefect too."""
     from prefect import get_client  # noqa: PLC0415
 
-    codes, names = [], []
     with get_client(sync_client=True) as client:
-        for _ in range(2):
-            codes.append(applied("--webhook", str(tmp_path / "url")).returncode)
-            names.append(sorted(automation.name for automation in client.read_automations()))
+        before = sorted(automation.name for automation in client.read_automations())
+        again = applied("--webhook", str(receiver[1]))
+        after = sorted(automation.name for automation in client.read_automations())
         shown = client.read_block_document_by_name("proofsweep-alerts", "custom-webhook", include_secrets=False)
-    assert codes == [0, 0]
-    assert names[0] == names[1] == sorted(set(names[0]))
-    assert {"proofsweep: tell of not_moved", "proofsweep: crash flow runs without heartbeat"} <= set(names[0])
+    assert again.returncode == 0, again.stderr
+    assert before == after == sorted(set(after))
+    assert {"proofsweep: tell of not_moved", "proofsweep: crash flow runs without heartbeat"} <= set(after)
     assert SECRET not in shown.model_dump_json()
     assert hook.posts == []
 
 
-@pytest.mark.usefixtures("server")
-def test_an_alert_that_no_state_tells_comes_from_the_flow(
-    world: SandboxWorld, hook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_ordinary_night_leaves_its_head_and_what_no_state_tells_comes_from_the_flow(
+    world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A flow of a deployment emits it as an event, also without a receiver in the settings."""
+    """The head is in the message of the night's state, and in the day's digest; each alert is sent on once."""
+    from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
+
     from flows.check_alerts import check_alerts  # noqa: PLC0415
 
-    applied("--webhook", str(tmp_path / "url"))
+    world.run("verify", world.manifest(samples.valid[:2]))
+    (leg,) = world.legs()
+    receipt = world.results / "_runs" / leg["run_id"] / "legs" / "001" / "receipt.json"
+    head = f"Head of the records: {sha256(receipt.read_bytes()).hexdigest()}"
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", str(uuid4()))
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "2026-01-01T00:00:00Z")
 
     for _ in range(2):
         check_alerts(results=world.results_url)
 
-    wait_for(lambda: hook.posts)
-    ((_, posted),) = hook.posts
-    assert posted["subject"] == "proofsweep: the API key ended at 2026-01-01 00:00 UTC (sandbox)"
-    assert "To do: where the old key is still in use" in posted["body"]
+    wait_for(lambda: len(hook.posts) >= 2)
+    with get_client(sync_client=True) as client:
+        night = client.read_flow_run(UUID(leg["flow_run_id"]))
+    told = {post["subject"]: post["body"] for _, post in hook.posts}
+    assert (night.state_name, str(night.state and night.state.message).endswith(f"{head}.")) == ("Completed", True)
+    assert sorted(told) == [
+        "proofsweep: the API key ended at 2026-01-01 00:00 UTC (sandbox)",
+        f"proofsweep: the records of {datetime.now(UTC).date()} (sandbox)",
+    ]
+    assert head in told[f"proofsweep: the records of {datetime.now(UTC).date()} (sandbox)"].replace("`", "")
+    assert len(hook.posts) == 2
 
 
 def of_flow(name: str) -> "Flow[[], None]":
@@ -164,39 +191,45 @@ def of_flow(name: str) -> "Flow[[], None]":
     return ours
 
 
-@pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("name", FLOWS)
-def test_each_state_of_each_flow_is_told_by_prefect(hook: Webhook, tmp_path: Path, name: str) -> None:
-    """Once for each deployment and state; a good end and a person's own stop are told to nobody."""
+def test_each_state_of_each_flow_is_told_by_prefect(hook: Webhook, name: str) -> None:
+    """Once for each state, though two clients, as many as a worker has runs, write them into SQLite at once."""
     from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
     from prefect.client.schemas.objects import State, StateType  # noqa: PLC0415
+    from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings  # noqa: PLC0415
 
-    types = {"SomeFailed": "COMPLETED", "Crashed": "CRASHED", "Late": "SCHEDULED"}
-    types |= {"Completed": "COMPLETED", "Cancelled": "CANCELLED"}
-    applied("--webhook", str(tmp_path / "url"))
+    types = {"Crashed": "CRASHED", "Late": "SCHEDULED"}
+    types |= dict.fromkeys(OF_TYPE_COMPLETED, "COMPLETED") | dict.fromkeys(OF_TYPE_CANCELLED, "CANCELLED")
+
+    def end_in(run_id: UUID, states: list[str]) -> None:
+        as_in_a_worker = temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 8})
+        with as_in_a_worker, get_client(sync_client=True) as client:
+            for state in states:
+                ended = State(type=StateType(types.get(state, "FAILED")), name=state, message=f"{name} said so")
+                client.set_flow_run_state(run_id, ended, force=True)
+
+    states = [*UNTOLD_STATES, *TOLD_STATES]
     with get_client(sync_client=True) as client:
         deployment = client.create_deployment(client.create_flow(of_flow(name)), "all-states", paused=True)
-        run = client.create_flow_run_from_deployment(deployment)
-        for state in ["Completed", "Cancelled", *TOLD_STATES]:
-            ended = State(type=StateType(types.get(state, "FAILED")), name=state, message=f"{name} said so")
-            client.set_flow_run_state(run.id, ended, force=True)
+        runs = [client.create_flow_run_from_deployment(deployment).id for _ in range(2)]
+    with ThreadPoolExecutor(2) as clients:
+        list(clients.map(end_in, runs, [states[::2], states[1::2]]))
 
     wait_for(lambda: len(hook.posts) >= len(TOLD_STATES), lambda: f"{len(hook.posts)} of {len(TOLD_STATES)}")
     told = {post["subject"].rpartition("(")[2].removesuffix(")"): post["body"] for _, post in hook.posts}
     assert told.keys() == TOLD_STATES.keys()
+    assert len(hook.posts) == len(TOLD_STATES)
     assert all(EVENTS[TOLD_STATES[state]].advice in body for state, body in told.items())
     assert all(f"`{name} said so`" in body and "None" not in body for body in told.values())
 
 
-@pytest.mark.usefixtures("server")
-def test_a_deployment_without_a_successful_run_is_told(hook: Webhook, tmp_path: Path, script: ModuleType) -> None:
+def test_a_deployment_without_a_successful_run_is_told(hook: Webhook, script: ModuleType) -> None:
     """Here after ten seconds, the shortest time that Prefect takes; one without a schedule is not missed."""
     from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
     from prefect.blocks.core import Block  # noqa: PLC0415
     from prefect.client.schemas.actions import DeploymentScheduleCreate  # noqa: PLC0415
     from prefect.client.schemas.schedules import CronSchedule  # noqa: PLC0415
 
-    applied("--webhook", str(tmp_path / "url"))
     block_id = Block.load(f"custom-webhook/{script.BLOCK}")._block_document_id
     assert isinstance(block_id, UUID)
     weekdays = DeploymentScheduleCreate(schedule=CronSchedule(cron="*/10 7-19 * * 1-5", timezone="UTC"), active=True)
@@ -254,8 +287,10 @@ def test_an_automation_is_made_though_the_server_fails_for_a_while(script: Modul
     from prefect import get_client  # noqa: PLC0415 - Prefect reads its settings on import
 
     with get_client(sync_client=True) as client:
+        zombies = script.ZOMBIES.model_copy(update={"name": "proofsweep: twice"})
+        missing = script.of_events([]).model_copy(update={"name": "proofsweep: missing"})
         for _ in range(2):
-            client.create_automation(script.ZOMBIES)
+            client.create_automation(zombies)
         create, failures = client.create_automation, [httpx.ConnectError("locked")]
 
         def failing(automation: object) -> UUID:
@@ -265,10 +300,10 @@ def test_an_automation_is_made_though_the_server_fails_for_a_while(script: Modul
 
         client.create_automation = failing
         script.WAITS_SECONDS = (0,)
-        script.apply(client, [script.ZOMBIES, script.of_events([])])
+        script.apply(client, [zombies, missing])
 
-        names = sorted(automation.name for automation in client.read_automations())
-    assert names == ["proofsweep: crash flow runs without heartbeat", "proofsweep: send alerts on"]
+        names = [automation.name for automation in client.read_automations()]
+    assert [names.count(each.name) for each in (zombies, missing)] == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Commands and flows tell somebody, over a real socket, of what needs a person; each cause once."""
 
 import json
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from importlib import import_module
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -115,6 +117,17 @@ def test_a_quota_that_ends_before_the_catalog_is_told_before_it_ends(
         "proofsweep: the quota ends before the catalog does",
         next(title for title in hook.titles if "rows remain" in title).split(" (")[0],
     ]
+
+
+@pytest.mark.parametrize(("number", "ended_by"), [(signal.SIGINT, "cancelled"), (signal.SIGTERM, "interrupted")])
+def test_a_shutdown_is_told_and_a_persons_own_stop_is_not(
+    world: SandboxWorld, samples: Samples, hook: Webhook, number: signal.Signals, ended_by: str
+) -> None:
+    """Both leave rows; the leg says which of the two it was."""
+    world.interrupt(world.manifest(islice(cycle(samples.valid), 300)), number)
+
+    assert [leg["ended_by"] for leg in world.legs()] == [ended_by]
+    assert [title.partition("rows")[2] for title in hook.titles] == [" remain (sandbox)"] * (ended_by == "interrupted")
 
 
 @pytest.mark.parametrize("status", [403, 500])
@@ -247,29 +260,80 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
     assert all(f"`{flow}`" in line for line in told)
 
 
-@pytest.mark.parametrize("flow", ["inventory-proofs", "rotate-key", "erase-proofs"])
+def test_a_flow_that_is_tried_again_tells_of_its_last_try_only(world: SandboxWorld, hook: Webhook) -> None:
+    """Whoever sets `retries` for a flow does not want to hear of each try."""
+    from prefect import flow  # noqa: PLC0415 - Prefect reads its settings on import
+    from prefect.client.schemas.objects import State  # noqa: PLC0415
+    from prefect.states import Failed  # noqa: PLC0415
+
+    from flows.ended_flow import ended_flow  # noqa: PLC0415
+
+    tries: list[str] = []
+
+    @flow(name="inventory-proofs", retries=2, retry_delay_seconds=0, persist_result=False)
+    def tried(*, is_broken: bool) -> State[None]:
+        def work(_settings: object) -> State[None]:
+            tries.append("broken" if is_broken else "failed")
+            return Failed(message=f"{1 / (not is_broken)}")
+
+        return ended_flow(None, world.results_url, work)
+
+    states = [tried(is_broken=is_broken, return_state=True).name for is_broken in (False, True)]
+
+    assert (states, tries) == (["AwaitingRetry", "Failed"], ["failed", *["broken"] * 3])
+    assert ["ZeroDivisionError" in post["message"] for _, post in hook.posts] == [True]
+
+
+@pytest.mark.parametrize("flow", ["inventory-proofs", "recover-sidecars", "refresh-interpretations", "rotate-key"])
 def test_a_refused_key_of_an_operation_is_told(
-    world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch, flow: str
+    world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch, flow: str
 ) -> None:
-    """By the flow itself; what it asks for wrongly is told too."""
+    """By the flow itself."""
+    world.run("verify", world.manifest(samples.valid[:2]))
+    module = import_module(f"flows.{flow.replace('-', '_')}")  # Prefect reads its settings on import
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "seal")
+    world.key_file.write_text("pk_wrong")
+    arguments = ["sandbox"] if flow == "rotate-key" else []
+
+    state = getattr(module, flow.replace("-", "_"))(*arguments, return_state=True)
+
+    assert state.name == "KeyRefused"
+    assert [post["message"].splitlines()[0] for _, post in hook.posts] == [f"Flow `{flow}` ended as KeyRefused."]
+
+
+def test_an_erasure_that_is_refused_or_asked_wrongly_is_told(
+    world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the flow itself: nothing was erased."""
     from flows.erase_proofs import erase_proofs  # noqa: PLC0415 - Prefect reads its settings on import
-    from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415
-    from flows.rotate_key import rotate_key  # noqa: PLC0415
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     (world.folder / "proofs").write_text("pf_1\n")
     world.key_file.write_text("pk_wrong")
     erase = partial(erase_proofs, str(world.folder / "proofs"), environment="sandbox", return_state=True)
-    calls = {
-        "inventory-proofs": partial(inventory_proofs, return_state=True),
-        "rotate-key": partial(rotate_key, "sandbox", return_state=True),
-        "erase-proofs": partial(erase, count=1),
-    }
 
-    states = [calls[flow]().name, erase(count=2).name]
-
-    assert states == ["KeyRefused", "Failed"]
+    assert [erase(count=count).name for count in (1, 2)] == ["KeyRefused", "Failed"]
     assert [post["message"].splitlines()[0] for _, post in hook.posts] == [
-        f"Flow `{flow}` ended as KeyRefused.",
+        "Flow `erase-proofs` ended as KeyRefused.",
         "Flow `erase-proofs` ended as Failed.",
     ]
+
+
+def test_an_inventory_that_finds_differences_ends_so_and_is_told(
+    world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that finds none is Completed, and nobody is told."""
+    from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep.bootstrap import proofs  # noqa: PLC0415
+    from proofsweep.domain.proofs import Inventory  # noqa: PLC0415
+
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
+    found = iter([{"matched": 2}, {"matched": 1, "differs": 1}])
+    monkeypatch.setattr(proofs, "inventory_proofs", lambda *_: Inventory(operation_id="x", states=next(found)))
+
+    states = [inventory_proofs(return_state=True) for _ in range(2)]
+
+    assert [state.name for state in states] == ["Completed", "FoundDifferences"]
+    assert hook.titles == ["proofsweep: differences were found (sandbox)"]
+    assert "1 differ from the answer" in hook.last["message"]

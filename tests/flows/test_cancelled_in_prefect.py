@@ -24,13 +24,13 @@ def test_the_run_is_cancelled_published_and_resumed(
     cancelling = {"state": {"type": "CANCELLING", "name": "Cancelling"}}
     api.post(f"/flow_runs/{run_id}/set_state", json=cancelling).raise_for_status()
     world.wait_for(lambda: api.get(f"/flow_runs/{run_id}").json()["state_type"] in ENDED)
-    state = api.get(f"/flow_runs/{run_id}").json()["state_type"]
+    state = api.get(f"/flow_runs/{run_id}").json()["state_name"]
     (cancelled,) = world.legs()
     published = len(world.rows())
     world.operator.set_lane(2000, 4000)
     code = world.run("resume")
 
-    assert state == "CANCELLED", (world.folder / "worker.txt").read_text()
+    assert state == "Cancelled", (world.folder / "worker.txt").read_text()
     assert cancelled["ended_by"] == "cancelled"
     assert 0 < published == ROWS - cancelled["remaining"] < ROWS
     assert code == 3

@@ -43,6 +43,28 @@ def test_the_first_run_cancels_the_other_missed_ones(
     assert own not in {run["id"] for run in cancelled}
 
 
+def test_a_server_that_fails_keeps_nobody_from_the_work(world: SandboxWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one on SQLite does while its database is locked."""
+    from prefect import flow  # noqa: PLC0415 - Prefect reads its settings on import
+    from prefect.client.schemas.objects import State  # noqa: PLC0415
+    from prefect.states import Completed  # noqa: PLC0415
+
+    from flows.ended_flow import ended_flow  # noqa: PLC0415
+    from tasks import missed_schedules  # noqa: PLC0415
+
+    def locked(**_options: object) -> None:
+        raise httpx.ReadTimeout("locked")
+
+    monkeypatch.setattr(missed_schedules, "get_client", locked)
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", "00000000-0000-0000-0000-000000000001")
+
+    @flow(name="check-alerts", persist_result=False)
+    def work() -> State[None]:
+        return ended_flow(None, world.results_url, lambda _settings: Completed(message="done"))
+
+    assert work(return_state=True).message == "done"
+
+
 def _when(run: dict[str, Any]) -> str:
     """Give when a run was scheduled, as text that sorts by time."""
     return datetime.fromisoformat(run["expected_start_time"]).astimezone(UTC).isoformat()

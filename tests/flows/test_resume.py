@@ -61,7 +61,7 @@ def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
         for number, (one, row) in enumerate(zip(wanted, rows, strict=True))
     ]
     legs = world.legs()
-    assert [leg["ended_by"] for leg in legs] == ["cancelled", "cancelled", "complete"]
+    assert [leg["ended_by"] for leg in legs] == ["cancelled", "interrupted", "complete"]
     verified = sum(row["calls"] for row in rows)
     assert verified == 2 * sum(row["outcome"] != "ineligible" for row in rows)
     assert sum(leg["calls"] for leg in legs) == world.charged

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.runs import EndedBy
 
 FLOWS = (
@@ -19,9 +20,26 @@ FLOWS = (
     "erase-proofs",
     "check-alerts",
 )
-"""All our flows: each event on a state holds for each of them."""
+"""All our flows: each event on a state holds for each of them.
+
+Prefect tries none of them again by itself (`retries=0`). The client has waited for the service already; a verification
+goes on with its next schedule, as all work on a schedule does; nobody rotates a key or erases proofs again unasked. Who
+sets `retries` for a flow all the same is told of its last try only.
+"""
+
+FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
+    {
+        OperationKind.INVENTORY: "inventory-proofs",
+        OperationKind.RECOVERY: "recover-sidecars",
+        OperationKind.INTERPRETATIONS: "refresh-interpretations",
+        OperationKind.ROTATION: "rotate-key",
+        OperationKind.ERASURE: "erase-proofs",
+    }
+)
+"""Which flow does an operation of a kind."""
 
 COMPLETED, CANCELLED, CRASHED, FAILED = "Completed", "Cancelled", "Crashed", "Failed"
+INTERRUPTED, ALREADY_ACTIVE = "Interrupted", "AlreadyActive"
 
 _STATE_OF_ENDING = {
     EndedBy.COMPLETE: COMPLETED,
@@ -30,8 +48,18 @@ _STATE_OF_ENDING = {
     EndedBy.BREAKER: "Outage",
     EndedBy.KEY_REFUSED: "KeyRefused",
     EndedBy.CANCELLED: CANCELLED,
+    EndedBy.INTERRUPTED: INTERRUPTED,
     EndedBy.KILLED: CRASHED,
 }
+
+
+OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
+OF_TYPE_CANCELLED = {CANCELLED, INTERRUPTED, ALREADY_ACTIVE}
+
+
+def is_failure(state: str) -> bool:
+    """Whether a flow's own state is of Prefect's type Failed, which is the type that Prefect tries again."""
+    return state not in OF_TYPE_COMPLETED | OF_TYPE_CANCELLED
 
 
 def state_of_ending(ended_by: str | None) -> str:
@@ -104,8 +132,8 @@ _QUOTA = "nothing, if the rest may wait for the reset; else ask the partner for 
 EVENTS: Mapping[AlertKind, AlertEvent] = MappingProxyType(
     {
         AlertKind.ROWS_REMAIN: AlertEvent(
-            "the quota, the window or the calls were used up, and work remains",
-            *(_REST, "work remains", ("QuotaSpent", "WindowClosed")),
+            "the quota, the window or the calls were used up, or SIGTERM came, as at a shutdown, and work remains",
+            *(_REST, "work remains", ("QuotaSpent", "WindowClosed", INTERRUPTED)),
         ),
         AlertKind.OUTAGE: AlertEvent(
             "the service or the files' source could not be relied on, before or during a run",
@@ -139,7 +167,7 @@ EVENTS: Mapping[AlertKind, AlertEvent] = MappingProxyType(
             *("verified files are not moved", ("NotMoved",)),
         ),
         AlertKind.CRASHED: AlertEvent(
-            "the process was killed, or its machine is gone; rows remain, and nobody works on their run",
+            "the process was killed, or its machine is gone; what it left unended, nobody works on",
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
             *("a flow run was killed", (CRASHED,), Severity.FAILURE),
         ),
@@ -205,9 +233,12 @@ EVENTS: Mapping[AlertKind, AlertEvent] = MappingProxyType(
 TOLD_STATES: Mapping[str, AlertKind] = MappingProxyType(
     {state: kind for kind, event in EVENTS.items() for state in event.states}
 )
-"""The states that somebody is told of; all others are as they should be, or somebody's own wish."""
+"""The states that somebody is told of."""
 
-END_STATES = (COMPLETED, CANCELLED, *(state for state in TOLD_STATES if state != "Late"))
+UNTOLD_STATES = (COMPLETED, CANCELLED, ALREADY_ACTIVE)
+"""The states that are told to nobody: a good end, a person's own wish, and work that another process does."""
+
+END_STATES = (*UNTOLD_STATES, *(state for state in TOLD_STATES if state != "Late"))
 """The names of all states in which our flow runs end."""
 
 SUCCESSES = (COMPLETED, "SomeFailed", "FoundDifferences", "QuotaSpent", "WindowClosed")

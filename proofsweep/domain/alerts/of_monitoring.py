@@ -101,10 +101,8 @@ def _slower(probes: Sequence[ProbeFacts], call: str, rules: MonitorRules) -> Ale
     now, before = median(times[-_RECENT:]), median(times[:-_RECENT])
     if now < before * rules.slow_factor or now < before + _LEAST_SLOWDOWN_MS:
         return None
-    lines = [
-        f"Half of the last {_RECENT} answers of {_CALLS[call]} took {now:,.0f} ms or more; before, {before:,.0f} ms.",
-    ]
-    return _alert(AlertKind.LATENCY, rules, f"{_CALLS[call]} is slower than before", lines, call)
+    line = f"Half of the last {_RECENT} answers of {_CALLS[call]} took {now:,.0f} ms or more; before, {before:,.0f} ms."
+    return _alert(AlertKind.LATENCY, rules, f"{_CALLS[call]} is slower than before", [line], call)
 
 
 def _throttled(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None:
@@ -123,10 +121,8 @@ def _key_refused(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | No
     refused = _lasting(usage, lambda probe: probe.trouble == "key_refused")
     if not refused:
         return None
-    lines = [
-        f"The probes are answered 403 since {minute_of(refused[0].started_at)}, {_request_id(refused[-1])}.",
-    ]
-    return _alert(AlertKind.KEY_REFUSED, rules, "the service refuses the API key", lines)
+    line = f"The probes are answered 403 since {minute_of(refused[0].started_at)}, {_request_id(refused[-1])}."
+    return _alert(AlertKind.KEY_REFUSED, rules, "the service refuses the API key", [line])
 
 
 def _quota_low(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None:
@@ -138,11 +134,9 @@ def _quota_low(usage: Sequence[ProbeFacts], rules: MonitorRules) -> Alert | None
     if left >= limit * rules.low_quota_percent / 100:
         return None
     when = "the service did not say when it resets" if reset is None else f"it resets {minute_of(reset)}"
-    lines = [
-        f"The key's quota has {left:,} of {limit:,} calls left; {when}.",
-    ]
+    line = f"The key's quota has {left:,} of {limit:,} calls left; {when}."
     period = "" if reset is None else f"{reset:%Y-%m-%d}"
-    return _alert(AlertKind.QUOTA_LOW, rules, "the quota runs low", lines, period)
+    return _alert(AlertKind.QUOTA_LOW, rules, "the quota runs low", [line], period)
 
 
 def _alert(kind: AlertKind, rules: MonitorRules, title: str, lines: list[str], *cause: str) -> Alert:

@@ -42,11 +42,12 @@ class RunFacts:
         answered: its rows that were accepted or rejected.
         why: the leg's own sentence, if it ended early.
         kinds: its finished rows.
-        rejections: of the last leg, by supplier; empty if no tag names the supplier.
+        rejections: its rejected files, by supplier; empty if no tag names the supplier.
         sunset: the last Sunset header of the run.
         in_doubt: rows that the last leg could not decide about.
         nights_in_doubt: on how many days in a row that was so.
         head: hex sha256 of the receipt of the leg, which holds all earlier receipts; None if it is not known.
+        tries_left: whether its flow run is tried again if it failed.
     """
 
     run_id: str
@@ -66,6 +67,7 @@ class RunFacts:
     head: str | None = None
     in_doubt: int = 0
     nights_in_doubt: int = 0
+    tries_left: bool = False
 
 
 def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
@@ -86,6 +88,7 @@ def end_of_run(run: RunFacts) -> FlowEnd:
         results_url=run.results_url,
         title=f"{run.remaining:,} of {run.items:,} rows remain" if run.remaining else failed,
         details=_details(run),
+        tries_left=run.tries_left,
     )
 
 
@@ -113,12 +116,9 @@ def first_rejections(run: RunFacts, is_told: IsTold) -> Alert | None:
     lines = [
         f"- {each.rows:,} of {quoted(each.supplier)}, {quoted(each.reason)}: {remedy_for(each.reason)}" for each in new
     ]
-    told = [
-        "Files were rejected for reasons that these suppliers did not have before:",
-        *shortened(lines),
-        *_names(run),
-    ]
-    title, causes_now = f"first rejected files of {who}", [causes[each] for each in new]
+    first = "Files were rejected for reasons that these suppliers did not have before:"
+    told, causes_now = [first, *shortened(lines), *_names(run)], [causes[each] for each in new]
+    title = f"first rejected files of {who}"
     return made_alert(AlertKind.REJECTIONS, run.environment, title, told, causes_now, results_url=run.results_url)
 
 

@@ -1,35 +1,16 @@
 """What is told of the key: its grace, its quota, and calls that nobody here made."""
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from proofsweep.domain.alerts.events import AlertKind
 from proofsweep.domain.alerts.messages import Alert, cause_of, made_alert, minute_of, quoted
+from proofsweep.domain.budget.forecast import Forecast
 from proofsweep.domain.key_rotation import Rotation
+from proofsweep.domain.runs import Plan
 
 # Chosen: a rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it. At
 # half, it can end in the night after a working day's last check; at twice even a rotation of yesterday is told.
 _GRACE_HOURS = 24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaFacts:
-    """What a forecast says of a run that begins.
-
-    Attributes:
-        rows_short: rows that the quota leaves unanswered.
-        headroom: calls left, of which `reserve` are reserved.
-        reset: when the quota resets, if the service said so.
-    """
-
-    run_id: str
-    environment: str
-    catalog: str
-    rows: int
-    rows_short: int
-    headroom: int
-    reserve: int = 0
-    reset: datetime | None = None
 
 
 def key_expires(environment: str, expires_at: datetime | None, now: datetime) -> Alert | None:
@@ -63,19 +44,19 @@ def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) 
     return made_alert(AlertKind.KEY_EXPIRES, of, f"the old API key {will} at {when}", lines, [cause])
 
 
-def quota_short(run: QuotaFacts) -> Alert | None:
-    """Tell that the key's quota ends before the catalog does (contract, Limits: the quota is monthly)."""
-    if not run.rows_short:
+def quota_short(plan: Plan, rows: int, cost: Forecast) -> Alert | None:
+    """Tell that the key's quota ends before these rows of a run do (contract, Limits: the quota is monthly)."""
+    if not cost.rows_short:
         return None
-    reset = "the service did not say when it resets" if run.reset is None else f"it resets {minute_of(run.reset)}"
+    when = cost.quota_reset
+    reset = "the service did not say when it resets" if when is None else f"it resets {minute_of(when)}"
     lines = [
-        f"Run `{run.run_id}`: {run.rows:,} rows are to be sent, and the quota is {run.rows_short:,} rows short.",
-        f"The quota has {run.headroom:,} calls left, {run.reserve:,} of them reserved; {reset}.",
-        f"Catalog: {quoted(run.catalog)}",
+        f"Run `{plan.run_id}`: {rows:,} rows are to be sent, and the quota is {cost.rows_short:,} rows short.",
+        f"The quota has {cost.headroom or 0:,} calls left, {cost.reserve:,} of them reserved; {reset}.",
+        f"Catalog: {quoted(plan.catalog)}",
     ]
-    cause = cause_of(AlertKind.QUOTA_SHORT, run.environment, run.catalog)
-    title = "the quota ends before the catalog does"
-    return made_alert(AlertKind.QUOTA_SHORT, run.environment, title, lines, [cause])
+    cause = cause_of(AlertKind.QUOTA_SHORT, plan.environment, plan.catalog)
+    return made_alert(AlertKind.QUOTA_SHORT, plan.environment, "the quota ends before the catalog does", lines, [cause])
 
 
 def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerated: int) -> Alert | None:
@@ -95,6 +76,5 @@ def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerat
         f"{used - ours:,} were made elsewhere: by another installation or store, by a person, or with a stolen key.",
     ]
     title = f"{used - ours:,} calls of {day.isoformat()} are unexplained"
-    return made_alert(
-        AlertKind.USAGE, environment, title, lines, [cause_of(AlertKind.USAGE, environment, day.isoformat())]
-    )
+    cause = cause_of(AlertKind.USAGE, environment, day.isoformat())
+    return made_alert(AlertKind.USAGE, environment, title, lines, [cause])

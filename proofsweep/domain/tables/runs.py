@@ -16,7 +16,8 @@ COLUMNS = (
     Column(
         "ended_by",
         TEXT,
-        "complete, quota, window, cancelled, key_refused, breaker, killed, error or superseded",
+        "complete, quota, window, cancelled (by a person), interrupted (by SIGTERM, as at a shutdown), key_refused, "
+        "breaker, killed, error or superseded",
         nullable=False,
     ),
     Column("items", INT, "rows of the whole plan"),

@@ -10,9 +10,12 @@ from proofsweep.domain import layout
 from proofsweep.domain.operations import Operation, operation_of
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.plans_and_parts import OPERATION_TABLES, Results, json_bytes
 from proofsweep.storage.results.receipt_links import link_to, newest_receipts
 from proofsweep.storage.results.receipts import Part
+
+_BUSY = "Another process works on this operation: {holder}."
 
 
 def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
@@ -29,6 +32,10 @@ class Operations:
 
     def __init__(self, results: Results) -> None:
         self.results = results
+
+    def lease(self, operation_id: str) -> Lease:
+        """Return the lease of an operation, which its process holds while it works."""
+        return Lease(Results(self.results.store.within("_operating")), operation_id, busy=_BUSY)
 
     def ids(self, since: str = "") -> list[str]:
         """List the operations that sort after an ID, the oldest first."""

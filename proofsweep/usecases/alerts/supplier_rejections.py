@@ -1,36 +1,23 @@
-"""Count the rejected rows of a leg by supplier."""
+"""Count the rejected files of a run by supplier, as the view `rejects` has them."""
 
-import json
-from collections import Counter
-
-import pyarrow.compute as pc
-
-from proofsweep.domain import layout
 from proofsweep.domain.alerts.of_runs import SupplierRejections
 from proofsweep.domain.runs import Plan
+from proofsweep.query.connection import answering
+from proofsweep.query.views import pointer_to
 from proofsweep.storage.results.plans_and_parts import Results
 
-_COLUMNS = ["outcome", "reason", "tags"]
+_QUERY = """
+    SELECT json_extract_string(tags, ?) AS supplier, reason, count(*) FROM rejects
+    WHERE run_id = ? AND outcome = 'rejected' GROUP BY ALL HAVING supplier <> ''
+"""
 
 
-def supplier_rejections(results: Results, plan: Plan, leg: int, tag: str) -> list[SupplierRejections]:
-    """Count the rejected rows of a leg by supplier and reason; the parts are read one by one, since they may be large.
+def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[SupplierRejections]:
+    """Count the rejected files of a run by supplier and reason; a file without the tag has no supplier.
 
-    Args:
-        results: where the run is.
-        plan: of the run.
-        leg: whose rows are counted.
-        tag: the tag that names the supplier; rows without it are not counted.
+    Raises:
+        ResultsError: the store cannot be read.
     """
-    found: Counter[tuple[str, str]] = Counter()
-    for name in results.parts_of("verdicts", plan):
-        if layout.leg_of(name) == leg:
-            part = results.table("verdicts", [name], _COLUMNS)
-            rows = part.filter(pc.field("outcome") == "rejected").to_pylist()
-            found.update((supplier, row["reason"]) for row in rows if (supplier := _tag_of(row["tags"], tag)))
-    return [SupplierRejections(supplier, reason, rows) for (supplier, reason), rows in found.items()]
-
-
-def _tag_of(tags_json: str | None, tag: str) -> str | None:
-    tags = json.loads(tags_json or "{}")
-    return str(tags.get(tag) or "") or None
+    with answering(results, plan.environment) as connection:
+        found = connection.execute(_QUERY, [pointer_to(tag), plan.run_id]).fetchall()
+    return [SupplierRejections(supplier, reason, rows) for supplier, reason, rows in found]

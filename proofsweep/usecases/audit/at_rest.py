@@ -16,8 +16,8 @@ from proofsweep.usecases.audit.rows_of_item import in_parallel
 
 _OF_ITEMS = (OperationKind.INVENTORY, OperationKind.INTERPRETATIONS, OperationKind.RECOVERY)
 
-# How long an operation without a receipt is taken to be at work: it has no heartbeat. Chosen: an inventory of a million
-# proofs takes hours; half might be too early for a throttled one, twice makes a killed one stand in the way for longer.
+# Older operations are not looked at. Chosen: an inventory of a million proofs takes hours; half might be too short for
+# a throttled one, twice only reads more.
 _LONGEST_OPERATION = timedelta(days=1)
 
 
@@ -41,16 +41,14 @@ def runs_at_rest(results: Results, clock: Callable[[], datetime]) -> list[str]:
             raise RunIsActive("A pass over a watched folder has not ended its moves: make another pass, then redact.")
     operations, since = Operations(results), new_run_id(clock() - _LONGEST_OPERATION, "")
     for kind, operation_id in filter(None, in_parallel(operations.ids(since), partial(_at_work, operations))):
-        raise RunIsActive(
-            f"The {kind} {operation_id} has no receipt, so it may be at work: redact when it has ended. One that was "
-            "killed stands in the way for a day."
-        )
+        raise RunIsActive(f"The {kind} {operation_id} is at work: redact when it has ended.")
     return run_ids
 
 
 def _at_work(operations: Operations, operation_id: str) -> tuple[str, str] | None:
-    """Give the kind of an operation that writes of items and has not ended."""
-    if operations.receipt(operation_id) is not None:
+    """Give the kind of an operation that writes of items and is worked on."""
+    lease = operations.lease(operation_id)
+    if operations.receipt(operation_id) is not None or not lease.last() or not lease.is_active(lease.last()):
         return None
     operation = operations.operation(operation_id)
     return (operation.kind, operation_id) if operation is not None and operation.kind in _OF_ITEMS else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.client.pacing.dispatcher import Dispatcher
 from proofsweep.domain.runs import ClockReading
+from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.lane_claims import LaneClaim
 from proofsweep.storage.results.lease import Lease
@@ -54,15 +55,15 @@ class PassClaim:
 
 
 @contextmanager
-def claimed_folder(lease: Lease) -> Iterator[PassClaim]:
-    """Hold a watched folder for the work inside.
+def claimed_folder(lease: Lease, facts: Row | None = None) -> Iterator[PassClaim]:
+    """Hold a watched folder for the work inside; the claim has the `facts`.
 
     Raises:
         RunIsActive: another process holds it.
         ResultsError: the store cannot be used.
     """
     claim = PassClaim(lease)
-    with sole_process(lease, claim.renew_lane) as claim.number:
+    with sole_process(lease, claim.renew_lane, facts) as claim.number:
         yield claim
 
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from proofsweep.domain.runs import EndedBy
 from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import RunIsActive, SourceError
-from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.usecases.operations.operation_log import OperationLog
@@ -34,14 +33,14 @@ class KilledOperations:
     counts_of: Callable[[Sequence[Row]], dict[str, object]]
     is_done: Callable[[Row], bool] = lambda _row: True
 
-    def end_all(self, lease: Callable[[str], Lease]) -> None:
+    def end_all(self) -> None:
         """End those whose process does not hold its lease; one whose files cannot be read now is ended another time.
 
         Raises:
             ResultsError: the store cannot be used, or a journal is damaged.
         """
         for operation_id in self.journals.open():
-            with suppress(RunIsActive, SourceError), sole_process(lease(operation_id)):
+            with suppress(RunIsActive, SourceError), sole_process(self.operations.lease(operation_id)):
                 self.end(operation_id)
 
     def end(self, operation_id: str) -> Sequence[Row]:

@@ -5,25 +5,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from proofsweep.domain.runs import HEARTBEAT_SECONDS
+from proofsweep.domain.tables.columns import Row
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.storage.results.lease import Lease
 from proofsweep.usecases.leg.background import beside
 
 
 @contextmanager
-def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None) -> Iterator[int]:
+def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None, facts: Row | None = None) -> Iterator[int]:
     """Hold the next term of a lease for the work inside; its number is given.
 
     Args:
         lease: of what is worked on.
         on_beat: called with each heartbeat; a store that fails is asked again at the next one.
+        facts: what another process must know of the work if this one is killed.
 
     Raises:
         RunIsActive: another process holds it.
         ResultsError: the store cannot be used.
     """
     number = lease.last_inactive() + 1
-    lease.claim(number)
+    lease.claim(number, facts)
 
     def keep(over: threading.Event) -> None:
         while not over.wait(HEARTBEAT_SECONDS):

@@ -16,11 +16,14 @@ from proofsweep.client.key_places import SecretBlocks
 from proofsweep.domain.alerts.events import Severity
 from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import new_run_id
 from proofsweep.settings import Settings
 from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.operations import Operations
 from proofsweep.usecases.leg.open import supersede
 from proofsweep.usecases.leg.work import verify_slice
 
+from ..ended_operations import leave_operation, operation_named
 from ..usecases.left_behind import let_holder_die
 from ..usecases.scripted_service import Scripted, ScriptedService
 from .conftest import Change
@@ -98,6 +101,19 @@ def test_a_run_whose_process_was_killed_is_found(settings: Settings, catalog: st
     alive = found(settings)
 
     let_holder_die(results_for(settings), plan, 1)
+
+    assert (alive, found(settings)) == ([], ["crashed"])
+
+
+def test_an_inventory_whose_process_was_killed_is_found(settings: Settings) -> None:
+    """It is no run: its lease tells."""
+    results, killed = results_for(settings), operation_named(new_run_id(utc_now(), "000aa"))
+    leave_operation(results, killed, is_killed=True)
+    lease = Operations(results).lease(killed.operation_id)
+    lease.claim(1)
+    alive = found(settings)
+
+    let_holder_die(lease.results, killed.operation_id, 1)
 
     assert (alive, found(settings)) == ([], ["crashed"])
 

@@ -73,9 +73,9 @@ def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int]
     journal.flush()
 
 
-def let_holder_die(results: Results, plan: Plan, leg: int) -> None:
-    """Change a claim of this process to that of an earlier one with the same number, which is gone."""
-    name = f"{layout.leg_folder(plan.run_id, leg)}/claim.json"
+def let_holder_die(results: Results, leased: Plan | str, term: int) -> None:
+    """Change a claim of this process, on a run or another lease, to one of an earlier process with the same number."""
+    name = f"{layout.leg_folder(leased if isinstance(leased, str) else leased.run_id, term)}/claim.json"
     claim = json.loads(results.store.read(name) or b"{}")
     results.store.replace(name, json.dumps(claim | {"process_started": "earlier"}).encode())
 

@@ -11,6 +11,7 @@ from proofsweep.domain.alerts.events import (
     FLOWS,
     SUCCESSES,
     TOLD_STATES,
+    UNTOLD_STATES,
     AlertKind,
     state_of_ending,
     state_of_run,
@@ -52,6 +53,8 @@ def test_the_rows_decide_the_state_of_a_run_that_is_over() -> None:
 
 
 def test_somebody_s_own_wish_is_not_told() -> None:
-    """Nor a good night."""
-    assert not {"Completed", "Cancelled"} & TOLD_STATES.keys()
+    """Nor a good night; but that a machine's shutdown has interrupted a run is."""
+    assert not set(UNTOLD_STATES) & TOLD_STATES.keys()
+    assert state_of_ending(EndedBy.CANCELLED) in UNTOLD_STATES
+    assert TOLD_STATES[state_of_ending(EndedBy.INTERRUPTED)] is AlertKind.ROWS_REMAIN
     assert set(SUCCESSES) <= set(END_STATES)

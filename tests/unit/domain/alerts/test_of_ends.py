@@ -1,11 +1,12 @@
 """One place decides what is told of the end of a flow run, for each flow and each state."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from proofsweep.domain.alerts.events import END_STATES, EVENTS, FLOWS, TOLD_STATES
-from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, over_after_end
+from proofsweep.domain.alerts.events import END_STATES, EVENTS, FLOWS, TOLD_STATES, UNTOLD_STATES
+from proofsweep.domain.alerts.of_ends import FlowEnd, alerts_of_end, files_given_up, over_after_end
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
@@ -18,7 +19,7 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
     """Told by the event's title and advice, or not at all; and what is told is not over."""
     alerts = alerts_of_end(ended(flow, state))
 
-    if state in {"Completed", "Cancelled"}:
+    if state in UNTOLD_STATES:
         assert alerts == []
         return
     (alert,) = alerts
@@ -31,6 +32,12 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
         "Tables: `s3://label/results`",
     ]
     assert not [over for over in over_after_end(ended(flow, state)) if alert.causes[0].startswith(over)]
+
+
+@pytest.mark.parametrize(("state", "is_told"), [("Failed", False), ("SomeFailed", True), ("Interrupted", True)])
+def test_a_failure_that_is_tried_again_is_not_told(state: str, is_told: bool) -> None:
+    """Prefect tries again only what is of its type Failed; all else is told at once."""
+    assert bool(alerts_of_end(replace(ended("inventory-proofs", state), tries_left=True))) == is_told
 
 
 def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
@@ -58,3 +65,17 @@ def test_a_flow_run_that_could_not_begin_ends_nothing() -> None:
     """Nor does one whose key was refused."""
     assert over_after_end(ended("inventory-proofs", "Failed")) == []
     assert over_after_end(ended("verify-catalog", "KeyRefused", "music")) == []
+
+
+def test_a_good_pass_tells_nothing() -> None:
+    """Nothing is given up."""
+    assert files_given_up("beta", "/in", "results", []) == []
+
+
+def test_each_file_that_is_given_up_is_a_cause() -> None:
+    """One that is given up later is told, although the others were."""
+    (alert,) = files_given_up("beta", "/in/<!here>", "results", ["i2", "i1"])
+
+    assert alert.causes == ("given_up\tbeta\t/in/<!here>\ti1", "given_up\tbeta\t/in/<!here>\ti2")
+    assert alert.subject == "proofsweep: delivered files that are given up: 2 (beta)"
+    assert "`proofsweep rejects`" in alert.body

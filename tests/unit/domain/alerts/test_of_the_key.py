@@ -5,15 +5,19 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from proofsweep.domain.alerts.of_the_key import (
-    QuotaFacts,
     key_expires,
     quota_short,
     rotated_key_ends,
     unexplained_usage,
 )
+from proofsweep.domain.budget.bounds import Bounds
+from proofsweep.domain.budget.forecast import Need, Quota, forecast
 from proofsweep.domain.key_rotation import Rotation
 
+from ...ended_runs import plan_of_run
+
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+RESET = NOW + timedelta(hours=1)
 DAY = date(2026, 11, 19)
 
 
@@ -45,15 +49,19 @@ def test_without_an_expiry_nothing_is_told() -> None:
 
 def test_a_quota_that_ends_before_the_catalog_is_told_with_its_reset() -> None:
     """The catalog is the cause, so that each night of it does not tell it again."""
-    facts = {"run_id": "r", "environment": "beta", "catalog": "music", "rows": 100, "headroom": 60}
+    plan = plan_of_run("20261120T010000Z_000aa", catalog="music")
+    short, enough = (
+        forecast(Need(eligible=rows, audio_bytes=0), Quota(headroom=61, reset=RESET, bounds=Bounds()), [], NOW, 60)
+        for rows in (100, 30)
+    )
 
-    alert = quota_short(QuotaFacts(**facts, rows_short=70, reset=NOW))  # type: ignore[arg-type]
+    alert = quota_short(plan, 100, short)
 
     assert alert is not None
     assert "100 rows are to be sent, and the quota is 70 rows short" in alert.body
-    assert "it resets 2026-11-20 12:00 UTC" in alert.body
+    assert "it resets 2026-11-20 13:00 UTC" in alert.body
     assert alert.causes == ("quota_short\tbeta\tmusic",)
-    assert quota_short(QuotaFacts(**facts, rows_short=0)) is None  # type: ignore[arg-type]
+    assert quota_short(plan, 30, enough) is None
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,12 @@ import pytest
 
 from proofsweep.domain import layout
 from proofsweep.domain.exchanges import Call, Failure
-from proofsweep.domain.run_records import RunRecord
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.run_index import RunIndex
-from proofsweep.usecases.alerts.past_legs import calls_of_day, legs_of, night_facts, recent_runs
+from proofsweep.usecases.alerts.past_legs import calls_of_day, night_facts, recent_runs
 
 from ...ended_operations import call_of, leave_operation, operation_named
 from ...passes_of_monitoring import leave_pass, leave_passes
@@ -166,16 +165,6 @@ def test_a_folder_without_a_plan_is_no_run(results: Results) -> None:
     results.store.create(layout.shard_name(new_run_id(at(1), "bbb"), 0), b"")
 
     assert list(recent_runs(results, MONTH_AGO)) == []
-
-
-def test_a_leg_without_a_receipt_has_no_end(results: Results) -> None:
-    """It works, or was killed."""
-    plan = add_run(results, at(3))
-    add_leg(results, plan, at(3), None)
-
-    (leg,) = legs_of(results, RunRecord(plan=plan))
-
-    assert (leg.ended_by, leg.began, leg.ended, leg.did_its_work, leg.count("calls")) == (None, None, None, False, 0)
 
 
 def test_calls_of_a_day_are_those_of_the_legs_within_it(results: Results) -> None:

@@ -7,25 +7,26 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.operations import OperationKind
 from proofsweep.errors import RunIsActive
 from proofsweep.storage.results.legs import Legs
+from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
 from proofsweep.storage.results.watches import Watch, ingest_store
 from proofsweep.usecases.audit.at_rest import runs_at_rest
+from proofsweep.usecases.operations.sole_process import sole_process
 
 from ....worlds.audited_store import NEWEST, NOW
 from ...ended_operations import leave_operation, operation_named
 
-YESTERDAY, BEFORE = "20261119T120000Z_000aa", "20261118T120000Z_000aa"
+YESTERDAY = "20261119T120000Z_000aa"
 
 
 @pytest.mark.parametrize("kind", [OperationKind.INVENTORY, OperationKind.INTERPRETATIONS, OperationKind.RECOVERY])
-def test_an_operation_without_a_receipt_stands_in_the_way_for_a_day(results: Results, kind: OperationKind) -> None:
-    """It has no heartbeat."""
-    leave_operation(results, operation_named(BEFORE, kind), is_killed=True)
+def test_an_operation_at_work_stands_in_the_way(results: Results, kind: OperationKind) -> None:
+    """Its lease says so; one whose process was killed does not."""
+    leave_operation(results, operation_named(YESTERDAY, kind), is_killed=True)
     assert NEWEST in runs_at_rest(results, lambda: NOW)
 
-    leave_operation(results, operation_named(YESTERDAY, kind), is_killed=True)
-
-    with pytest.raises(RunIsActive, match=f"^The {kind} {YESTERDAY} has no receipt"):
+    at_work = sole_process(Operations(results).lease(YESTERDAY))
+    with at_work, pytest.raises(RunIsActive, match=f"^The {kind} {YESTERDAY} is at work"):
         runs_at_rest(results, lambda: NOW)
 
 
@@ -34,7 +35,8 @@ def test_others_do_not(results: Results, kind: OperationKind, is_killed: bool) -
     """One that has ended, or that writes nothing of items."""
     leave_operation(results, operation_named(YESTERDAY, kind), is_killed=is_killed)
 
-    assert NEWEST in runs_at_rest(results, lambda: NOW)
+    with sole_process(Operations(results).lease(YESTERDAY)):
+        assert NEWEST in runs_at_rest(results, lambda: NOW)
 
 
 def test_a_watched_folder_stands_in_the_way(results: Results) -> None:

@@ -11,7 +11,6 @@ from proofsweep.domain.tables.columns import Row
 from proofsweep.storage.files.files import Files
 from proofsweep.storage.files.moves import Moves
 from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.lease import Lease
 from proofsweep.storage.results.operation_journals import OperationJournals
 from proofsweep.storage.results.operations import Operations
 from proofsweep.storage.results.plans_and_parts import Results
@@ -47,10 +46,6 @@ class Killed:
             "acted_at": NOW,
         }
 
-    def lease(self, operation_id: str) -> Lease:
-        """Return the lease of a recovery."""
-        return Lease(Results(FolderStore(self.folder / "recovering")), operation_id, lambda: NOW)
-
     def end(self) -> list[str]:
         """End what was killed; give the items of the table."""
         files = Moves(Files())
@@ -62,7 +57,7 @@ class Killed:
             key="recovered_to",
             counts_of=lambda rows: {"rows": len(rows)},
             is_done=lambda row: files.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
-        ).end_all(self.lease)
+        ).end_all()
         table = self.results.table("recoveries", self.results.all_parts("recoveries"))
         return sorted(str(row["item_id"]) for row in table.to_pylist())
 
@@ -90,7 +85,7 @@ def test_a_recovery_that_is_at_work_is_left_alone(killed: Killed, tmp_path: Path
     """Its own process writes the rows."""
     (tmp_path / "b").write_bytes(b"b")
 
-    with sole_process(killed.lease(OPERATION.operation_id)):
+    with sole_process(Operations(killed.results).lease(OPERATION.operation_id)):
         assert killed.end() == ["a"]
     assert killed.journals.open() == [OPERATION.operation_id]
 
