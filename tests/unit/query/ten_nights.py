@@ -114,7 +114,7 @@ class _Night:
 
 
 def _cells(item: str, row: Row) -> Row:
-    cells = {"relative_path": item, "accepted": row["outcome"] == "accepted"} | row
+    cells = {"relative_path": item, "accepted": row["outcome"] == "accepted", "tags": '{"supplier": "North"}'} | row
     return cells | ({"proof_id": f"proof of {row['audio_sha256']}"} if row["outcome"] == "accepted" else {})
 
 
@@ -284,6 +284,11 @@ class TenNights:
         standing = {item: str(row["outcome"]) for item, row in self.standing(environment).items()}
         return {item: outcome for item, outcome in standing.items() if view != "rejects" or outcome != "accepted"}
 
+    def rejected_by(self, run: KnownRun) -> int:
+        """Count the items that stand rejected by a run."""
+        later = {item for each in self._of(run.environment) if each.run_id > run.run_id for item in _decided(each)}
+        return sum(row["outcome"] == "rejected" for item, row in run.rows.items() if item not in later)
+
     def coverage(self, environment: str) -> tuple[int, int, int]:
         """Return the files of the catalog, how many were answered, and how many stand accepted."""
         of_catalog = [run for run in self._of(environment) if run.identity == CATALOG]
@@ -333,6 +338,10 @@ class TenNights:
 
     def _of(self, environment: str) -> list[KnownRun]:
         return [run for run in sorted(self.runs, key=lambda run: run.run_id) if run.environment == environment]
+
+
+def _decided(run: KnownRun) -> list[str]:
+    return [item for item, row in run.rows.items() if row["outcome"] != "failed"]
 
 
 def _is_open(item: str, window: Sequence[KnownRun]) -> bool:

@@ -18,6 +18,7 @@ from proofsweep.reporting.run_changes import Comparison, run_changes
 from proofsweep.reporting.run_status import NEED_ATTENTION
 from proofsweep.results import open_results
 from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.usecases.alerts.supplier_rejections import supplier_rejections
 
 from .ten_nights import CATALOG, ENVIRONMENTS, Change, KnownRun, TenNights
 
@@ -70,7 +71,7 @@ def agree_with_connection(connection: duckdb.DuckDBPyConnection, truth: TenNight
 
 
 def agree_with_others(results: Results, truth: TenNights, environment: str, run: KnownRun, report: Path) -> None:
-    """Ask `diff`, Python, `rejects`, `export` and the page."""
+    """Ask `diff`, Python, `rejects`, `export`, the alert of rejected files and the page."""
     changes = truth.changes(run)
     with run_changes(Comparison(results, results.plan(run.run_id))) as found:
         listed: set[Change] = {(str(row["item_id"]), str(row["change"]), row["cause"]) for row in found.rows()}
@@ -84,6 +85,8 @@ def agree_with_others(results: Results, truth: TenNights, environment: str, run:
     assert listed == {(row["item_id"], row["change"], row["cause"]) for row in told}
     assert changes is None or changes == listed
     assert same == len(run.rows) - sum(change != "gone" for _, change, _ in listed)
+    alerted = supplier_rejections(results, results.plan(run.run_id), "supplier")
+    assert sum(each.rows for each in alerted) == truth.rejected_by(run)
     assert needing == sum(row["outcome"] != "accepted" for row in standing.values())
     assert sum(each.rows for each in exported.reports) == len(standing)
     files, _, accepted = truth.coverage(environment)
