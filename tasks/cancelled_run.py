@@ -9,9 +9,9 @@ from prefect.exceptions import PrefectException
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-# Bounds the question whether somebody cancelled the flow run. Chosen: half may miss a busy server; twice, with the time
-# for files in flight, comes near the 30 s after which Prefect kills a cancelled run.
-_ASK_SECONDS = 3.0
+# Bounds the question whether somebody cancelled the flow run; the run goes on meanwhile. Chosen: half may miss a busy
+# server; twice, with the time for files in flight, is more than the 30 s after which Prefect kills a cancelled run.
+_ASK_SECONDS = 10.0
 
 
 def is_cancelled_in_prefect() -> bool:
@@ -22,6 +22,7 @@ def is_cancelled_in_prefect() -> bool:
     once = temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0})
     try:
         with once, get_client(sync_client=True, httpx_settings={"timeout": _ASK_SECONDS}) as client:
-            return client.read_flow_run(UUID(flow_run_id)).state_type is StateType.CANCELLING
+            state_type = client.read_flow_run(UUID(flow_run_id)).state_type
+            return state_type in {StateType.CANCELLING, StateType.CANCELLED}
     except (httpx.HTTPError, PrefectException):
         return False
