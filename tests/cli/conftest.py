@@ -85,9 +85,10 @@ def verified(running: sandbox.Running, catalog: Path, tmp_path_factory: pytest.T
 
 @pytest.fixture
 def finished_run(workdir: Path, verified: tuple[Path, str]) -> str:
-    """A run of the catalog in `results`, a copy of one that was verified once; give its id."""
+    """A run of the catalog in `results`, a copy of one that was verified once, and its key; give its id."""
     results, run_id = verified
     shutil.copytree(results, workdir / "results")
+    shutil.copy(results.parents[1] / "key", workdir.parent / "key")
     return run_id
 
 
