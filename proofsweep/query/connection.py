@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.query.screening import screening_columns
 from proofsweep.query.store_files import STORE_SCHEME, StoreFiles
 from proofsweep.query.tables import create_tables
-from proofsweep.query.views import quoted, views
+from proofsweep.query.views import View, quoted, read_by, views
 from proofsweep.storage.results.bucket_store import BucketStore
 from proofsweep.storage.results.plans_and_parts import OPERATION_TABLES, Results
 
@@ -83,7 +83,9 @@ def connect(
         columns = screening_columns(screening)
         _prepare(connection, results)
         chosen, others = _chosen(connection, results, environment, preferred)
-        _create_views(connection, chosen, with_tags=with_tags, screening=columns)
+        _create_views(connection, chosen, views(screening=columns))
+        if with_tags:
+            _add_tags(connection)
         return OpenStore(connection, chosen, others)
     except BaseException:
         close(connection)
@@ -108,10 +110,10 @@ def opened(
 
 
 @contextmanager
-def answering(results: Results, environment: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the views of one environment as `tables_of` does, whether the store has a run of it or not."""
+def answering(results: Results, environment: str, view: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a view of one environment, and those that it reads, whether the store has a run of it or not."""
     with tables_of(results) as connection:
-        _create_views(connection, [environment], with_tags=False, screening=_NO_SCREENING)
+        _create_views(connection, [environment], read_by(view, views()))
         yield connection
 
 
@@ -157,14 +159,10 @@ def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
     _read_store(connection, results)
 
 
-def _create_views(
-    connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], *, with_tags: bool, screening: Mapping[str, str]
-) -> None:
+def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], wanted: Iterable[View]) -> None:
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
-    for view in views(screening=screening):
+    for view in wanted:
         connection.execute(view.statement())
-    if with_tags:
-        _add_tags(connection)
 
 
 def renew(connection: duckdb.DuckDBPyConnection, results: Results) -> None:

@@ -83,7 +83,7 @@ class SelectedRows:
     def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
         """Choose rows by the view `standing`, then read them from the parts, which have all columns."""
         chosen: dict[str, dict[int, array[int]]] = defaultdict(lambda: defaultdict(lambda: array("q")))
-        with answering(self.results, self.environment) as connection:
+        with answering(self.results, self.environment, "standing") as connection:
             found = connection.execute(_STANDING, [list(self.outcomes), self.reasons])
             while rows := found.fetchmany(_FETCHED):
                 for run_id, leg, row in rows:

@@ -1,6 +1,7 @@
 """The views that people query, as SQL over the tables of a results store; each is a file of its own in `sql`."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
@@ -45,6 +46,16 @@ def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> lis
         replace(view, query=view.query.replace(_TAGS, _tag_columns(view, tags)).replace(_SCREENING, screened))
         for view in found
     ]
+
+
+def read_by(name: str, known: Sequence[View]) -> list[View]:
+    """Return a view and those that it reads, in their order: to make each of them takes as long as some queries."""
+    found, read = [], name
+    for view in reversed(known):
+        if re.search(rf"\b{view.name}\b", read):
+            found.append(view)
+            read += view.query
+    return found[::-1]
 
 
 def _view(name: str) -> View:

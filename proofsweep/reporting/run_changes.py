@@ -106,7 +106,7 @@ def words_of_cause(cause: str | None) -> str:
 def run_changes(comparison: Comparison) -> Iterator[RunChanges]:
     """Compare, for the work inside; ResultsError if the store cannot be read."""
     now = comparison.now
-    with answering(comparison.results, now.environment) as connection:
+    with answering(comparison.results, now.environment, "changes") as connection:
         if comparison.before is not None:
             sides = {"now": quoted(now.run_id), "before": quoted(comparison.before.run_id)}
             connection.execute(_WITH_ONE_RUN.format(**sides))

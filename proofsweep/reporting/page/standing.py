@@ -30,7 +30,7 @@ def standing_of(results: Results, run: RunStatus) -> Standing:
         ResultsError: the store cannot be read.
     """
     query = "SELECT files, accepted, need_attention FROM coverage WHERE newest_run_id = ?"
-    with answering(results, run.plan.environment) as connection:
+    with answering(results, run.plan.environment, "coverage") as connection:
         found = connection.execute(query, [run.plan.run_id]).fetchall()
     for files, accepted, need_attention in found:
         return Standing(files, accepted, need_attention, is_of_catalog=True)

@@ -18,6 +18,6 @@ def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[Supplier
     Raises:
         ResultsError: the store cannot be read.
     """
-    with answering(results, plan.environment) as connection:
+    with answering(results, plan.environment, "rejects") as connection:
         found = connection.execute(_QUERY, [pointer_to(tag), plan.run_id]).fetchall()
     return [SupplierRejections(supplier, reason, rows) for supplier, reason, rows in found]

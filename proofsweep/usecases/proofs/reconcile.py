@@ -60,7 +60,7 @@ def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) ->
     Raises:
         ResultsError: the store cannot be read.
     """
-    with answering(results, environment) as connection:
+    with answering(results, environment, "latest_answer") as connection:
         connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
         for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()

@@ -81,7 +81,7 @@ def test_our_own_queries_need_no_run_of_the_environment(results: Results) -> Non
     counts = {}
 
     for environment in ("production", "beta"):
-        with answering(results, environment) as connection:
+        with answering(results, environment, "latest_answer") as connection:
             counts[environment] = connection.execute("SELECT count(*) FROM latest_answer").fetchall()
 
     assert counts == {"production": [(1,)], "beta": [(0,)]}

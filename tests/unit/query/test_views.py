@@ -10,7 +10,7 @@ from proofsweep.domain import layout
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.tables import planned_items, schemas
-from proofsweep.query.connection import opened
+from proofsweep.query.connection import answering, opened
 from proofsweep.query.script import script_of
 from proofsweep.query.views import NAMES, identifier, quoted, views
 from proofsweep.storage.results.legs import Legs
@@ -29,6 +29,20 @@ def test_each_view_says_what_it_is() -> None:
     """Its query does not begin with the comment."""
     assert [view.name for view in views()] == list(NAMES)
     assert all(view.meaning.endswith(".") and not view.query.startswith("--") for view in views())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_view_can_be_made_with_those_alone_that_it_reads(results: Results, name: str) -> None:
+    """What makes one view makes no other that it does not read."""
+    night(results, MONDAY, {"a": ACCEPTED})
+
+    with answering(results, "beta", name) as connection:
+        connection.execute(f"FROM {name}").fetchall()
+        made = "SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+        there = {view for (view,) in connection.execute(made).fetchall()}
+
+    assert name in there
+    assert there < set(NAMES)
 
 
 def test_names_and_texts_of_others_stay_what_they_are() -> None:

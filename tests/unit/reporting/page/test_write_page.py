@@ -9,6 +9,7 @@ from proofsweep.errors import ResultsError, UsageError
 from proofsweep.reporting.page.write_page import page_of, write_page
 from proofsweep.storage.results.plans_and_parts import Results
 
+from ....worlds.audited_store import list_items
 from ...ended_runs import answered, end_leg, plan_of_run
 from .reported_store import PLAN, fill
 
@@ -39,6 +40,7 @@ def test_a_night_without_anything_new_says_how_the_catalog_stands(results: Resul
     ]
     kinds += [("failed", {"reason": "timeout"})] * 6
     end_leg(results, first, [answered(first, row, str(row), kind, **cells) for row, (kind, cells) in enumerate(kinds)])
+    list_items(results, second.run_id, map(str, range(40)))
     end_leg(results, second, [answered(second, row, str(34 + row), "failed", reason="timeout") for row in range(6)])
 
     page = page_of(results, second.run_id, None, "")
