@@ -1,6 +1,7 @@
 """Give slices to the worker processes of a Dask cluster until nothing waits, or the leg must stop."""
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import Any
 from proofsweep.bootstrap.legs import LegHandle
 from proofsweep.domain.runs import Slice
 from proofsweep.errors import RunMustStop
+from proofsweep.usecases.leg.background import beside
 from proofsweep.usecases.leg.leg_context import LegContext
 from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceQueue
 from tasks.dask_link import UNREACHABLE, name_of
@@ -34,40 +36,43 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of
     queue, running, ended = SliceQueue(leg, leg.remaining.slices()), dict[Any, GrantedSlice](), SimpleQueue[Any]()
     over: Any = Event(name_of(handle), client)  # type: ignore[no-untyped-call]
     client.subscribe_topic(name_of(handle), lambda event: leg.counters.take(event[1]))
-    try:
-        while True:
-            slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))
-            while len(running) < slots and (granted := queue.grant(slots)) is not None:
-                parameters = {"leg": handle, "piece": granted, "title": title_of(granted.piece)}
-                future: Any = runner.submit(upload_then_verify, parameters)
-                running[future] = granted
-                future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))
-            if not running or (future := _next_of(ended, leg, over)) is None:
-                client.cancel([future.wrapped_future for future in running])
-                break
-            granted = running.pop(future)
-            queue.take(granted, future.result())
-    except Exception as error:
-        is_ours = not (isinstance(error, OSError) or type(error).__module__.startswith("distributed"))
-        why = "A task of the Dask cluster failed" if is_ours else "The Dask cluster, or one of its tasks, was lost"
-        reason = RunMustStop(f"{why} ({type(error).__name__}).", ended_by="error")
-        leg.stop.pull(error if isinstance(error, RunMustStop) else reason)
-        with suppress(*UNREACHABLE):
-            while running and (future := _next_of(ended, leg, over)) is not None:
-                del running[future]
-        if is_ours and not isinstance(error, RunMustStop):
-            raise
-    finally:
+
+    def pass_on(is_done: threading.Event) -> None:
+        while leg.stop.reason is None and not is_done.wait(_STEP_SECONDS):
+            pass
         with suppress(*UNREACHABLE):
             over.set()
 
+    with beside("stop", pass_on, leg.stop):
+        try:
+            while True:
+                slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))
+                while len(running) < slots and (granted := queue.grant(slots)) is not None:
+                    parameters = {"leg": handle, "piece": granted, "title": title_of(granted.piece)}
+                    future: Any = runner.submit(upload_then_verify, parameters)
+                    running[future] = granted
+                    future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))
+                if not running or (future := _next_of(ended, leg)) is None:
+                    client.cancel([future.wrapped_future for future in running])
+                    break
+                granted = running.pop(future)
+                queue.take(granted, future.result())
+        except Exception as error:
+            is_ours = not (isinstance(error, OSError) or type(error).__module__.startswith("distributed"))
+            why = "A task of the Dask cluster failed" if is_ours else "The Dask cluster, or one of its tasks, was lost"
+            reason = RunMustStop(f"{why} ({type(error).__name__}).", ended_by="error")
+            leg.stop.pull(error if isinstance(error, RunMustStop) else reason)
+            while running and (future := _next_of(ended, leg)) is not None:
+                del running[future]
+            if is_ours and not isinstance(error, RunMustStop):
+                raise
 
-def _next_of(ended: SimpleQueue[Any], leg: LegContext, over: Any) -> Any:  # noqa: ANN401 - Dask has no types
+
+def _next_of(ended: SimpleQueue[Any], leg: LegContext) -> Any:  # noqa: ANN401 - Dask has no types
     """Wait for a task that has ended; None if the leg must stop and none ends in time."""
     late_at = math.inf
     while time.monotonic() < late_at:
         if leg.stop.reason is not None:
-            over.set()
             late_at = min(late_at, time.monotonic() + _LATE_SECONDS)
         with suppress(Empty):
             return ended.get(timeout=_STEP_SECONDS)

@@ -10,8 +10,8 @@ from typing import Any
 from proofsweep.client.pacing.dispatcher import LaneStatus
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
 
-# What a process knows of the lane counts for so long; it tells it every second. Chosen: half forgets one whose machine
-# is busy; twice counts a lost one longer.
+# What a process knows of the lane counts for so long while others tell more; each does so every second. Chosen: half
+# forgets one whose machine is busy; twice counts a lost one longer.
 _LANE_SECONDS = 10.0
 
 
@@ -35,10 +35,11 @@ class Counters:
     @property
     def lane(self) -> LaneStatus | None:
         """What worker processes know of it together; None if this process does the work."""
-        if not self._lanes:
+        told = list(self._lanes.values())
+        if not told:
             return None
-        since = time.monotonic() - _LANE_SECONDS
-        there = [lane for lane, told_at in list(self._lanes.values()) if told_at >= since]
+        since = max(told_at for _, told_at in told) - _LANE_SECONDS
+        there = [lane for lane, told_at in told if told_at >= since]
         rates = [lane.rate for lane in there if lane.rate is not None]
         most = [lane.most for lane in there if lane.most is not None]
         is_outage = any(lane.is_outage for lane in there)

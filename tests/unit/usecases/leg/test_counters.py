@@ -77,3 +77,5 @@ def test_a_silent_process_no_longer_counts_for_the_lane(monkeypatch: pytest.Monk
 
     assert counters.rows.total() == 3
     assert counters.lane == LaneStatus(6.0, None, None)
+    monkeypatch.setattr("time.monotonic", lambda: 500.0)
+    assert counters.lane == LaneStatus(6.0, None, None)  # the leg is over for all, and learned this
