@@ -21,7 +21,7 @@ import pyarrow as pa
 from proofsweep.errors import ResultsError
 from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
 from proofsweep.storage.results.probes import read_probes
-from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.run_index import RunIndex, newest_whole
 from proofsweep.storage.results.store import open_store
 
 if TYPE_CHECKING:
@@ -42,7 +42,17 @@ TableName = Literal[
     "recoveries",
 ]
 ViewName = Literal[
-    "latest_answer", "latest_attempt", "changes", "rejects", "reasons", "coverage", "usage", "spend", "request_log"
+    "latest_answer",
+    "latest_attempt",
+    "standing",
+    "comparisons",
+    "changes",
+    "rejects",
+    "reasons",
+    "coverage",
+    "usage",
+    "spend",
+    "request_log",
 ]
 
 
@@ -65,16 +75,22 @@ class ResultsStore:
         """List the runs, oldest first."""
         return sorted(RunIndex(self._results).refreshed().records)
 
-    def latest_run(self) -> str:
-        """Name the newest run.
+    def latest_run(self, catalog: str | None = None, *, environment: str | None = None) -> str:
+        """Name the newest run of a catalog, as the commands without a run take it.
+
+        A pass over a watched folder and a redrive, which are parts of a catalog, count only if there is nothing else.
 
         Raises:
-            ResultsError: there is no run.
+            ResultsError: there is no run, or the store has several environments and none is named.
         """
-        run_ids = self.run_ids()
-        if not run_ids:
-            raise ResultsError(f"There is no run in {self.url}.")
-        return run_ids[-1]
+        plans = RunIndex(self._results).refreshed().plans(environment, catalog)
+        environments = sorted({plan.environment for plan in plans})
+        if len(environments) > 1:
+            raise ResultsError(f"{self.url} holds runs of several environments: name one of {', '.join(environments)}.")
+        newest = newest_whole(plans)
+        if newest is None:
+            raise ResultsError(f"There is no such run in {self.url}.")
+        return newest.run_id
 
     def verdicts(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Give one row per manifest row.

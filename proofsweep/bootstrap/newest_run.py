@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.runs import PARTIAL_KINDS, Plan
+from proofsweep.domain.runs import Plan
 from proofsweep.errors import ResultsError
 from proofsweep.printable import printable
 from proofsweep.settings import Settings
-from proofsweep.storage.locations import one_line, resolved_location
+from proofsweep.storage.locations import one_line
 from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.run_index import RunIndex
+from proofsweep.storage.results.run_index import RunIndex, newest_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +38,12 @@ def meant_run(settings: Settings, run_id: str | None, catalog: str | None = None
     if run_id is not None:
         return MeantRun(results=results, plan=results.plan(run_id))
     environment = environment_in(results, settings.service.environment)
-    runs = [run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment]
-    plans = [run.plan for run in runs if not run.is_superseded]
-    catalogs = sorted({plan.identity for plan in plans})
-    if catalog is not None:
-        names = {catalog, resolved_location(catalog)}
-        plans = [plan for plan in plans if plan.identity in names or plan.catalog == catalog]
-    if not plans:
+    index = RunIndex(results).refreshed()
+    catalogs = {plan.identity for plan in index.plans(environment)}
+    plan = newest_whole(index.plans(environment, catalog))
+    if plan is None:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}; begin one with: proofsweep verify CATALOG")
-    plan = next((plan for plan in plans if plan.catalog_kind not in PARTIAL_KINDS), plans[0])
     is_one = catalog is not None or len(catalogs) == 1
     of_several = f"of {one_line(plan.identity)}; the store has {len(catalogs)} catalogs (--catalog)."
     note = None if is_one else f"The newest whole run is {plan.run_id}, {of_several}"

@@ -1,5 +1,6 @@
 """The tables of a results store are read from Python."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -69,6 +70,24 @@ def test_a_store_lists_its_runs_oldest_first(folder: Path) -> None:
 
     assert store.run_ids() == [FIRST, SECOND]
     assert store.latest_run() == SECOND
+
+
+def test_the_latest_run_is_one_of_a_whole_catalog(folder: Path) -> None:
+    """As the commands take it: no pass over a watched folder, and of one environment."""
+    store, written = results.open_results(str(folder)), Results(open_store(str(folder)))
+    delivered = replace(planned("20261122T120000Z_000aaaaaa", "2026-11-22"), catalog="/in", catalog_kind="ingest")
+    written.write_plan(delivered)
+
+    assert store.latest_run() == SECOND
+    assert store.latest_run("/in") == delivered.run_id
+    with pytest.raises(ResultsError, match="no such run"):
+        store.latest_run("/elsewhere")
+
+    elsewhere = replace(planned("20261123T120000Z_000aaaaaa", "2026-11-23"), environment="production")
+    written.write_plan(elsewhere)
+    assert store.latest_run(environment="production") == elsewhere.run_id
+    with pytest.raises(ResultsError, match="name one of production, sandbox"):
+        store.latest_run()
 
 
 def test_a_table_holds_all_runs_or_one(folder: Path) -> None:

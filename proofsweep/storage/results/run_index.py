@@ -13,7 +13,9 @@ from typing import Any
 
 from proofsweep.domain.layout import INDEX_FOLDER, leg_folder
 from proofsweep.domain.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
+from proofsweep.domain.runs import PARTIAL_KINDS, Plan
 from proofsweep.errors import ResultsError
+from proofsweep.storage.locations import resolved_location
 from proofsweep.storage.results.derived_log import DerivedLog, Entry
 from proofsweep.storage.results.legs import Legs
 from proofsweep.storage.results.plans_and_parts import Results, plan_of
@@ -48,6 +50,19 @@ class IndexedRuns:
     def newest_first(self) -> Iterator[RunRecord]:
         """Give the runs, the newest first."""
         return (self.records[run_id] for run_id in sorted(self.records, reverse=True))
+
+    def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:
+        """Return the plans of an environment and of a catalog, the newest first; none that was superseded."""
+        plans = [run.plan for run in self.newest_first() if not run.is_superseded]
+        if catalog is not None:
+            names = {catalog, resolved_location(catalog)}
+            plans = [plan for plan in plans if plan.identity in names or plan.catalog == catalog]
+        return [plan for plan in plans if environment in {None, plan.environment}]
+
+
+def newest_whole(plans: Sequence[Plan]) -> Plan | None:
+    """Return the first of some plans that is of a whole catalog; one of a part only if there is nothing else."""
+    return next((plan for plan in plans if plan.catalog_kind not in PARTIAL_KINDS), next(iter(plans), None))
 
 
 class RunIndex:
