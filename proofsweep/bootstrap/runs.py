@@ -176,6 +176,7 @@ def _due_rows(
         due,
         answered_at=AnswerTimes(results, environment, ANSWERED).of,
         tried_at=AnswerTimes(results, environment, OUTCOMES).of,
+        now=utc_now(),
         planned=HashedItems((item.item_id, item.audio_version, item.sidecar_version) for item in elsewhere),
     )
 

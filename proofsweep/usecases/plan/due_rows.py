@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.domain.budget.bounds import duration_of
@@ -18,6 +18,9 @@ TriedAt = Callable[[str, str | None, str | None], datetime | None]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
+# An answer that is later than that was given by a wrong clock, and may be of any age. Chosen: any value from the
+# minutes by which the clocks of machines differ to the youngest age that somebody asks for does.
+_CLOCKS_DIFFER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +30,11 @@ class DueRules:
     Attributes:
         answered_since: rows with an answer that is not older are left out, while their files are unchanged; None
             leaves none of them out.
-        answered_until: unless it is later than this: it was given by a wrong clock, and may be of any age.
         most: of the others, so many are planned: those that were never tried first, then those that were tried longest
             ago; None plans all, in the catalog's order.
     """
 
     answered_since: datetime | None = None
-    answered_until: datetime = _LAST
     most: int | None = None
 
 
@@ -59,7 +60,7 @@ def due_rules(
     since = _NEVER if since_last else None
     most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM) if oldest_first and max_calls is not None else None
     if max_age is not None:
-        return DueRules(answered_since=now - duration_of(max_age), answered_until=now, most=most)
+        return DueRules(answered_since=now - duration_of(max_age), most=most)
     return DueRules(answered_since=since, most=most)
 
 
@@ -93,6 +94,7 @@ class DueRows:
         *,
         answered_at: TriedAt,
         tried_at: TriedAt,
+        now: datetime,
         planned: Container[tuple[str, str | None, str | None]] = (),
     ) -> None:
         """Take the whole catalog.
@@ -102,6 +104,7 @@ class DueRows:
             rules: which of its rows are due.
             answered_at: says when an item was answered.
             tried_at: says when an item was tried, with any outcome.
+            now: an answer that is much later is of unknown age.
             planned: items with the versions that a run has planned already; they are not due.
         """
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
@@ -110,6 +113,7 @@ class DueRows:
         self._rules = rules
         self._answered_at = answered_at
         self._tried_at = tried_at
+        self._now = now
         self._planned = planned
         self.ignored, self.reported_run = whole.ignored, whole.reported_run
 
@@ -144,7 +148,10 @@ class DueRows:
             return False
         since = self._rules.answered_since
         answered_at = None if since is None else self._time_of(row, self._answered_at)
-        return since is None or answered_at is None or not since <= answered_at <= self._rules.answered_until
+        if since is None or answered_at is None:
+            return True
+        until = _LAST if since == _NEVER else self._now + _CLOCKS_DIFFER
+        return not since <= answered_at <= until
 
     def _longest_ago(self, most: int) -> list[ManifestRow]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""

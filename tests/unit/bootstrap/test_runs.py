@@ -291,6 +291,7 @@ def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: S
         DueRules(answered_since=datetime.min.replace(tzinfo=UTC)),
         answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
         tried_at=lambda *_: None,
+        now=datetime(2026, 1, 2, tzinfo=UTC),
     )
 
     plan = plan_listed(settings, rows)

@@ -13,7 +13,7 @@ from proofsweep.storage.catalog.open_catalog import Catalog, open_catalog
 from proofsweep.usecases.plan.due_rows import DueRows, DueRules, due_rules, selection_of
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-AGES = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
+AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
 """Days since the answer of each file that has one."""
 
 
@@ -37,7 +37,7 @@ def due_of(catalog: Catalog, rules: DueRules) -> tuple[list[str], DueRows]:
         assert sidecar_version is None
         return ages.get((item_id, audio_version))
 
-    rows = DueRows(catalog, rules, answered_at=tried_at, tried_at=tried_at)
+    rows = DueRows(catalog, rules, answered_at=tried_at, tried_at=tried_at, now=NOW)
     found = list(rows.rows())
     assert [row.number for row in found] == list(range(len(found)))
     return [row.named_audio for row in found], rows
@@ -103,7 +103,7 @@ def test_options_become_rules() -> None:
         return due_rules(NOW, since_last=since_last, max_age=max_age, oldest_first=oldest_first, max_calls=max_calls)
 
     assert rules(max_calls=100) is None
-    assert rules(max_age="30d") == DueRules(answered_since=NOW - timedelta(days=30), answered_until=NOW)
+    assert rules(max_age="30d") == DueRules(answered_since=NOW - timedelta(days=30))
     assert rules(since_last=True) == DueRules(answered_since=datetime.min.replace(tzinfo=UTC))
     assert rules(oldest_first=True, max_calls=103) == DueRules(most=50)
     assert rules(oldest_first=True, max_calls=1) == DueRules(most=1)
@@ -126,7 +126,7 @@ def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Pat
     }
     (tmp_path / "b.wav").write_bytes(b"RIFF, and more")
     (tmp_path / "e.wav").write_bytes(b"RIFF")
-    rows = DueRows(catalog, DueRules(), answered_at=lambda *_: None, tried_at=lambda *_: None, planned=planned)
+    rows = DueRows(catalog, DueRules(), answered_at=lambda *_: None, tried_at=lambda *_: None, now=NOW, planned=planned)
 
     assert [row.named_audio for row in rows.rows()] == ["b.wav", "e.wav"]
     assert rows.skipped == 3
@@ -148,3 +148,10 @@ def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypat
 
     assert due_of(catalog, by_age)[0] == ["a.wav", "b.wav", "c.wav"]
     assert due_of(catalog, any_age)[0] == ["c.wav"]
+
+
+def test_a_clock_a_little_ahead_makes_nothing_due(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a run that ended since its night began: nothing is paid twice."""
+    monkeypatch.setitem(AGES, "b.wav", -0.5)
+
+    assert due_of(catalog, DueRules(answered_since=NOW - timedelta(days=30)))[0] == ["a.wav", "c.wav"]

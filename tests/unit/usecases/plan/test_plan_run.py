@@ -92,7 +92,7 @@ def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
 def test_a_run_that_leaves_rows_out_keeps_what_the_catalog_lists(manifest: Path, tmp_path: Path) -> None:
     """Before its plan; which files a catalog has is then known without all its rows."""
     store, request = OrderedStore(tmp_path / "results"), request_for(manifest)
-    due = DueRows(request.catalog, DueRules(most=2), answered_at=lambda *_: None, tried_at=lambda *_: None)
+    due = DueRows(request.catalog, DueRules(most=2), answered_at=lambda *_: None, tried_at=lambda *_: None, now=NOW)
 
     plan = plan_run(replace(request, catalog=due), Results(store), NOW)
 
