@@ -15,6 +15,7 @@ EXCEPTIONS: dict[str, str] = {}
 
 EXTRAS = {
     "test_lanes_in_simulation.py": "tests the lanes that benchmarks/simulation gives the pacer",
+    "query/test_ten_nights.py": "asks a store in every way that there is, and lets all answers agree",
     "client/test_hostile_answers.py": "sends hostile bytes through transport, partner and slots together",
     "storage/files/test_edges_of_audio.py": "follows odd audio files from the bytes to the row, through several layers",
 }

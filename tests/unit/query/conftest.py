@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.errors import NameTaken
 from proofsweep.storage.results.folder_store import FolderStore
 from proofsweep.storage.results.plans_and_parts import Results
 
@@ -12,10 +13,14 @@ class QuickFolder(FolderStore):
     """A folder that does not wait for the disk."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Write a file; nobody else writes here."""
+        """Write a file that is not there."""
         path = Path(self.url, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        try:
+            with path.open("xb") as file:
+                file.write(content)
+        except FileExistsError as taken:
+            raise NameTaken(f"{name} is there.") from taken
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def agree_with_connection(connection: duckdb.DuckDBPyConnection, truth: TenNight
         found.setdefault(run_id, set()).add(tuple(change))  # type: ignore[arg-type]  # it has three
     for run in truth.runs:
         if (changes := truth.changes(run)) is not None:
-            assert (run.run_id, found.get(run.run_id, set())) == (run.run_id, changes)
+            assert (run.run_id, found.get(run.run_id, set()) ^ changes) == (run.run_id, set())
     for view in ("latest_answer", "standing", "rejects"):
         query = f"SELECT environment, item_id, outcome FROM {view}"  # noqa: S608 - our own names
         outcomes = {(environment, item): outcome for environment, item, outcome in connection.execute(query).fetchall()}
