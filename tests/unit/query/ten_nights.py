@@ -310,12 +310,14 @@ class TenNights:
         before = {item: self._before(item, earlier, window) for item in run.rows}
         missing = {item for each in window if each.identity == run.identity for item in each.rows} - set(run.rows)
         gone = {item: self._before(item, earlier, window) for item in missing} if run.is_whole and whole else {}
-        by_audio = {str(row["audio_sha256"]): item for item, row in gone.items() if row}
+        by_audio: dict[str, list[str]] = {}
+        for item, row in sorted(gone.items(), reverse=True):
+            by_audio.setdefault(str((row or {}).get("audio_sha256")), []).append(item)
         found: set[Change] = set()
-        for item, now in run.rows.items():
+        for item, now in sorted(run.rows.items()):
             was, is_moved = before[item], False
-            if was is None and (former := by_audio.get(str(now["audio_sha256"]))) is not None:
-                was, is_moved = gone.pop(former), True
+            if was is None and (former := by_audio.get(str(now["audio_sha256"]))):
+                was, is_moved = gone.pop(former.pop()), True
             change = _change(was, now, is_moved=is_moved, is_erased=self._is_erased(item, run))
             if change is not None:
                 found.add((item, *change))
