@@ -25,3 +25,12 @@ def test_a_command_imports_nothing_that_it_does_not_need(arguments: list[str], u
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert ended.stdout.strip() == "[]"
+
+
+def test_a_run_loads_no_duckdb() -> None:
+    """The flow is imported in a thread while the server starts, and DuckDB loaded there complains at the end."""
+    program = "import sys, flows.verify_catalog; print(sorted({'duckdb', 'pandas'} & {*sys.modules}))"
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert ended.stdout.strip() == "[]"

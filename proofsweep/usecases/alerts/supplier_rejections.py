@@ -2,7 +2,6 @@
 
 from proofsweep.domain.alerts.of_runs import SupplierRejections
 from proofsweep.domain.runs import Plan
-from proofsweep.query.connection import answering
 from proofsweep.query.views import pointer_to
 from proofsweep.storage.results.plans_and_parts import Results
 
@@ -18,6 +17,8 @@ def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[Supplier
     Raises:
         ResultsError: the store cannot be read.
     """
+    from proofsweep.query.connection import answering  # noqa: PLC0415 - a run without such an alert needs no DuckDB
+
     with answering(results, plan.environment, "rejects") as connection:
         found = connection.execute(_QUERY, [pointer_to(tag), plan.run_id]).fetchall()
     return [SupplierRejections(supplier, reason, rows) for supplier, reason, rows in found]
