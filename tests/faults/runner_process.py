@@ -85,9 +85,12 @@ class Runners:
 
 def _start(program: str) -> "subprocess.Popen[str]":
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", f"tests.faults.{program}"], stdin=pipe, stdout=pipe, stderr=silent, text=True
     )
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
