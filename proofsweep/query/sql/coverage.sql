@@ -3,8 +3,7 @@
 -- rejected and in need of attention is what stands so in `standing`. Passes over watched folders and redrives list no
 -- catalog, since each is a part.
 WITH newest AS (
-    SELECT
-        run_id, environment, identity, catalog, skipped, items + skipped AS files
+    SELECT run_id, environment, identity, catalog, skipped, items + skipped AS files
     FROM store.plans
     WHERE list_contains(getvariable('environments'), environment) AND NOT is_partial
     QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1

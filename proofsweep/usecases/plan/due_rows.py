@@ -59,9 +59,7 @@ def due_rules(
         return None
     since = _NEVER if since_last else None
     most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM) if oldest_first and max_calls is not None else None
-    if max_age is not None:
-        return DueRules(answered_since=now - duration_of(max_age), most=most)
-    return DueRules(answered_since=since, most=most)
+    return DueRules(answered_since=since if max_age is None else now - duration_of(max_age), most=most)
 
 
 def selection_of(
