@@ -20,23 +20,23 @@ from pathlib import Path
 import obstore
 from obstore.store import MemoryStore
 
-from proofsweep.domain import layout
-from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.domain.tables.columns import Row
-from proofsweep.reporting.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
-from proofsweep.storage.results import bucket_store
-from proofsweep.storage.results.bucket_store import BucketStore
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.key_bindings import bind_key
-from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.run_index import RunIndex
-from proofsweep.storage.results.write_probe import probe
-from proofsweep.usecases.leg.last_rate import last_rate
-from proofsweep.usecases.leg.open import open_leg
-from proofsweep.usecases.plan.history import measured_legs
-from proofsweep.usecases.upkeep.compact import compact
-from proofsweep.usecases.upkeep.note_leg import note_leg, note_run
+from proofsweep.answers.describe_run import describe_run, newest_run, newest_runs, unfinished_runs
+from proofsweep.audit.compact import compact
+from proofsweep.model import layout
+from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.tables.columns import Row
+from proofsweep.store import bucket_store
+from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.run_index import RunIndex
+from proofsweep.store.write_probe import probe
+from proofsweep.verify.leg.last_rate import last_rate
+from proofsweep.verify.leg.note_leg import note_leg, note_run
+from proofsweep.verify.leg.open import open_leg
+from proofsweep.verify.plan.history import measured_legs
 
 URL = "https://partner.example/v1"
 PAGE = 1_000

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.a_year import URL, Count, counted_store, measure
+from proofsweep.alerts.recent_probes import recent_probes
+from proofsweep.answers.explain.search import searching
+from proofsweep.answers.views.connection import opened
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.runs import new_run_id
-from proofsweep.domain.tables.probes import probe_row
-from proofsweep.query.connection import opened
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.probes import add_pass, publish_hours
-from proofsweep.usecases.explain.search import searching
-from proofsweep.usecases.monitoring.probe_service import Round
-from proofsweep.usecases.monitoring.recent_probes import recent_probes
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.runs import new_run_id
+from proofsweep.model.tables.probes import probe_row
+from proofsweep.operations.probe_service import Round
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.probes import add_pass, publish_hours
 
 
 def monitor(results: Results, began: datetime) -> None:

@@ -55,7 +55,7 @@ def _measure_digests(rows: int) -> None:
 
 def _publishing_seconds(place: Path, name: str, table: "pa.Table") -> tuple[float, float]:
     """Publish a part without and with digests by turns, on the same machine; give the median CPU times."""
-    from proofsweep.storage.results.plans_and_parts import parquet_of  # noqa: PLC0415 - the parent stays small
+    from proofsweep.store.plans_and_parts import parquet_of  # noqa: PLC0415 - the parent stays small
 
     results, seconds = results_at(place), (list[float](), list[float]())
     for turn in range(_TURNS):
@@ -85,7 +85,7 @@ def _measure_audits(sizes: list[int]) -> None:
 
 
 def _audit(store: Path) -> None:
-    from proofsweep.usecases.audit.audit_store import audit_store  # noqa: PLC0415
+    from proofsweep.audit.audit_store import audit_store  # noqa: PLC0415
 
     done = audit_store(results_at(store))
     if done.wrong or done.checked.rows != done.checked.rows_proved:
@@ -93,10 +93,10 @@ def _audit(store: Path) -> None:
 
 
 def _make(store: Path, rows: int) -> None:
-    from proofsweep.domain import layout  # noqa: PLC0415
-    from proofsweep.domain.runs import EndedBy  # noqa: PLC0415
-    from proofsweep.storage.results.legs import Legs  # noqa: PLC0415
-    from proofsweep.usecases.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
+    from proofsweep.model import layout  # noqa: PLC0415
+    from proofsweep.model.runs import EndedBy  # noqa: PLC0415
+    from proofsweep.store.legs import Legs  # noqa: PLC0415
+    from proofsweep.verify.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
 
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)

@@ -6,10 +6,10 @@ a service and of the bucket in the environment.
 
 import sys
 
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
 
 
 def main() -> None:

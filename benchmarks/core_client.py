@@ -7,12 +7,12 @@ the settings of a service in the environment.
 import sys
 from pathlib import Path
 
-from proofsweep.bootstrap.engines import engine_for, utc_now
-from proofsweep.domain.items import WorkItem
-from proofsweep.domain.outcomes import Accepted, Finished
+from proofsweep.model.items import WorkItem
+from proofsweep.model.outcomes import Accepted, Finished
 from proofsweep.settings import load_settings
-from proofsweep.usecases.item.item_work import VerifyContext
-from proofsweep.usecases.item.verify_item import verify_item
+from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.wiring.engines import engine_for, utc_now
 
 
 def main() -> None:

@@ -18,14 +18,14 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.a_year import plan_at
-from proofsweep.domain import layout
-from proofsweep.domain.runs import Plan
-from proofsweep.domain.tables import schemas
-from proofsweep.query.connection import opened
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.plans_and_parts import Results, parquet_of
-from proofsweep.usecases.upkeep.compact import compact
+from proofsweep.answers.views.connection import opened
+from proofsweep.audit.compact import compact
+from proofsweep.model import layout
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables import schemas
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results, parquet_of
 
 PARTS = 3
 QUESTIONS = {

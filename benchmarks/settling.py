@@ -19,8 +19,8 @@ from proofsweep.allocators import keep_memory_small
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from proofsweep.domain.runs import Plan
-    from proofsweep.storage.results.plans_and_parts import Results
+    from proofsweep.model.runs import Plan
+    from proofsweep.store.plans_and_parts import Results
 
 RUN = "20261120T120000Z_000settle"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -63,13 +63,13 @@ def _measure(sizes: list[int]) -> None:
 
 
 def _take(step: str, store: Path) -> None:
-    from proofsweep.domain.runs import EndedBy  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.reporting.describe_run import describe_run  # noqa: PLC0415
-    from proofsweep.storage.results.legs import Legs  # noqa: PLC0415
-    from proofsweep.usecases.leg.open import open_leg, settle_last_leg  # noqa: PLC0415
-    from proofsweep.usecases.leg.remaining import RemainingItems  # noqa: PLC0415
-    from proofsweep.usecases.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
-    from proofsweep.usecases.upkeep.note_leg import note_leg  # noqa: PLC0415
+    from proofsweep.answers.describe_run import describe_run  # noqa: PLC0415
+    from proofsweep.model.runs import EndedBy  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.store.legs import Legs  # noqa: PLC0415
+    from proofsweep.verify.leg.note_leg import note_leg  # noqa: PLC0415
+    from proofsweep.verify.leg.open import open_leg, settle_last_leg  # noqa: PLC0415
+    from proofsweep.verify.leg.remaining import RemainingItems  # noqa: PLC0415
+    from proofsweep.verify.leg.settle import LegEnd, settle_leg  # noqa: PLC0415
 
     results = results_at(store)
     plan = results.plan(RUN)
@@ -93,7 +93,7 @@ def _expect(holds: object) -> None:
 
 
 def _make(store: Path, rows: int) -> None:
-    from proofsweep.domain import layout  # noqa: PLC0415
+    from proofsweep.model import layout  # noqa: PLC0415
 
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)
@@ -108,7 +108,7 @@ def _make(store: Path, rows: int) -> None:
 
 def plan_of(rows: int) -> "Plan":
     """Plan a run of so many rows."""
-    from proofsweep.domain.runs import Plan, shard_items_for  # noqa: PLC0415
+    from proofsweep.model.runs import Plan, shard_items_for  # noqa: PLC0415
 
     shard_items = shard_items_for(rows)
     return Plan(
@@ -129,8 +129,8 @@ def plan_of(rows: int) -> "Plan":
 
 
 def _write_segments(results: "Results", plan: "Plan", segment: int, first: int) -> None:
-    from proofsweep.domain import layout  # noqa: PLC0415
-    from proofsweep.storage.results.journal import arrow_of  # noqa: PLC0415
+    from proofsweep.model import layout  # noqa: PLC0415
+    from proofsweep.store.journal import arrow_of  # noqa: PLC0415
 
     folder, last = layout.journal_folder(RUN, 1), min(first + _SEGMENT_ROWS, plan.items)
     results.store.create(f"{folder}/verdicts-w-{segment:06}.arrow", arrow_of(verdicts_rows(first, last)))
@@ -171,7 +171,7 @@ def exchanges_rows(first: int, last: int, call: str) -> "pa.Table":
 def _table(name: str, columns: dict[str, list[object]], alike: dict[str, object], rows: int) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415
 
-    from proofsweep.storage.results.plans_and_parts import SCHEMAS  # noqa: PLC0415
+    from proofsweep.store.plans_and_parts import SCHEMAS  # noqa: PLC0415
 
     schema = SCHEMAS[name]
     cells = {field.name: columns.get(field.name, [alike.get(field.name)] * rows) for field in schema}
@@ -180,8 +180,8 @@ def _table(name: str, columns: dict[str, list[object]], alike: dict[str, object]
 
 def results_at(store: Path) -> "Results":
     """Open a results store in a folder."""
-    from proofsweep.storage.results.plans_and_parts import Results  # noqa: PLC0415
-    from proofsweep.storage.results.store import open_store  # noqa: PLC0415
+    from proofsweep.store.plans_and_parts import Results  # noqa: PLC0415
+    from proofsweep.store.store import open_store  # noqa: PLC0415
 
     return Results(open_store(str(store)))
 

@@ -8,13 +8,13 @@ from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_error, print_json
-from proofsweep.bootstrap.alerts import missed_line, receivers_for, teller_for
-from proofsweep.bootstrap.alerts_check import Check
-from proofsweep.domain.alerts.messages import TEST_ALERT
+from proofsweep.alerts.messages import TEST_ALERT
+from proofsweep.alerts.notifier import Telling
 from proofsweep.errors import ConfigError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
-from proofsweep.usecases.alerts.teller import Telling
+from proofsweep.wiring.alerts import missed_line, receivers_for, teller_for
+from proofsweep.wiring.alerts_check import Check
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
 

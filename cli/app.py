@@ -143,7 +143,7 @@ def run(arguments: list[str]) -> int:
 
 def _close_engines() -> None:
     """Close all connections; a command that opened none has not imported what opens them."""
-    if engines := sys.modules.get("proofsweep.bootstrap.engines"):
+    if engines := sys.modules.get("proofsweep.wiring.engines"):
         engines.close_engines()
 
 

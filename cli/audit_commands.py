@@ -10,13 +10,13 @@ from rich.console import Console
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
-from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.audit.findings import Audit, AuditFinding
+from proofsweep.audit.audit_store import audit_store
+from proofsweep.audit.findings import Audit, AuditFinding
+from proofsweep.audit.heads import checked_head
+from proofsweep.audit.signatures import private_key, public_key, sign_audit
 from proofsweep.settings import load_settings
-from proofsweep.usecases.audit.audit_store import audit_store
-from proofsweep.usecases.audit.heads import checked_head
-from proofsweep.usecases.audit.signatures import private_key, public_key, sign_audit
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.stores import results_for
 
 # Chosen: a screen shows as many lines; --json lists all.
 _SHOWN = 20

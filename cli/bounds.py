@@ -4,8 +4,8 @@ from datetime import datetime
 
 from rich.console import Console
 
-from proofsweep.domain.budget.bounds import Bounds
 from proofsweep.errors import UsageError
+from proofsweep.verify.budget.bounds import Bounds
 
 
 def print_bounds(out: Console, bounds: Bounds, now: datetime) -> None:

@@ -6,15 +6,15 @@ from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config
 from cli.screen import COLOURS, console, print_json
-from proofsweep.bootstrap.engines import engine_for, utc_now
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.domain.outcomes import Deferred, Failed, Finished, word_for
-from proofsweep.domain.reasons import remedy_for
-from proofsweep.domain.tables.columns import Row
-from proofsweep.domain.tables.verdicts import RowContext, row_of
 from proofsweep.errors import ConfigError
+from proofsweep.model.outcomes import Deferred, Failed, Finished, word_for
+from proofsweep.model.reasons import remedy_for
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.verdicts import RowContext, row_of
 from proofsweep.settings import Settings, load_settings
-from proofsweep.usecases.item.check_file import check_file
+from proofsweep.verify.item.check_file import check_file
+from proofsweep.wiring.engines import engine_for, utc_now
 
 _CODES = {
     "accepted": ExitCode.ACCEPTED,

@@ -33,10 +33,10 @@ from conformance import (
     most_calls,
     run,
 )
-from proofsweep.bootstrap.engines import engine_for
-from proofsweep.client.keys import key_file as kept_in
 from proofsweep.errors import ConfigError, RunMustStop
+from proofsweep.partner.keys import key_file as kept_in
 from proofsweep.settings import ServiceSettings, load_settings
+from proofsweep.wiring.engines import engine_for
 
 _RISKY_CHECKS_IN = ("beta", "sandbox")
 

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from conformance import FAILED, NOT_TRIED, Result
 from proofsweep.errors import ConfigError
-from proofsweep.printable import printable
+from proofsweep.text import printable
 
 
 def refuse_unwritable(file: Path) -> None:

@@ -17,7 +17,7 @@ from cli.run_flow import verify_run
 from cli.run_request import RunRequest
 from cli.screen import console, counted
 from proofsweep import results
-from proofsweep.bootstrap.runs import plan_catalog
+from proofsweep.wiring.runs import plan_catalog
 from sandbox import Sample, launch, write_catalog
 
 _OUTCOMES = {None: "ineligible", "valid": "accepted"}

@@ -10,15 +10,15 @@ from cli.exit_codes import ExitCode, code_of_error
 from cli.key_block import BLOCKS, read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
-from proofsweep.bootstrap.engines import Engine, engine_for
-from proofsweep.bootstrap.keys import unfinished_rotation
-from proofsweep.bootstrap.stores import results_for
 from proofsweep.contract.verdicts import Verdict
-from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
-from proofsweep.domain.reasons import Ineligible
 from proofsweep.errors import ProofsweepError
+from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
+from proofsweep.model.reasons import Ineligible
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.results.write_probe import probe
+from proofsweep.store.write_probe import probe
+from proofsweep.wiring.engines import Engine, engine_for
+from proofsweep.wiring.keys import unfinished_rotation
+from proofsweep.wiring.stores import results_for
 
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from proofsweep.domain.exchanges import Call
-from proofsweep.domain.support_packet import ENDPOINTS
+from proofsweep.answers.explain.support_packet import ENDPOINTS
+from proofsweep.model.exchanges import Call
 
 
 @dataclass(frozen=True, slots=True)

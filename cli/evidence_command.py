@@ -10,11 +10,11 @@ from rich.console import Console
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
-from proofsweep.bootstrap.evidence import pack_evidence
-from proofsweep.domain.audit.evidence import Contents
 from proofsweep.errors import UsageError
-from proofsweep.printable import printable
+from proofsweep.model.evidence import Contents
 from proofsweep.settings import load_settings
+from proofsweep.text import printable
+from proofsweep.wiring.evidence import pack_evidence
 
 
 def add_to(app: typer.Typer) -> None:

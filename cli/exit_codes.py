@@ -2,8 +2,8 @@
 
 from enum import IntEnum
 
+from proofsweep.answers.run_status import RunStatus
 from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
-from proofsweep.reporting.run_status import RunStatus
 
 
 class ExitCode(IntEnum):

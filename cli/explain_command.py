@@ -8,20 +8,20 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
-from proofsweep.bootstrap.explain import (
+from proofsweep.answers.explain.explain import (
     explain_call,
     explain_item,
     packet_of,
     packet_of_failed_calls,
     run_or_operation,
 )
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.budget.bounds import duration_of
-from proofsweep.domain.runs import Plan
+from proofsweep.answers.explain.search import Search, searching
+from proofsweep.answers.explanation import json_of_item, json_of_proof, lines_of, lines_of_proof
 from proofsweep.errors import ResultsError
-from proofsweep.reporting.explanation import json_of_item, json_of_proof, lines_of, lines_of_proof
+from proofsweep.model.runs import Plan
 from proofsweep.settings import load_settings
-from proofsweep.usecases.explain.search import Search, searching
+from proofsweep.verify.budget.bounds import duration_of
+from proofsweep.wiring.stores import results_for
 
 _What = typer.Argument(
     metavar="WHAT",

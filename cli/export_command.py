@@ -9,17 +9,17 @@ from cli.exit_codes import ExitCode
 from cli.next_command import next_command
 from cli.options import AsJson, Config, ResultsUrl, RunId
 from cli.screen import console, counted, print_json
-from proofsweep.bootstrap.selections import selected_rows
-from proofsweep.domain.likely_names import did_you_mean
-from proofsweep.domain.run_records import OUTCOMES
+from proofsweep.answers.export import FORMATS, Exported
+from proofsweep.answers.export import export as export_rows
+from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import UsageError
-from proofsweep.printable import printable
-from proofsweep.query.screening import screening_columns
-from proofsweep.query.selected_rows import SelectedRows
-from proofsweep.reporting.export import FORMATS, Exported
-from proofsweep.reporting.export import export as export_rows
+from proofsweep.files.locations import path_of
+from proofsweep.model.likely_names import did_you_mean
+from proofsweep.model.run_records import OUTCOMES
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.locations import path_of
+from proofsweep.text import printable
+from proofsweep.wiring.selections import selected_rows
 
 
 def add_to(app: typer.Typer) -> None:

@@ -15,10 +15,10 @@ from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
 from cli.screen import print_error, print_json
 from cli.stop_told import stop_told
-from proofsweep.bootstrap.alerts import complaints_of, end_of_pass
-from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.ingest import WatchedFolder, watched_folder
-from proofsweep.reporting.deliveries import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.answers.letters import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
+from proofsweep.wiring.alerts import complaints_of, end_of_pass
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.ingest import WatchedFolder, watched_folder
 from tasks.stop_on_signals import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}

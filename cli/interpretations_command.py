@@ -7,10 +7,10 @@ from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_json
-from proofsweep.bootstrap.interpretations import refresh_interpretations
+from proofsweep.answers.operation_lines import line_of_notes
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.operations import line_of_notes
 from proofsweep.settings import load_settings
+from proofsweep.wiring.interpretations import refresh_interpretations
 
 
 def add_to(app: typer.Typer) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from proofsweep.storage.locations import path_of
+from proofsweep.files.locations import path_of
 
 Item = typer.Argument(
     ..., metavar="ITEM", help="The item's `item_id`, or the location of its audio; proofsweep explain prints both."

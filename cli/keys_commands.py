@@ -10,13 +10,13 @@ from cli.exit_codes import ExitCode
 from cli.key_block import BLOCKS, read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_error, print_json
-from proofsweep.bootstrap.keys import listed_keys, place_for, rotate_key
-from proofsweep.domain.alerts.messages import minute_of
+from proofsweep.answers.rotated_keys import json_of_rotation, lines_of_rotation
 from proofsweep.errors import UsageError
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.rotated_keys import json_of_rotation, lines_of_rotation
+from proofsweep.operations.list_keys import ListedKey
 from proofsweep.settings import Settings, load_settings
-from proofsweep.usecases.keys.list_keys import ListedKey
+from proofsweep.text import minute_of
+from proofsweep.wiring.keys import listed_keys, place_for, rotate_key
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 

@@ -9,15 +9,15 @@ from cli.interrupt import interrupted_by_signals
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_error, print_json
-from proofsweep.bootstrap.alerts import missed_line, teller_for
-from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.monitoring import Monitored, monitor_service
-from proofsweep.domain.budget.bounds import duration_of
+from proofsweep.alerts.notifier import Telling
+from proofsweep.answers.service_state import line_of_round
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.service_state import line_of_round
 from proofsweep.settings import Settings, load_settings
-from proofsweep.usecases.alerts.teller import Telling
+from proofsweep.verify.budget.bounds import duration_of
+from proofsweep.wiring.alerts import missed_line, teller_for
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.monitoring import Monitored, monitor_service
 from tasks.stop_on_signals import STOP_ASKED
 
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}

@@ -11,24 +11,24 @@ from cli.forecast_lines import forecast_json, print_forecast
 from cli.key_block import read_block
 from cli.options import AllowOutside, AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Root, Until
 from cli.screen import console, counted, print_ignored, print_json, size_text
-from proofsweep.bootstrap.cautions import cautions_for
-from proofsweep.bootstrap.engines import engine_for, limits_for, utc_now
-from proofsweep.bootstrap.forecasts import forecast_for, sample_of
-from proofsweep.bootstrap.runs import bounds_for, catalog_for
-from proofsweep.domain.budget.forecast import Need
-from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import ConfigError, ResultsError, RunMustStop
-from proofsweep.reporting.summary import unsent_pairs_note
+from proofsweep.files.files import Files
+from proofsweep.model.reasons import Reason, remedy_for
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.files.files import Files
-from proofsweep.usecases.plan.examine_service import ServiceStatus
-from proofsweep.usecases.plan.survey import (
+from proofsweep.verify.plan.examine_service import ServiceStatus
+from proofsweep.verify.plan.forecast import Need
+from proofsweep.verify.plan.survey import (
     Survey,
     ignored_entries,
     refuse_only_outside,
     refuse_only_unnamed_pairs,
     survey_catalog,
 )
+from proofsweep.wiring.cautions import cautions_for
+from proofsweep.wiring.engines import engine_for, limits_for, utc_now
+from proofsweep.wiring.forecasts import forecast_for, sample_of
+from proofsweep.wiring.runs import bounds_for, catalog_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")
 _Sample = typer.Option(

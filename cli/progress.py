@@ -12,10 +12,10 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.screen import COLOURS, duration_text, size_text, styled
-from proofsweep.bootstrap.legs import active_legs
-from proofsweep.client.pacing.dispatcher import LaneStatus
-from proofsweep.usecases.leg.background import beside
-from proofsweep.usecases.leg.leg_context import LegContext
+from proofsweep.partner.pacing.dispatcher import LaneStatus
+from proofsweep.store.background import beside
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.wiring.legs import active_legs
 
 # Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
 _LIVE_SECONDS = 0.25

@@ -17,17 +17,17 @@ from cli.options import AsJson, Config, MaxCalls, ResultsUrl
 from cli.run_request import RunRequest
 from cli.screen import console, counted, print_json
 from cli.work_on_runs import plan_and_verify
-from proofsweep.bootstrap.engines import engine_for
-from proofsweep.bootstrap.proofs import inventory_proofs, line_of_masters, masters_of, recover_sidecars
-from proofsweep.bootstrap.runs import bounds_for, plan_catalog
+from proofsweep.answers.operation_lines import line_of_inventory, line_of_recovery, notes_of_inventory
 from proofsweep.contract.models import ProofSummary
-from proofsweep.domain.proofs import Inventory, RecoveryRequest
-from proofsweep.domain.runs import Plan
 from proofsweep.errors import CallFailed, UsageError
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.operations import line_of_inventory, line_of_recovery, notes_of_inventory
+from proofsweep.model.proofs import Inventory, RecoveryRequest
+from proofsweep.model.runs import Plan
+from proofsweep.operations.list_proofs import ProofListing
 from proofsweep.settings import load_settings
-from proofsweep.usecases.proofs.list_proofs import ProofListing
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.proofs import inventory_proofs, line_of_masters, masters_of, recover_sidecars
+from proofsweep.wiring.runs import bounds_for, plan_catalog
 
 # Proofs that are shown without --limit. Chosen: a screen; half shows too little of a week, twice scrolls away.
 _SHOWN = 50

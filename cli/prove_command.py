@@ -6,9 +6,9 @@ from cli.exit_codes import ExitCode
 from cli.item_argument import Item, item_of
 from cli.options import Config, ResultsUrl
 from cli.screen import print_json
-from proofsweep.bootstrap.stores import results_for
+from proofsweep.audit.prove import prove as prove_row
 from proofsweep.settings import load_settings
-from proofsweep.usecases.audit.prove import prove as prove_row
+from proofsweep.wiring.stores import results_for
 
 
 def add_to(app: typer.Typer) -> None:

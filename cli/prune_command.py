@@ -12,13 +12,13 @@ from rich.table import Table
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, size_text
-from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.pruning import TABLES, Keep, Pruning, days_of
+from proofsweep.audit.prune import Prunable, find_prunable
+from proofsweep.audit.prune import prune as prune_store
 from proofsweep.errors import UsageError
+from proofsweep.model.pruning import TABLES, Keep, Pruning, days_of
 from proofsweep.settings import load_settings
-from proofsweep.usecases.upkeep.prune import Prunable, find_prunable
-from proofsweep.usecases.upkeep.prune import prune as prune_store
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.stores import results_for
 
 # Chosen: a screen shows as many lines; half hides runs that would fit, twice scrolls the sums away.
 _SHOWN_RUNS = 20

@@ -15,14 +15,14 @@ from cli.exit_codes import ExitCode
 from cli.options import Config, ResultsUrl
 from cli.query_output import Format, write, write_text
 from cli.screen import print_error
-from proofsweep.bootstrap.stores import results_for
+from proofsweep.answers.views.connection import OpenStore, opened, renew, tags_in
+from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.script import script_of
+from proofsweep.answers.views.views import views
 from proofsweep.errors import UsageError
-from proofsweep.query.connection import OpenStore, opened, renew, tags_in
-from proofsweep.query.screening import screening_columns
-from proofsweep.query.script import script_of
-from proofsweep.query.views import views
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.wiring.stores import results_for
 
 _Opened = Callable[..., AbstractContextManager[OpenStore]]
 

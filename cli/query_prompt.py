@@ -14,8 +14,8 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from cli.screen import console, print_error
+from proofsweep.answers.views.views import views
 from proofsweep.errors import ProofsweepError
-from proofsweep.query.views import views
 
 _COMMANDS = {
     ".views": "what can be asked, and its columns",

@@ -9,10 +9,10 @@ from cli.exit_codes import ExitCode
 from cli.item_argument import Item, item_of
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
-from proofsweep.bootstrap.redactions import redact_item
-from proofsweep.bootstrap.stores import results_for
 from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings
+from proofsweep.wiring.redactions import redact_item
+from proofsweep.wiring.stores import results_for
 
 
 def add_to(app: typer.Typer) -> None:

@@ -11,14 +11,14 @@ from cli.options import RunId
 from cli.run_options import with_run_options
 from cli.run_request import RunRequest
 from cli.work_on_runs import plan_and_verify
-from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.selections import plan_redrive, selected_rows
-from proofsweep.domain.likely_names import did_you_mean
+from proofsweep.answers.attention import attention_groups
+from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.errors import UsageError
-from proofsweep.printable import printable
-from proofsweep.reporting.attention import attention_groups
-from proofsweep.reporting.run_status import NEED_ATTENTION
+from proofsweep.model.likely_names import did_you_mean
 from proofsweep.settings import Settings
+from proofsweep.text import printable
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.selections import plan_redrive, selected_rows
 
 
 def add_to(app: typer.Typer) -> None:

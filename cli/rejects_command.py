@@ -12,12 +12,12 @@ from cli.exit_codes import ExitCode
 from cli.next_command import next_command
 from cli.options import AsJson, Config, ResultsUrl, RunId
 from cli.screen import COLOURS, console, counted, print_json, styled
-from proofsweep.bootstrap.ingest import given_up_items
-from proofsweep.bootstrap.selections import selected_rows
-from proofsweep.query.selected_rows import SelectedRows
-from proofsweep.reporting.attention import AttentionGroup, attention_groups
-from proofsweep.reporting.run_status import NEED_ATTENTION
+from proofsweep.answers.attention import AttentionGroup, attention_groups
+from proofsweep.answers.run_status import NEED_ATTENTION
+from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.settings import load_settings
+from proofsweep.wiring.ingest import given_up_items
+from proofsweep.wiring.selections import selected_rows
 
 
 def add_to(app: typer.Typer) -> None:

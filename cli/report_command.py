@@ -7,9 +7,9 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import Config, OfCatalog, ResultsUrl, Run
 from cli.screen import console, print_error
-from proofsweep.bootstrap.explain import packet_of_failed_calls
-from proofsweep.bootstrap.newest_run import meant_run
+from proofsweep.answers.explain.explain import packet_of_failed_calls
 from proofsweep.settings import load_settings
+from proofsweep.wiring.newest_run import meant_run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,7 +35,7 @@ def report(
 
     Examples: `proofsweep report` · `proofsweep report --by supplier --file monday.html`
     """
-    from proofsweep.reporting.page.write_page import page_of, write_page  # noqa: PLC0415 - pandas, DuckDB and Altair
+    from proofsweep.answers.report.write_page import page_of, write_page  # noqa: PLC0415 - pandas, DuckDB and Altair
 
     settings = load_settings(config, results)
     meant = meant_run(settings, run_id, catalog)

@@ -13,8 +13,8 @@ from cli.progress import progress_shown
 from cli.run_request import RunRequest, report
 from cli.screen import flush, print_error
 from cli.watch_prefect import prefect_watched
+from proofsweep.answers.run_status import RunStatus
 from proofsweep.errors import ResultsError, RunMustStop
-from proofsweep.reporting.run_status import RunStatus
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State

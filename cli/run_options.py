@@ -7,8 +7,8 @@ from typing import Any
 
 from cli.options import AsJson, Config, MaxCalls, MaxDuration, NoDedupe, Reserve, ResultsUrl, Until
 from cli.run_request import RunRequest
-from proofsweep.bootstrap.runs import bounds_for
 from proofsweep.settings import load_settings
+from proofsweep.wiring.runs import bounds_for
 
 
 def run_request(

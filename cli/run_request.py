@@ -9,17 +9,17 @@ from cli.exit_codes import code_of_run
 from cli.forecast_lines import forecast_json
 from cli.next_command import next_command
 from cli.screen import console, print_json, print_summary
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.forecast import Forecast
-from proofsweep.domain.coverage import Coverage
+from proofsweep.answers.attention import named_files
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import json_of
 from proofsweep.errors import CatalogError, ResultsError
-from proofsweep.reporting.attention import named_files
-from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_status import RunStatus
-from proofsweep.reporting.summary import json_of
 from proofsweep.settings import Settings, load_settings
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.plan.coverage import Coverage
+from proofsweep.verify.plan.forecast import Forecast
+from proofsweep.wiring.stores import results_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

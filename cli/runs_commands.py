@@ -8,14 +8,14 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run
 from cli.run_request import RunRequest, report
 from cli.screen import COLOURS, console, counted, print_error, print_json, styled
-from proofsweep.bootstrap.newest_run import meant_run
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.reporting.describe_run import describe_run, newest_runs
-from proofsweep.reporting.run_status import RunStatus
-from proofsweep.reporting.summary import json_of
+from proofsweep.answers.describe_run import describe_run, newest_runs
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import json_of
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.wiring.newest_run import meant_run
+from proofsweep.wiring.stores import results_for
 
 # A narrower terminal folds the table into columns of a few letters.
 _TABLE_COLUMNS = 150

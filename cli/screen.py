@@ -14,11 +14,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.contract.verdicts import MEANING_OF_VALID
-from proofsweep.domain.completion_report import defused
-from proofsweep.printable import printable, printable_json
-from proofsweep.reporting.run_status import NEED_ATTENTION, NamedFile, RunStatus
-from proofsweep.reporting.summary import advice_for, calls_of, ending_of, label_of, notes_of
+from proofsweep.model.completion_report import defused
+from proofsweep.text import printable, printable_json
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 # Away from a terminal. Chosen: no table is wider; half may fold lines of a log, twice changes nothing.

@@ -10,15 +10,15 @@ from cli.exit_codes import ExitCode
 from cli.key_block import read_block
 from cli.options import AsJson, Config
 from cli.screen import console, print_json
-from proofsweep.bootstrap.engines import engine_for
-from proofsweep.client.partner import Partner
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.limits import USAGE_DAYS
 from proofsweep.contract.models import PartnerUsageResponse
-from proofsweep.domain.exchanges import Exchange
 from proofsweep.errors import CallFailed
+from proofsweep.model.exchanges import Exchange
+from proofsweep.partner.partner import Partner
 from proofsweep.settings import load_settings
-from proofsweep.usecases.plan.examine_service import explained
+from proofsweep.verify.plan.examine_service import explained
+from proofsweep.wiring.engines import engine_for
 
 # Chosen: as many days as the contract answers without the parameter; half hides a weekend's peak, twice fills a screen.
 _DAYS = 30

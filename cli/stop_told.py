@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 from cli.key_block import read_block
 from cli.screen import print_error
-from proofsweep.bootstrap.alerts import complaints_of, stop_before_leg
 from proofsweep.errors import RunMustStop
 from proofsweep.settings import Settings
+from proofsweep.wiring.alerts import complaints_of, stop_before_leg
 
 
 @contextmanager

@@ -7,9 +7,9 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json
-from proofsweep.bootstrap.stores import results_for
+from proofsweep.audit.compact import compact as compact_store
 from proofsweep.settings import load_settings
-from proofsweep.usecases.upkeep.compact import compact as compact_store
+from proofsweep.wiring.stores import results_for
 
 
 def add_to(app: typer.Typer) -> None:

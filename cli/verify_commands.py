@@ -13,17 +13,17 @@ from cli.plan_command import print_cautions
 from cli.run_options import with_run_options
 from cli.run_request import RunRequest, report
 from cli.work_on_runs import go_on, shown, verify_catalog
-from proofsweep.bootstrap.engines import utc_now
-from proofsweep.bootstrap.runs import coverage_for, plan_catalog, settle_dead_leg
-from proofsweep.bootstrap.unfinished_runs import run_to_resume, supersede_older
-from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.runs import Plan
+from proofsweep.answers.describe_run import newest_run
 from proofsweep.errors import ResultsError, UsageError
+from proofsweep.files.locations import path_of, resolved_location
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.describe_run import newest_run
+from proofsweep.model.runs import Plan
 from proofsweep.settings import Settings
-from proofsweep.storage.locations import path_of, resolved_location
-from proofsweep.usecases.plan.due_rows import DueRules, due_rules, selection_of
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.plan.due_rows import DueRules, due_rules, selection_of
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.runs import coverage_for, plan_catalog, settle_dead_leg
+from proofsweep.wiring.unfinished_runs import run_to_resume, supersede_older
 
 
 def add_to(app: typer.Typer) -> None:

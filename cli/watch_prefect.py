@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from cli.embedded_server import is_there
-from proofsweep.bootstrap.legs import active_legs
-from proofsweep.usecases.leg.background import beside
+from proofsweep.store.background import beside
+from proofsweep.wiring.legs import active_legs
 
 # Time between two health requests. Chosen: half doubles them, twice adds half a second to an exit.
 _CHECK_SECONDS = 0.5

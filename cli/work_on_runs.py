@@ -17,18 +17,18 @@ from cli.run_flow import run_leg
 from cli.run_request import RunRequest, print_coverage, report
 from cli.screen import counted, print_json
 from cli.stop_told import stop_told
-from proofsweep.bootstrap.engines import engine_for, utc_now
-from proofsweep.bootstrap.forecasts import forecast_for
-from proofsweep.bootstrap.runs import catalog_has_changed
-from proofsweep.bootstrap.unfinished_runs import resume_then_plan
-from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.domain.budget.budget import seconds_after_reset
-from proofsweep.domain.budget.forecast import Need
-from proofsweep.domain.runs import EndedBy, Plan
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import unsent_pairs_note
 from proofsweep.errors import NothingDue
-from proofsweep.reporting.run_status import RunStatus
-from proofsweep.reporting.summary import unsent_pairs_note
+from proofsweep.model.runs import EndedBy, Plan
 from proofsweep.settings import Settings
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.budget.budget import seconds_after_reset
+from proofsweep.verify.plan.forecast import Need
+from proofsweep.wiring.engines import engine_for, utc_now
+from proofsweep.wiring.forecasts import forecast_for
+from proofsweep.wiring.runs import catalog_has_changed
+from proofsweep.wiring.unfinished_runs import resume_then_plan
 
 
 def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:

@@ -35,8 +35,8 @@ from prefect.events.schemas.events import ResourceSpecification
 from prefect.server.schemas.schedules import SCHEDULE_TYPES, CronSchedule
 from pydantic import SecretStr, TypeAdapter
 
-from proofsweep.domain.alerts.events import END_STATES, EVENTS, FLOWS, SUCCESSES, AlertEvent, AlertKind
-from proofsweep.domain.alerts.messages import LOOK_ALIKES
+from proofsweep.alerts.events import END_STATES, EVENTS, FLOWS, SUCCESSES, AlertEvent, AlertKind
+from proofsweep.alerts.messages import LOOK_ALIKES
 
 BLOCK = "proofsweep-alerts"
 MADE_BY = "Made by deploy/automations.py."

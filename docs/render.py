@@ -1,9 +1,12 @@
 # ruff: noqa: INP001 - a script, no package
 """Write the generated blocks of the docs: `python docs/render.py`; with `--check` only say which are out of date."""
 
+import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -13,8 +16,9 @@ from cli.app import whole_app
 from cli.endpoints import endpoints_table
 from conformance import CHECKS
 from conformance.untestable import UNTESTABLE
-from proofsweep.domain.alerts.events import EVENTS
-from proofsweep.domain.tables import (
+from proofsweep.alerts.events import EVENTS
+from proofsweep.answers.views.views import views
+from proofsweep.model.tables import (
     drift,
     erasures,
     exchanges,
@@ -29,11 +33,11 @@ from proofsweep.domain.tables import (
     usage,
     verdicts,
 )
-from proofsweep.domain.tables.columns import Column
-from proofsweep.query.views import views
+from proofsweep.model.tables.columns import Column
 from sandbox.unspecified import markdown_of_unspecified
 
 DOCS = Path(__file__).parent
+ROOT = DOCS.parent
 WIDTH = 100
 
 
@@ -60,6 +64,7 @@ def rendered(text: str) -> str:
         "checks": "\n".join(checks_table()),
         "untestable": "\n".join(not_testable()),
         "help": "\n".join(command_pages()),
+        "rooms": "\n".join(rooms()),
     }
     for name, content in blocks.items():
         start, end = f"<!-- generated: {name} -->\n", "<!-- end -->"
@@ -92,6 +97,19 @@ def views_table() -> str:
         "\n".join(["| view | meaning |", "|---|---|", *(f"| `{each.name}` | {each.meaning} |" for each in views())])
         + "\n"
     )
+
+
+def rooms() -> Iterator[str]:
+    """Draw the rooms of the core, the highest line first, each with the first sentence of its docstring."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (core,) = (contract for contract in contracts if contract["id"] == "core")
+    yield "```"
+    for layer in core["layers"]:
+        for name in layer.split(" | "):
+            documented = inspect.getdoc(import_module(f"proofsweep.{name}")) or ""
+            yield f"{name:<12}{documented.splitlines()[0]}"
+        yield ""
+    yield "```\n"
 
 
 def checks_table() -> Iterator[str]:
@@ -128,7 +146,7 @@ def commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Com
 
 def main(arguments: list[str]) -> int:
     """Render the docs, or check them."""
-    pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
     stale = [page for page in pages if rendered(page.read_text("utf-8")) != page.read_text("utf-8")]
     if "--check" in arguments:
         sys.stdout.writelines(f"{page.name} is out of date: run python docs/render.py\n" for page in stale)

@@ -8,8 +8,8 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.ended_flow import ended_flow
-from proofsweep.bootstrap.alerts_check import Check
 from proofsweep.settings import Settings
+from proofsweep.wiring.alerts_check import Check
 from tasks.key_block import read_block
 from tasks.tell_alerts import tell_alerts
 

@@ -8,12 +8,12 @@ from prefect.runtime import flow_run
 
 from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
-from proofsweep.bootstrap.alerts import end_of_pass
-from proofsweep.bootstrap.ingest import watched_folder
-from proofsweep.domain.ingest import PassReport
-from proofsweep.printable import printable
-from proofsweep.reporting.deliveries import line_of_pass, markdown_of_pass
+from proofsweep.answers.letters import line_of_pass, markdown_of_pass
+from proofsweep.model.ingest import PassReport
 from proofsweep.settings import Settings
+from proofsweep.text import printable
+from proofsweep.wiring.alerts import end_of_pass
+from proofsweep.wiring.ingest import watched_folder
 from tasks.end_states import state_of_pass
 from tasks.key_block import read_block
 from tasks.run_of_retry import tries_left

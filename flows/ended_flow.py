@@ -6,10 +6,10 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
-from proofsweep.bootstrap.alerts import end_of_flow
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import Settings, load_settings
+from proofsweep.wiring.alerts import end_of_flow
 from tasks.end_states import state_of_error
 from tasks.known_ends import log_known_ends_on_one_line
 from tasks.missed_schedules import cancel_missed_runs

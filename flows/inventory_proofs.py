@@ -6,9 +6,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.ended_flow import ended_flow
-from proofsweep.bootstrap import proofs
-from proofsweep.reporting.operations import line_of_inventory
+from proofsweep.answers.operation_lines import line_of_inventory
 from proofsweep.settings import Settings
+from proofsweep.wiring import proofs
 from tasks.end_states import state_of_findings
 from tasks.key_block import read_block
 

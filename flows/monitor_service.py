@@ -7,10 +7,10 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from flows.ended_flow import ended_flow
-from proofsweep.bootstrap import monitoring
-from proofsweep.domain.alerts.events import AlertKind
-from proofsweep.reporting.service_state import line_of_round
+from proofsweep.alerts.events import AlertKind
+from proofsweep.answers.service_state import line_of_round
 from proofsweep.settings import Settings
+from proofsweep.wiring import monitoring
 from tasks.key_block import read_block
 from tasks.tell_alerts import tell_alerts
 

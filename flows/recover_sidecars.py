@@ -6,10 +6,10 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.ended_flow import ended_flow
-from proofsweep.bootstrap import proofs
-from proofsweep.domain.proofs import RecoveryRequest
-from proofsweep.reporting.operations import line_of_recovery
+from proofsweep.answers.operation_lines import line_of_recovery
+from proofsweep.model.proofs import RecoveryRequest
 from proofsweep.settings import Settings
+from proofsweep.wiring import proofs
 from tasks.end_states import state_of_findings
 from tasks.key_block import read_block
 

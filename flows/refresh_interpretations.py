@@ -7,9 +7,9 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.ended_flow import ended_flow
-from proofsweep.bootstrap import interpretations
-from proofsweep.reporting.operations import line_of_notes
+from proofsweep.answers.operation_lines import line_of_notes
 from proofsweep.settings import Settings
+from proofsweep.wiring import interpretations
 from tasks.key_block import read_block
 
 

@@ -8,10 +8,10 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.ended_flow import ended_flow
-from proofsweep.bootstrap.keys import rotate_key as rotate
+from proofsweep.answers.rotated_keys import lines_of_rotation
 from proofsweep.errors import UsageError
-from proofsweep.reporting.rotated_keys import lines_of_rotation
 from proofsweep.settings import Settings
+from proofsweep.wiring.keys import rotate_key as rotate
 from tasks.key_block import BLOCKS
 
 

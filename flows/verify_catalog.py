@@ -8,16 +8,16 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.ended_flow import ended_flow
-from proofsweep.bootstrap.alerts import begin_of_leg, end_of_leg, head_after
-from proofsweep.bootstrap.engines import engine_for
-from proofsweep.bootstrap.legs import LegOptions, held_leg
-from proofsweep.bootstrap.runs import bounds_for, coverage_for
-from proofsweep.bootstrap.unfinished_runs import go_on_with_catalog, run_of_retry
-from proofsweep.domain.budget.bounds import Bounds
-from proofsweep.printable import printable
-from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_status import RunStatus
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.answers.run_status import RunStatus
 from proofsweep.settings import Settings, load_settings
+from proofsweep.text import printable
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.wiring.alerts import begin_of_leg, end_of_leg, head_after
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.legs import LegOptions, held_leg
+from proofsweep.wiring.runs import bounds_for, coverage_for
+from proofsweep.wiring.unfinished_runs import go_on_with_catalog, run_of_retry
 from tasks.coverage import state_with_coverage
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block

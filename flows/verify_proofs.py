@@ -7,9 +7,9 @@ from prefect.client.schemas.objects import State
 
 from flows.ended_flow import ended_flow
 from flows.verify_catalog import verify_catalog
-from proofsweep.bootstrap.alerts import end_of_flow
-from proofsweep.bootstrap.proofs import line_of_masters, masters_of
 from proofsweep.settings import Settings
+from proofsweep.wiring.alerts import end_of_flow
+from proofsweep.wiring.proofs import line_of_masters, masters_of
 from tasks.end_states import state_of_findings
 from tasks.run_of_retry import tries_left
 from tasks.tell_alerts import tell_alerts

@@ -22,7 +22,7 @@ ProofsweepError
 from collections.abc import Callable
 from datetime import datetime
 
-from proofsweep.printable import printable
+from proofsweep.text import printable
 
 
 class ProofsweepError(Exception):

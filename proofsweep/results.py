@@ -9,7 +9,7 @@
     store.changes(store.latest_run())                       # what that run found otherwise than before
     store.sql("SELECT file, what_to_do FROM rejects")       # duckdb.DuckDBPyRelation
 
-The columns of the tables are declared in `proofsweep.domain.tables`, the views in `proofsweep/query/sql`.
+The columns of the tables are declared in `proofsweep.model.tables`, the views in `proofsweep/answers/views/sql`.
 """
 
 import weakref
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 import pyarrow as pa
 
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.plans_and_parts import SCHEMAS, Results
-from proofsweep.storage.results.probes import read_probes
-from proofsweep.storage.results.run_index import RunIndex, newest_whole
-from proofsweep.storage.results.store import open_store
+from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.store.probes import read_probes
+from proofsweep.store.run_index import RunIndex, newest_whole
+from proofsweep.store.store import open_store
 
 if TYPE_CHECKING:
     import duckdb
@@ -170,7 +170,7 @@ class ResultsStore:
                 cannot be read.
             duckdb.Error: the query is wrong.
         """
-        from proofsweep.query.connection import close, connect  # noqa: PLC0415 - a reader of tables needs no DuckDB
+        from proofsweep.answers.views.connection import close, connect  # noqa: PLC0415 - a reader of tables needs no DuckDB
 
         with_tags = "rejects" in query.lower()
         connection = connect(self._results, environment, with_tags=with_tags, screening=self._screening).connection

@@ -7,9 +7,9 @@ from prefect.artifacts import create_progress_artifact
 from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
-from proofsweep.domain.coverage import Coverage
+from proofsweep.answers.run_status import RunStatus
 from proofsweep.errors import CatalogError, NothingDue, ResultsError
-from proofsweep.reporting.run_status import RunStatus
+from proofsweep.verify.plan.coverage import Coverage
 from tasks.end_states import state_after_run
 
 

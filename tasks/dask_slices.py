@@ -8,12 +8,12 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from proofsweep.bootstrap.legs import LegHandle
-from proofsweep.domain.runs import Slice
 from proofsweep.errors import RunMustStop
-from proofsweep.usecases.leg.background import beside
-from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceQueue
+from proofsweep.model.runs import Slice
+from proofsweep.store.background import beside
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceQueue
+from proofsweep.wiring.legs import LegHandle
 from tasks.dask_link import UNREACHABLE, name_of
 from tasks.upload_then_verify import upload_then_verify
 from tasks.worker_cluster import Runner

@@ -5,7 +5,7 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
-from proofsweep.domain.alerts.events import (
+from proofsweep.alerts.events import (
     ALREADY_ACTIVE,
     COMPLETED,
     FAILED,
@@ -14,10 +14,10 @@ from proofsweep.domain.alerts.events import (
     state_of_ending,
     state_of_run,
 )
-from proofsweep.domain.ingest import PassReport
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import line_of
 from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop
-from proofsweep.reporting.run_status import RunStatus
-from proofsweep.reporting.summary import line_of
+from proofsweep.model.ingest import PassReport
 
 
 def state_after_run(run: RunStatus, head: str | None) -> State[str]:

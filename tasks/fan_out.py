@@ -8,12 +8,12 @@ from prefect.context import FlowRunContext
 from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.bootstrap.legs import LegHandle
-from proofsweep.domain.items import WorkItem, proof_id_of
-from proofsweep.domain.runs import Slice
-from proofsweep.printable import printable
-from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.work import work_last
+from proofsweep.model.items import WorkItem, proof_id_of
+from proofsweep.model.runs import Slice
+from proofsweep.text import printable
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.work import work_last
+from proofsweep.wiring.legs import LegHandle
 from tasks.dask_slices import work_on_cluster
 from tasks.upload_then_verify import upload_then_verify
 from tasks.worker_cluster import Runner

@@ -7,8 +7,8 @@ import httpx
 from prefect.blocks.system import Secret
 from prefect.exceptions import PrefectException
 
-from proofsweep.client.key_places import SecretBlocks
 from proofsweep.errors import ConfigError
+from proofsweep.operations.key_places import SecretBlocks
 
 
 def read_block(name: str) -> str:

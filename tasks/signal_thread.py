@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from proofsweep.client.stop import StopSwitch
-from proofsweep.usecases.leg.background import beside
+from proofsweep.partner.stop import StopSwitch
+from proofsweep.store.background import beside
 
 OVER = 0
 """What the thread receives when the work is over; no signal has this number."""

@@ -8,10 +8,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from proofsweep.bootstrap.engines import Engine
-from proofsweep.bootstrap.legs import active_legs
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
+from proofsweep.wiring.engines import Engine
+from proofsweep.wiring.legs import active_legs
 from tasks.cancelled_run import is_cancelled_in_prefect
 from tasks.signal_thread import OVER, next_signal, signal_thread
 

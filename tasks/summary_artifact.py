@@ -2,10 +2,10 @@
 
 from prefect.artifacts import create_markdown_artifact
 
-from proofsweep.reporting.attention import named_files
-from proofsweep.reporting.run_status import RunStatus
-from proofsweep.reporting.summary import markdown_of
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.answers.attention import named_files
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.summary import markdown_of
+from proofsweep.store.plans_and_parts import Results
 
 
 def show_summary(run: RunStatus, results: Results) -> None:

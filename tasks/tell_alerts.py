@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from prefect.events import emit_event
 from prefect.runtime import deployment, flow_run
 
-from proofsweep.bootstrap.alerts import Occasion, complaints_of
-from proofsweep.domain.alerts.messages import Alert
+from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.notifier import Channel
 from proofsweep.logs import Event, log
-from proofsweep.printable import printable
-from proofsweep.usecases.alerts.teller import Channel
+from proofsweep.text import printable
+from proofsweep.wiring.alerts import Occasion, complaints_of
 from tasks.key_block import read_block
 
 

@@ -7,14 +7,14 @@ from typing import Any
 from prefect import task
 from prefect.client.schemas.objects import State
 
-from proofsweep.bootstrap.legs import LegHandle, leg_held_here
-from proofsweep.bootstrap.worker_processes import verify_granted
-from proofsweep.domain.runs import Slice
 from proofsweep.errors import ConfigError, ProofsweepError
 from proofsweep.logs import set_up_logs
-from proofsweep.usecases.leg.slice_queue import GrantedSlice, SliceResult
-from proofsweep.usecases.leg.work import verify_slice
-from proofsweep.usecases.leg.worker_process import SHARDS_AT_ONCE
+from proofsweep.model.runs import Slice
+from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
+from proofsweep.wiring.legs import LegHandle, leg_held_here
+from proofsweep.wiring.worker_processes import verify_granted
 from tasks.dask_link import worker_link
 from tasks.end_states import state_of_error
 from tasks.key_block import read_block_anywhere

@@ -10,7 +10,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.task_runners import TaskRunner
 
 from proofsweep.errors import ConfigError
-from proofsweep.usecases.leg.worker_process import SHARDS_AT_ONCE
+from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
 
 Runner = TaskRunner[Any]
 

@@ -8,9 +8,9 @@ from random import Random
 
 from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.partner import SimulatedPartner
-from proofsweep.client.pacing.call_queue import CallQueue, Priority, Ticket
-from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.client.pacing.pacer import Pacer
+from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
+from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.partner.pacing.pacer import Pacer
 
 _names = count()
 

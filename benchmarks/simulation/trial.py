@@ -11,9 +11,9 @@ from benchmarks.simulation.network import Stalls, Uplink
 from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.partner import SimulatedPartner, Traffic
 from benchmarks.simulation.scenarios import Scenario, Target
-from proofsweep.client.pacing.call_queue import CallQueue
-from proofsweep.client.pacing.concurrency_limit import ConcurrencyLimit
-from proofsweep.client.pacing.pacer import Pacer
+from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.partner.pacing.pacer import Pacer
 
 # A client is back when it uses the lane over this time. Chosen: half of it counts single bursts, twice hides seconds.
 _BACK_WITHIN_SECONDS = 5

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from proofsweep.domain.likely_names import did_you_mean
 from proofsweep.errors import ConfigError
+from proofsweep.model.likely_names import did_you_mean
 from proofsweep.settings import sections
 from proofsweep.settings.mistakes import misspelt_variables, mistakes_in
 from proofsweep.settings.screening import ScreeningSettings

@@ -17,12 +17,12 @@ from pydantic import (
     model_validator,
 )
 
+from proofsweep.catalog.pairing import own_pattern
+from proofsweep.catalog.preflight import SIDECAR_BYTES
 from proofsweep.contract.limits import SLOT_BYTES
-from proofsweep.domain.budget.bounds import duration_of, instant_of
-from proofsweep.domain.pairing import own_pattern
-from proofsweep.domain.preflight import SIDECAR_BYTES
 from proofsweep.errors import CatalogError, UsageError
-from proofsweep.storage.locations import refuse_credentials
+from proofsweep.files.locations import refuse_credentials
+from proofsweep.verify.budget.bounds import duration_of, instant_of
 
 Bytes = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]

@@ -1,8 +1,8 @@
 """tests/unit mirrors the core: the tests of a module are where its path says.
 
-`proofsweep/client/retry.py` has `tests/unit/client/test_retry.py`. A module with many tests may have more files, whose
-names go on: `test_retry_of_uploads.py`. Commands, flows and tasks are tested as a person runs them, in tests/cli and
-tests/flows.
+`proofsweep/partner/retry.py` has `tests/unit/partner/test_retry.py`. A module with many tests may have more files,
+whose names go on: `test_retry_of_uploads.py`. Commands, flows and tasks are tested as a person runs them, in tests/cli
+and tests/flows.
 """
 
 from pathlib import Path
@@ -15,9 +15,9 @@ EXCEPTIONS: dict[str, str] = {}
 
 EXTRAS = {
     "test_lanes_in_simulation.py": "tests the lanes that benchmarks/simulation gives the pacer",
-    "query/test_ten_nights.py": "asks a store in every way that there is, and lets all answers agree",
-    "client/test_hostile_answers.py": "sends hostile bytes through transport, partner and slots together",
-    "storage/files/test_edges_of_audio.py": "follows odd audio files from the bytes to the row, through several layers",
+    "answers/views/test_ten_nights.py": "asks a store in every way that there is, and lets all answers agree",
+    "partner/test_hostile_answers.py": "sends hostile bytes through transport, partner and slots together",
+    "files/test_edges_of_audio.py": "follows odd audio files from the bytes to the row, through several layers",
 }
 """Test files that belong to no single module, and why."""
 

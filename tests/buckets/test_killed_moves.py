@@ -7,8 +7,8 @@ from pathlib import Path
 import obstore
 import pytest
 
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
 
 from ..servers.buckets import Bucket, S3Server
 from ..unit.usecases.ingest.killed_moves import (

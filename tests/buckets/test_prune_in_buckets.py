@@ -2,10 +2,10 @@
 
 import pytest
 
-from proofsweep.reporting.describe_run import describe_run
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.store import open_store
-from proofsweep.usecases.upkeep.compact import compact
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.audit.compact import compact
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import open_store
 
 from ..servers.buckets import BucketServer
 from ..worlds.bucket_world import export_bucket

@@ -7,7 +7,7 @@ import obstore
 import pytest
 
 import sandbox
-from proofsweep.usecases.proofs.recover_sidecars import SidecarRecovery
+from proofsweep.operations.recover_sidecars import SidecarRecovery
 
 from ..servers.buckets import AzureServer, Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver

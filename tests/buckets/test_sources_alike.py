@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.reasons import Reason
+from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import SourceError
-from proofsweep.storage.catalog.open_catalog import open_catalog
-from proofsweep.storage.files.audio import AudioFile, open_audio
-from proofsweep.storage.files.files import Files
+from proofsweep.files.audio import AudioFile, open_audio
+from proofsweep.files.files import Files
+from proofsweep.model.reasons import Reason
 
 from ..servers.buckets import Bucket, BucketServer, S3Server
 from ..worlds.bucket_world import export_bucket

@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 from proofsweep.errors import NameTaken
-from proofsweep.storage.results.store import Store, open_store
+from proofsweep.store.store import Store, open_store
 
 from ..servers.buckets import PAGE_KEYS, Bucket, BucketServer
 from ..worlds.bucket_world import export_bucket

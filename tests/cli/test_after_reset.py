@@ -10,12 +10,12 @@ import pytest
 
 from cli.screen import console
 from cli.work_on_runs import wait_after_reset
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.reporting.describe_run import describe_run
-from proofsweep.reporting.run_status import RunStatus
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.answers.run_status import RunStatus
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.legs import Legs
+from proofsweep.store.legs import Legs
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
 
 NOW = datetime(2026, 12, 1, 0, 0, 10, tzinfo=UTC)
 

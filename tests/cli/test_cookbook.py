@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain import layout
-from proofsweep.query.connection import OpenStore, opened
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.answers.views.connection import OpenStore, opened
+from proofsweep.model import layout
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
 
 from ..unit.query.nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, night
 

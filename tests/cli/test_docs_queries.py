@@ -9,11 +9,11 @@ import pandas as pd
 import pyarrow.dataset as ds
 import pytest
 
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.plans_and_parts import SCHEMAS
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.store.plans_and_parts import SCHEMAS
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
 
 ROOT = Path(__file__).parents[2]
 

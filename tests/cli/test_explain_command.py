@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cli.app import run
-from proofsweep.domain.layout import exchanges_name
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.model.layout import exchanges_name
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
 
 from ..unit.ended_operations import leave_operation, operation_named
 from ..unit.ended_runs import answered, end_leg, plan_of_run

@@ -15,9 +15,9 @@ from cli import run_flow, work_on_runs
 from cli.app import run
 from cli.embedded_server import EmbeddedServer
 from cli.run_request import RunRequest
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.reporting.run_status import RunStatus
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.legs import held_leg
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = ("first-night", "operators", "analysts")

@@ -11,10 +11,10 @@ from subprocess import CompletedProcess
 import pytest
 
 import sandbox
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
 
 from ..worlds.hostile_names import HOSTILE, assert_shows_no_command, write_hostile_files
 

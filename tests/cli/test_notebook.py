@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
 
 from ..unit.query.nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 from ..unit.reporting.page.reported_store import fill

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
 
 from ..unit.query.nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 

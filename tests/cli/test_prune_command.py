@@ -10,8 +10,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.store import open_store
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import open_store
 
 from ..worlds.year_old_store import PARTLY, SUPERSEDED, year_old_store
 

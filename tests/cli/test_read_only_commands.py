@@ -9,12 +9,12 @@ from subprocess import CompletedProcess
 import pytest
 
 import sandbox
-from proofsweep.bootstrap import engines
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.bootstrap.stores import results_for
 from proofsweep.logs import Event, log
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.legs import Legs
+from proofsweep.store.legs import Legs
+from proofsweep.wiring import engines
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
 
 Command = Callable[..., CompletedProcess[str]]
 

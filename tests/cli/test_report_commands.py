@@ -9,13 +9,13 @@ from subprocess import CompletedProcess
 import pytest
 
 import sandbox
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.bootstrap.selections import plan_redrive, selected_rows
-from proofsweep.domain.runs import Plan
+from proofsweep.model.runs import Plan
 from proofsweep.results import open_results
 from proofsweep.settings import load_settings
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.selections import plan_redrive, selected_rows
 
 Command = Callable[..., CompletedProcess[str]]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.app import run
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
 
 from ..unit.reporting.page.reported_store import PLAN, fill
 

@@ -13,12 +13,12 @@ import pytest
 from pydantic import SecretStr
 
 import sandbox
-from proofsweep.bootstrap.engines import close_engines, engine_for
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.client.partner import Partner
+from proofsweep.partner.partner import Partner
 from proofsweep.settings import load_settings
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.engines import close_engines, engine_for
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
 from sandbox.samples import sounds
 from sandbox.unspecified import Unspecified
 

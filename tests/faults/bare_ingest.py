@@ -11,12 +11,12 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from proofsweep.bootstrap.ingest import watched_folder
-from proofsweep.bootstrap.legs import held_leg
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
-from proofsweep.usecases.leg.work import verify_slice, work_last
+from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.wiring.ingest import watched_folder
+from proofsweep.wiring.legs import held_leg
 
 from .job_server import serve
 

@@ -3,10 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from proofsweep.bootstrap.legs import LegOptions, held_leg
 from proofsweep.errors import RunMustStop
-from proofsweep.usecases.leg.leg_context import LegContext
-from proofsweep.usecases.leg.work import verify_slice, work_last
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.wiring.legs import LegOptions, held_leg
 
 
 def work_on(context: LegContext, shards_at_once: int = 1) -> None:

@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.bootstrap.unfinished_runs import run_to_resume
-from proofsweep.domain import runs
+from proofsweep.answers.describe_run import describe_run
 from proofsweep.errors import RunIsActive, RunMustStop
 from proofsweep.logs import set_up_logs
-from proofsweep.reporting.describe_run import describe_run
+from proofsweep.model import runs
 from proofsweep.settings import load_settings
-from proofsweep.storage.results import folder_store
-from proofsweep.storage.results.bucket_store import BucketStore
-from proofsweep.usecases.leg.work import verify_slice, work_last
+from proofsweep.store import folder_store
+from proofsweep.store.bucket_store import BucketStore
+from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.unfinished_runs import run_to_resume
 
 from .job_server import serve
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.reporting.describe_run import describe_run
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.files import local_files
 from proofsweep.settings import load_settings
-from proofsweep.storage.files import local_files
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
 
 from ..servers.foreign_service import Answer
 from ..worlds.foreign_world import ForeignWorld

@@ -17,9 +17,9 @@ from itertools import chain, cycle
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.store import open_store
-from proofsweep.usecases.audit.audit_store import audit_store
+from proofsweep.audit.audit_store import audit_store
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import open_store
 
 from ..servers.foreign_service import Answer, answer_after
 from ..worlds.command_world import Row

@@ -5,14 +5,14 @@ import time
 
 import pytest
 
-from proofsweep.bootstrap.ingest import lane_claim
-from proofsweep.bootstrap.legs import held_leg
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.domain import runs
+from proofsweep.model import runs
 from proofsweep.settings import load_settings
-from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.leg.work import verify_slice
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.ingest import lane_claim
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
 
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import pytest
 
-from proofsweep.bootstrap.stores import results_for
-from proofsweep.reporting.describe_run import describe_run, unfinished_runs
+from proofsweep.answers.describe_run import describe_run, unfinished_runs
 from proofsweep.settings import load_settings
+from proofsweep.wiring.stores import results_for
 
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld

@@ -12,9 +12,9 @@ from contextlib import suppress
 
 import pytest
 
-from proofsweep.storage.results.folder_store import FolderStore
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.audit.audit_store import audit_store
+from proofsweep.audit.audit_store import audit_store
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
 
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld

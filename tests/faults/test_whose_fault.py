@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.bootstrap.runs import plan_catalog
 from proofsweep.settings import load_settings
+from proofsweep.wiring.runs import plan_catalog
 
 from ..servers.foreign_service import Answer, Change
 from ..worlds.foreign_world import ForeignWorld

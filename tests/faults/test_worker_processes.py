@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from proofsweep.bootstrap.runs import plan_catalog
-from proofsweep.domain import runs
+from proofsweep.model import runs
 from proofsweep.settings import load_settings
+from proofsweep.wiring.runs import plan_catalog
 
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld

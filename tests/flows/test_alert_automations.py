@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from proofsweep.domain.alerts.events import (
+from proofsweep.alerts.events import (
     EVENTS,
     FLOWS,
     OF_TYPE_CANCELLED,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.app import run
-from proofsweep.domain.alerts.events import END_STATES, FLOWS, TOLD_STATES
+from proofsweep.alerts.events import END_STATES, FLOWS, TOLD_STATES
 
 from ..servers.alert_receivers import Webhook, webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -325,8 +325,8 @@ def test_an_inventory_that_finds_differences_ends_so_and_is_told(
 ) -> None:
     """One that finds none is Completed, and nobody is told."""
     from flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
-    from proofsweep.bootstrap import proofs  # noqa: PLC0415
-    from proofsweep.domain.proofs import Inventory  # noqa: PLC0415
+    from proofsweep.model.proofs import Inventory  # noqa: PLC0415
+    from proofsweep.wiring import proofs  # noqa: PLC0415
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     found = iter([{"matched": 2}, {"matched": 1, "differs": 1}])

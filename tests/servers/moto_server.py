@@ -9,25 +9,27 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
-from werkzeug.serving import make_server
+from moto.moto_server import threaded_moto_server
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 
 _creating = threading.Lock()
-_moto = DomainDispatcherApplication(create_backend_app)
 
 
-def _answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Let one conditional write go at a time: moto looks for the object, and creates it later."""
-    if "HTTP_IF_NONE_MATCH" not in environ:
-        return _moto(environ, start_response)
-    with _creating:
-        return _moto(environ, start_response)
+class _OneCreateAtATime(DomainDispatcherApplication):
+    """Lets one conditional write go at a time: moto looks for the object, and creates it later."""
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if "HTTP_IF_NONE_MATCH" not in environ:
+            return super().__call__(environ, start_response)
+        with _creating:
+            return super().__call__(environ, start_response)
 
 
 if __name__ == "__main__":
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = make_server("127.0.0.1", 0, _answer, threaded=True, request_handler=MotoRequestHandler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(f"http://127.0.0.1:{server.port}", flush=True)  # noqa: T201
+    threaded_moto_server.DomainDispatcherApplication = _OneCreateAtATime
+    server = threaded_moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    print(f"http://127.0.0.1:{server.get_host_and_port()[1]}", flush=True)  # noqa: T201
     sys.stdin.read()
-    server.shutdown()
+    server.stop()

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.operations import Operation
-from proofsweep.domain.tables.columns import Row
-from proofsweep.storage.results.operations import Operations
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.operations.operation_log import OperationLog
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.operations import Operation
+from proofsweep.model.tables.columns import Row
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.store.operations import Operations
+from proofsweep.store.plans_and_parts import Results
 
 
 def operation_named(operation_id: str, kind: str = "inventory", environment: str = "beta") -> Operation:

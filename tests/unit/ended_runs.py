@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from proofsweep.domain.layout import verdicts_name
-from proofsweep.domain.runs import Plan
-from proofsweep.domain.tables.columns import Row
-from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.plans_and_parts import Results
+from proofsweep.model.layout import verdicts_name
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
 
 
 def plan_of_run(run_id: str, items: int = 1, **otherwise: object) -> Plan:

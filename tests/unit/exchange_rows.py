@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from proofsweep.domain.runs import Plan
-from proofsweep.domain.tables.columns import Row
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables.columns import Row
 
 
 def exchange(plan: Plan, row: int | None, call: str = "verify", second: int = 0, **cells: object) -> Row:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.tables.probes import probe_row
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.probes import add_pass
-from proofsweep.usecases.monitoring.probe_service import Round
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.tables.probes import probe_row
+from proofsweep.operations.probe_service import Round
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.probes import add_pass
 
 from .ended_operations import call_of, operation_named
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from proofsweep import results
-from proofsweep.domain.runs import Plan
-from proofsweep.domain.tables import schemas
 from proofsweep.errors import ResultsError
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.store import open_store
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables import schemas
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import open_store
 
 FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 

@@ -6,22 +6,22 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
+from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.contract.headers import AnswerHeaders
-from proofsweep.domain import layout
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import WorkItem
-from proofsweep.domain.pruning import Keep
-from proofsweep.domain.runs import EndedBy, Plan
-from proofsweep.domain.tables import planned_items, schemas
-from proofsweep.domain.tables.columns import Row
-from proofsweep.domain.tables.exchanges import exchange_row
-from proofsweep.storage.results.journal import Journal
-from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.listed_items import ListedItems
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.usecases.leg.settle import LegEnd, settle_leg
-from proofsweep.usecases.upkeep.note_leg import note_leg
-from proofsweep.usecases.upkeep.prune import find_prunable, prune
+from proofsweep.model import layout
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.items import WorkItem
+from proofsweep.model.pruning import Keep
+from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.exchanges import exchange_row
+from proofsweep.store.journal import Journal
+from proofsweep.store.legs import Legs
+from proofsweep.store.listed_items import ListedItems
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg.note_leg import note_leg
+from proofsweep.verify.leg.settle import LegEnd, settle_leg
 
 from ..unit.ended_runs import answered, plan_of_run
 

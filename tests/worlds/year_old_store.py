@@ -4,15 +4,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from proofsweep.domain.layout import exchanges_name, runs_name, verdicts_name
-from proofsweep.domain.pruning import Keep
-from proofsweep.domain.runs import Plan
-from proofsweep.storage.results.legs import Legs
-from proofsweep.storage.results.plans_and_parts import Results
-from proofsweep.storage.results.snapshot import Snapshot
-from proofsweep.storage.results.store import Store
-from proofsweep.usecases.upkeep.note_leg import note_leg
-from proofsweep.usecases.upkeep.prune import Prunable, find_prunable, prune
+from proofsweep.audit.prune import Prunable, find_prunable, prune
+from proofsweep.model.layout import exchanges_name, runs_name, verdicts_name
+from proofsweep.model.pruning import Keep
+from proofsweep.model.runs import Plan
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.snapshot import Snapshot
+from proofsweep.store.store import Store
+from proofsweep.verify.leg.note_leg import note_leg
 
 from ..unit.ended_runs import answered, plan_of_run
 

@@ -1,0 +1,245 @@
+"""The one list of what somebody is told: when, in which states of flow runs, and what to do. Both ways out read it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from proofsweep.model.operations import OperationKind
+from proofsweep.model.runs import EndedBy
+
+FLOWS = (
+    "verify-catalog",
+    "verify-proofs",
+    "check-ingest",
+    "monitor-service",
+    "inventory-proofs",
+    "recover-sidecars",
+    "refresh-interpretations",
+    "rotate-key",
+    "erase-proofs",
+    "check-alerts",
+)
+"""All our flows: each event on a state holds for each of them.
+
+Prefect tries none of them again by itself (`retries=0`). The client has waited for the service already; a verification
+goes on with its next schedule, as all work on a schedule does; nobody rotates a key or erases proofs again unasked. Who
+sets `retries` for a flow all the same is told of its last try only.
+"""
+
+FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
+    {
+        OperationKind.INVENTORY: "inventory-proofs",
+        OperationKind.RECOVERY: "recover-sidecars",
+        OperationKind.INTERPRETATIONS: "refresh-interpretations",
+        OperationKind.ROTATION: "rotate-key",
+        OperationKind.ERASURE: "erase-proofs",
+    }
+)
+"""Which flow does an operation of a kind."""
+
+COMPLETED, CANCELLED, CRASHED, FAILED = "Completed", "Cancelled", "Crashed", "Failed"
+INTERRUPTED, ALREADY_ACTIVE = "Interrupted", "AlreadyActive"
+
+_STATE_OF_ENDING = {
+    EndedBy.COMPLETE: COMPLETED,
+    EndedBy.QUOTA: "QuotaSpent",
+    EndedBy.WINDOW: "WindowClosed",
+    EndedBy.BREAKER: "Outage",
+    EndedBy.KEY_REFUSED: "KeyRefused",
+    EndedBy.CANCELLED: CANCELLED,
+    EndedBy.INTERRUPTED: INTERRUPTED,
+    EndedBy.KILLED: CRASHED,
+}
+
+
+OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
+OF_TYPE_CANCELLED = {CANCELLED, INTERRUPTED, ALREADY_ACTIVE}
+
+
+def is_failure(state: str) -> bool:
+    """Whether a flow's own state is of Prefect's type Failed, which is the type that Prefect tries again."""
+    return state not in OF_TYPE_COMPLETED | OF_TYPE_CANCELLED
+
+
+def state_of_ending(ended_by: str | None) -> str:
+    """Return the name of the state of a flow run whose work was ended so."""
+    return next((state for ending, state in _STATE_OF_ENDING.items() if ending == ended_by), FAILED)
+
+
+def state_of_run(ended_by: str | None, *, is_over: bool, failed: int, answered: int) -> str:
+    """Return the name of the state of a flow run that worked on a run: rows remain, or some or all of them failed."""
+    if not is_over:
+        return state_of_ending(ended_by)
+    if not failed:
+        return COMPLETED
+    return "SomeFailed" if answered else "AllFailed"
+
+
+class AlertKind(StrEnum):
+    """What an alert is about; the docs list them."""
+
+    ROWS_REMAIN = "rows_remain"
+    OUTAGE = "outage"
+    KEY_REFUSED = "key_refused"
+    FAILED = "failed"
+    SOME_FAILED = "some_failed"
+    ALL_FAILED = "all_failed"
+    FOUND_DIFFERENCES = "found_differences"
+    NOT_MOVED = "not_moved"
+    CRASHED = "crashed"
+    LATE = "late"
+    NO_SUCCESS = "no_success"
+    IN_DOUBT = "in_doubt"
+    KEY_EXPIRES = "key_expires"
+    QUOTA_SHORT = "quota_short"
+    REJECTIONS = "rejections"
+    SUNSET = "sunset"
+    USAGE = "usage"
+    SERVICE = "service"
+    LATENCY = "latency"
+    THROTTLED = "throttled"
+    QUOTA_LOW = "quota_low"
+    GIVEN_UP = "given_up"
+    DIGEST = "digest"
+    TEST = "test"
+
+
+class Severity(StrEnum):
+    """How urgent an event is, in the words of apprise."""
+
+    INFO = "info"
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertEvent:
+    """One event: when it is told, and what to do; and of a state of flow runs, its names and the message's title."""
+
+    when: str
+    advice: str
+    title: str = ""
+    states: tuple[str, ...] = ()
+    severity: Severity = Severity.WARNING
+
+
+_REST = "nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`."
+_KEY = "put the right key in place, and try it with `proofsweep doctor`; the next run resumes."
+_REDRIVE = "see the reasons; then verify these files with `proofsweep redrive RUN --reason REASON`."
+_QUOTA = "nothing, if the rest may wait for the reset; else ask the partner for more quota."
+
+EVENTS: Mapping[AlertKind, AlertEvent] = MappingProxyType(
+    {
+        AlertKind.ROWS_REMAIN: AlertEvent(
+            "the quota, the window or the calls were used up, or SIGTERM came, as at a shutdown, and work remains",
+            *(_REST, "work remains", ("QuotaSpent", "WindowClosed", INTERRUPTED)),
+        ),
+        AlertKind.OUTAGE: AlertEvent(
+            "the service or the files' source could not be relied on, before or during a run",
+            "nothing at first: the next run resumes. If it stays, report request IDs of `exchanges` to the partner.",
+            *("the service or the source failed", ("Outage",)),
+        ),
+        AlertKind.KEY_REFUSED: AlertEvent(
+            "the service refuses the key; monitoring tells it after three probes",
+            *(_KEY, "the service refused the API key", ("KeyRefused",), Severity.FAILURE),
+        ),
+        AlertKind.FAILED: AlertEvent(
+            "a flow run failed: bad settings, a catalog or store that cannot be used, a mistake of this program",
+            "see the message, and `proofsweep doctor`; the next run resumes what remains.",
+            *("a flow run failed", (FAILED, "TimedOut"), Severity.FAILURE),
+        ),
+        AlertKind.SOME_FAILED: AlertEvent(
+            "every row of a run has its outcome, and some failed", _REDRIVE, "some rows failed", ("SomeFailed",)
+        ),
+        AlertKind.ALL_FAILED: AlertEvent(
+            "the same, and no row was accepted or rejected",
+            *(_REDRIVE, "all rows failed", ("AllFailed",), Severity.FAILURE),
+        ),
+        AlertKind.FOUND_DIFFERENCES: AlertEvent(
+            "proofs differ from their answers, sidecars from the sealed ones, or assets are not their masters",
+            "see the rows of `proofs`, `recoveries` or `verdicts`, and ask the partner or the supplier which is right.",
+            *("differences were found", ("FoundDifferences",)),
+        ),
+        AlertKind.NOT_MOVED: AlertEvent(
+            "a pass over a watched folder could not move verified files",
+            "make room at the target, or give the right to write there; the next pass moves what remains.",
+            *("verified files are not moved", ("NotMoved",)),
+        ),
+        AlertKind.CRASHED: AlertEvent(
+            "the process was killed, or its machine is gone; what it left unended, nobody works on",
+            "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
+            *("a flow run was killed", (CRASHED,), Severity.FAILURE),
+        ),
+        AlertKind.LATE: AlertEvent(
+            "no worker took a scheduled flow run in time (Prefect only)",
+            "start a worker: see `prefect work-pool inspect proofsweep`.",
+            *("a scheduled flow run did not begin", ("Late",), Severity.FAILURE),
+        ),
+        AlertKind.NO_SUCCESS: AlertEvent(
+            "no run has done its work for `alerts.no_success_hours`, or for 1.5 times the longest gap of its schedule",
+            "see `proofsweep runs`, the worker and its schedule; then `proofsweep doctor`.",
+            severity=Severity.FAILURE,
+        ),
+        AlertKind.IN_DOUBT: AlertEvent(
+            "for three nights nothing could show whether some files or the service are at fault",
+            "see why, and if the files are at fault: `proofsweep resume RUN --believe`.",
+        ),
+        AlertKind.KEY_EXPIRES: AlertEvent(
+            "a key ends within 24 hours, or has ended: by `service.key_expires_at`, or after a rotation of `rotations`",
+            "where the old key is still in use, put the new one in place, and try it with `proofsweep doctor`.",
+            severity=Severity.FAILURE,
+        ),
+        AlertKind.QUOTA_SHORT: AlertEvent("a run begins, or rows remain, and the quota is too small for them", _QUOTA),
+        AlertKind.REJECTIONS: AlertEvent(
+            "a supplier has the first file that is rejected for a reason",
+            "as above for each reason; `proofsweep rejects` lists the files.",
+        ),
+        AlertKind.SUNSET: AlertEvent(
+            "the service sends a `Sunset` header: a breaking change is announced",
+            "ask the partner for the migration guide, and plan the update of proofsweep before that day.",
+        ),
+        AlertKind.USAGE: AlertEvent(
+            "on the last UTC day, `days[].used` of `GET /partner/usage` is larger than the calls in the tables",
+            "find who made them. If nobody did, rotate the key.",
+        ),
+        AlertKind.SERVICE: AlertEvent(
+            "three probes of a call fail in a row, or half of the last twelve; `ok: false` is a failure",
+            "ask the partner, with the request IDs; runs stop by themselves, and resume later.",
+        ),
+        AlertKind.LATENCY: AlertEvent(
+            "the last six probes take `alerts.slow_factor` times as long as those before, and 200 ms more",
+            "see the view `probes`, and the network between; then ask the partner.",
+        ),
+        AlertKind.THROTTLED: AlertEvent(
+            "three probes in a row, or half of the last twelve, are answered 429",
+            "see whether the quota is used up (`proofsweep usage`), and who else uses the key.",
+        ),
+        AlertKind.QUOTA_LOW: AlertEvent("less than `alerts.low_quota_percent` of the quota is left", _QUOTA),
+        AlertKind.GIVEN_UP: AlertEvent(
+            "files of a watched folder failed as often as they are tried",
+            "`proofsweep rejects` names them and says why. Have them delivered anew, or touch them.",
+        ),
+        AlertKind.DIGEST: AlertEvent(
+            "once a day: the newest leg, and the head of the records, so that an anchor leaves the store",
+            "keep this message: `proofsweep audit --head` checks the records by it.",
+            severity=Severity.INFO,
+        ),
+        AlertKind.TEST: AlertEvent("`proofsweep alerts test`", "nothing."),
+    }
+)
+"""Every event, those on states first. Each state holds for each flow; what has no state, a flow or a check finds."""
+
+TOLD_STATES: Mapping[str, AlertKind] = MappingProxyType(
+    {state: kind for kind, event in EVENTS.items() for state in event.states}
+)
+"""The states that somebody is told of."""
+
+UNTOLD_STATES = (COMPLETED, CANCELLED, ALREADY_ACTIVE)
+"""The states that are told to nobody: a good end, a person's own wish, and work that another process does."""
+
+END_STATES = (*UNTOLD_STATES, *(state for state in TOLD_STATES if state != "Late"))
+"""The names of all states in which our flow runs end."""
+
+SUCCESSES = (COMPLETED, "SomeFailed", "FoundDifferences", "QuotaSpent", "WindowClosed")
+"""States of a flow run that did its work, as far as it could."""

@@ -1,0 +1,94 @@
+"""An alert as a value, and how text that others wrote becomes harmless in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proofsweep.alerts.events import EVENTS, AlertKind, Severity
+from proofsweep.text import printable
+
+# Bounds a message, whatever a catalog or the service writes. Chosen: half cuts long paths, twice fills a phone.
+_LONGEST_TEXT = 300
+
+# Bounds the list in a message. Chosen: half hides kinds of rows that a usual run has, twice fills a phone's screen.
+_MOST_LINES = 10
+
+# Look-alikes: chat programs read the originals as a mention, a link or the end of the code span, each in its own way.
+LOOK_ALIKES = {
+    "<": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+    ">": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+    "&": "\N{FULLWIDTH AMPERSAND}",
+    "@": "\N{FULLWIDTH COMMERCIAL AT}",
+    "`": "\N{MODIFIER LETTER GRAVE ACCENT}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it.
+
+    Attributes:
+        causes: what it tells of; a cause that was told is not told again soon.
+        subject: one line.
+        body: lines of plain text, with code spans.
+    """
+
+    kind: AlertKind
+    causes: tuple[str, ...]
+    subject: str
+    body: str
+
+    @property
+    def severity(self) -> Severity:
+        """How urgent it is."""
+        return EVENTS[self.kind].severity
+
+
+def harmless(text: str) -> str:
+    """Make foreign text one short line that no chat program reads as a mention, a link or the end of a code span."""
+    line = printable(text)
+    cut = line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
+    return cut.translate({ord(letter): other for letter, other in LOOK_ALIKES.items()})
+
+
+def quoted(text: str) -> str:
+    """Make foreign text a code span, in which Markdown means nothing."""
+    return f"`{harmless(text) or ' '}`"
+
+
+def cause_of(kind: AlertKind, *parts: str) -> str:
+    """Name a cause: its kind, then what distinguishes it, from the general to the special."""
+    return "\t".join([kind, *(part.replace("\t", " ") for part in parts)])
+
+
+def shortened(lines: list[str]) -> list[str]:
+    """Keep the first lines of a list, and say how many are left out."""
+    left_out = len(lines) - _MOST_LINES
+    return lines if left_out <= 0 else [*lines[:_MOST_LINES], f"- and {left_out:,} more"]
+
+
+def made_alert(
+    kind: AlertKind,
+    environment: str,
+    title: str,
+    lines: Sequence[str],
+    causes: Sequence[str],
+    *,
+    results_url: str | None = None,
+) -> Alert:
+    """Make a message: what happened, then what to do, then where the tables are."""
+    where = [] if results_url is None else [f"Tables: {quoted(results_url)}"]
+    return Alert(
+        kind=kind,
+        causes=tuple(causes),
+        subject=f"proofsweep: {title} ({harmless(environment)})",
+        body="\n".join([*lines, f"To do: {EVENTS[kind].advice}", *where]),
+    )
+
+
+TEST_ALERT = Alert(
+    kind=AlertKind.TEST,
+    causes=(),
+    subject="proofsweep: a test message",
+    body="Alerts of proofsweep arrive here. There is nothing to do.",
+)
+"""What `proofsweep alerts test` sends."""

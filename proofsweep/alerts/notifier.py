@@ -1,0 +1,70 @@
+"""Tell each cause once, whoever finds it: the end of a leg, or a check."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from proofsweep.alerts.events import Severity
+from proofsweep.alerts.memory import IsTold
+from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.told_alerts import read_told, write_told
+from proofsweep.store.store import Store
+
+Decide = Sequence[Alert] | Callable[[IsTold], Sequence[Alert]]
+"""The alerts that hold now, or what says them; that may ask which causes were told."""
+
+
+class Channel(Protocol):
+    """A way by which alerts reach somebody."""
+
+    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+        """Send alerts; for each, name those who did not get it."""
+        ...
+
+    def __len__(self) -> int:
+        """Count those who are told."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What became of alerts: those that hold, those sent now, and who did not get them."""
+
+    hold: Sequence[Alert]
+    sent: Sequence[Alert]
+    missed: Sequence[str]
+
+    @property
+    def urgent(self) -> list[Alert]:
+        """Those that hold and need a person: not the daily digest."""
+        return [alert for alert in self.hold if alert.severity is not Severity.INFO]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Teller:
+    """Sends the alerts whose causes were not told in the last `repeat_days`, and remembers them in the store."""
+
+    store: Store
+    channels: Sequence[Channel]
+    clock: Callable[[], datetime]
+    repeat_days: float
+
+    def tell(self, decide: Decide, over: Iterable[str] = ()) -> Telling:
+        """Forget the causes that are over, decide, send what is new, and remember what somebody got.
+
+        Raises:
+            ResultsError: the store cannot be read or written.
+        """
+        before = read_told(self.store)
+        told = before.recent(self.clock(), self.repeat_days).without(over)
+        hold = decide(told.is_told) if callable(decide) else decide
+        new = told.untold(hold)
+        by_channel = [channel.send(new) for channel in self.channels] if new else []
+        missed = [[name for names in each for name in names] for each in zip(*by_channel, strict=True)]
+        everybody = sum(map(len, self.channels))
+        sent = [alert for alert, names in zip(new, missed, strict=True) if len(names) < everybody]
+        after = told.having(sent, self.clock())
+        if after != before:
+            write_told(self.store, after)
+        return Telling(hold, sent, list(dict.fromkeys(name for names in missed for name in names)))

@@ -1,0 +1,145 @@
+"""What is told of a run when a leg of it has ended: its end, and what it found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proofsweep.alerts.end_alerts import FlowEnd, alerts_of_end
+from proofsweep.alerts.events import AlertKind
+from proofsweep.alerts.memory import IsTold
+from proofsweep.alerts.messages import Alert, cause_of, harmless, made_alert, quoted, shortened
+from proofsweep.model.reasons import remedy_for
+
+# Chosen: one night may be an outage, and two a weekend.
+_NIGHTS_IN_DOUBT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RowKind:
+    """Rows of one kind: how many, what they are, and what to do about them."""
+
+    rows: int
+    label: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SupplierRejections:
+    """Rows of one supplier that were rejected for one reason."""
+
+    supplier: str
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """How a run stands after a leg.
+
+    Attributes:
+        state: the name of the state in which its flow run ended.
+        ending: how it ended, in one clause.
+        failed: its rows that failed.
+        answered: its rows that were accepted or rejected.
+        why: the leg's own sentence, if it ended early.
+        kinds: its finished rows.
+        rejections: its rejected files, by supplier; empty if no tag names the supplier.
+        sunset: the last Sunset header of the run.
+        in_doubt: rows that the last leg could not decide about.
+        nights_in_doubt: on how many days in a row that was so.
+        head: hex sha256 of the receipt of the leg, which holds all earlier receipts; None if it is not known.
+        tries_left: whether its flow run is tried again if it failed.
+    """
+
+    run_id: str
+    environment: str
+    catalog: str
+    results_url: str
+    state: str
+    ending: str
+    items: int
+    remaining: int
+    failed: int = 0
+    answered: int = 0
+    why: str | None = None
+    kinds: Sequence[RowKind] = ()
+    rejections: Sequence[SupplierRejections] = ()
+    sunset: str | None = None
+    head: str | None = None
+    in_doubt: int = 0
+    nights_in_doubt: int = 0
+    tries_left: bool = False
+
+
+def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
+    """Say what must be told of a run after a leg."""
+    found = [still_in_doubt(run), first_rejections(run, is_told), sunset_seen(run)]
+    return [*alerts_of_end(end_of_run(run)), *(alert for alert in found if alert is not None)]
+
+
+def end_of_run(run: RunFacts) -> FlowEnd:
+    """Put the end of a leg into words, with the counts and reasons of its run."""
+    but = "" if run.answered else ", and none was answered"
+    failed = f"{run.failed:,} of {run.items:,} rows failed{but}" if run.failed else None
+    return FlowEnd(
+        environment=run.environment,
+        flow="verify-catalog",
+        state=run.state,
+        subject=run.catalog,
+        results_url=run.results_url,
+        title=f"{run.remaining:,} of {run.items:,} rows remain" if run.remaining else failed,
+        details=_details(run),
+        tries_left=run.tries_left,
+    )
+
+
+def still_in_doubt(run: RunFacts) -> Alert | None:
+    """Tell of rows that no control could decide about for three nights."""
+    if run.nights_in_doubt < _NIGHTS_IN_DOUBT:
+        return None
+    first = f"Nothing shows whether {run.in_doubt:,} files are at fault."
+    cause = cause_of(AlertKind.IN_DOUBT, run.environment, run.catalog, run.run_id)
+    title = f"{run.in_doubt:,} files in doubt for three nights"
+    lines = [first, *_details(run)]
+    return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, [cause], results_url=run.results_url)
+
+
+def first_rejections(run: RunFacts, is_told: IsTold) -> Alert | None:
+    """Tell of suppliers with rejected files, for each reason that was not told of them."""
+    causes = {
+        each: cause_of(AlertKind.REJECTIONS, run.environment, each.supplier, each.reason) for each in run.rejections
+    }
+    new = sorted(each for each, cause in causes.items() if not is_told(cause))
+    if not new:
+        return None
+    suppliers = len({each.supplier for each in new})
+    who = "1 supplier" if suppliers == 1 else f"{suppliers:,} suppliers"
+    lines = [
+        f"- {each.rows:,} of {quoted(each.supplier)}, {quoted(each.reason)}: {remedy_for(each.reason)}" for each in new
+    ]
+    first = "Files were rejected for reasons that these suppliers did not have before:"
+    told, causes_now = [first, *shortened(lines), *_names(run)], [causes[each] for each in new]
+    title = f"first rejected files of {who}"
+    return made_alert(AlertKind.REJECTIONS, run.environment, title, told, causes_now, results_url=run.results_url)
+
+
+def sunset_seen(run: RunFacts) -> Alert | None:
+    """Tell of a Sunset header (contract, Versioning 3)."""
+    if run.sunset is None:
+        return None
+    lines = [f"The service sends the header Sunset: {quoted(run.sunset)}.", *_names(run)]
+    cause = cause_of(AlertKind.SUNSET, run.environment, harmless(run.sunset))
+    title = "the partner announces a breaking change"
+    return made_alert(AlertKind.SUNSET, run.environment, title, lines, [cause], results_url=run.results_url)
+
+
+def _details(run: RunFacts) -> list[str]:
+    """Say how the run stands: its last leg, its counts, its kinds of rows and its names."""
+    said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
+    kinds = [f"- {kind.rows:,} {quoted(kind.label)}: {kind.advice}" for kind in run.kinds]
+    counts = f"{run.items - run.remaining:,} of {run.items:,} rows have their outcome{':' if kinds else '.'}"
+    return [f"Run `{run.run_id}`: {harmless(run.ending)}.", *said, counts, *shortened(kinds), *_names(run)]
+
+
+def _names(run: RunFacts) -> list[str]:
+    names = [f"Run: `{run.run_id}`, catalog {quoted(run.catalog)}"]
+    return names if run.head is None else [*names, f"Head of the records: `{run.head}`"]

@@ -1,0 +1,112 @@
+"""The files that need attention, by what is to be done about them; only the first of each kind are in memory."""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.errors import UsageError
+from proofsweep.files.locations import path_of, path_within
+from proofsweep.model.items import proof_id_of
+from proofsweep.model.likely_names import no_such_tag
+from proofsweep.model.reasons import remedy_for
+from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.runs import Plan
+from proofsweep.store.plans_and_parts import Results
+
+if TYPE_CHECKING:
+    from proofsweep.answers.views.selected_rows import SelectedRows
+
+# Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
+# says where all are; half names none more often, twice costs a bucket as many more requests.
+_FEW_PARTS = 6
+
+# Files of a summary. Chosen: a person reads them at once; a command lists all.
+_MOST_NAMED = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class AttentionGroup:
+    """Files with the same outcome and reason, and the same value of a tag if one was asked for.
+
+    Attributes:
+        value: of the tag; None if the files have no such tag, or none was asked for.
+        is_given_up: whether passes over a watched folder have tried them as often as they do.
+        rows: how many there are.
+        files: locations of the first ones.
+    """
+
+    value: str | None
+    outcome: str
+    reason: str
+    is_given_up: bool = False
+    rows: int = 0
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def what_to_do(self) -> str:
+        """Say what to do about these files."""
+        given_up = "; given up: no pass tries it again before it is delivered anew" if self.is_given_up else ""
+        return remedy_for(self.reason) + given_up
+
+
+def attention_groups(
+    selected: "SelectedRows", most_files: int, tag: str | None = None, given_up: Collection[str] = ()
+) -> list[AttentionGroup]:
+    """Count rows by kind, and by the values of a tag; name the first files of each. The largest kinds come first.
+
+    `given_up` are the items that no pass over a watched folder tries again.
+
+    Raises:
+        ResultsError: the store cannot be read.
+        UsageError: no row has the tag.
+    """
+    groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
+    columns = ["audio", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
+    known: dict[str, None] = {}
+    for _, table in selected.tables(columns):
+        for row in table.to_pylist():
+            tags = json.loads(row["tags"] or "{}") if tag else {}
+            known |= dict.fromkeys(tags)
+            value = None if tag is None or tags.get(tag) is None else str(tags[tag])
+            outcome, reason = row["outcome"], row["reason"] or ""
+            is_given_up = outcome != "rejected" and row["item_id"] in given_up
+            kind = (value, outcome, reason, is_given_up)
+            group = groups.setdefault(
+                kind, AttentionGroup(value=value, outcome=outcome, reason=reason, is_given_up=is_given_up)
+            )
+            group.rows += 1
+            if len(group.files) < most_files:
+                group.files.append(row["audio"])
+    if tag and groups and tag not in known:
+        raise UsageError(no_such_tag(tag, known))
+    return sorted(
+        groups.values(),
+        key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),
+    )
+
+
+def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
+    """Name the first files of a run that need attention, by its first parts.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    return _first_files(results, run.plan) if any(map(run.rows, NEED_ATTENTION)) else []
+
+
+def _first_files(results: Results, plan: Plan) -> list[NamedFile]:
+    root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+    found: list[NamedFile] = []
+    for name in results.parts_of("verdicts", plan)[:_FEW_PARTS]:
+        table = results.table("verdicts", [name], ["audio", "outcome", "reason", "manifest_row", "item_id"])
+        for row in table.sort_by("manifest_row").to_pylist():
+            if row["outcome"] in NEED_ATTENTION:
+                is_file = proof_id_of(row["audio"]) is None  # Prefect keeps what is named here: no proof ID
+                named = row["audio"] if is_file else row["item_id"]
+                audio = path_within(named, root) if root else named
+                found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
+                if len(found) == _MOST_NAMED:
+                    return found
+    return found

@@ -1,0 +1,154 @@
+"""Read the status of a run from its parts and receipts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice, takewhile
+
+from proofsweep.answers.run_status import Group, LegStatus, Pruned, RunStatus
+from proofsweep.errors import ResultsError
+from proofsweep.model.layout import leg_folder, pruning_intent_name, shard_and_leg_of
+from proofsweep.model.run_records import OUTCOMES, RunRecord
+from proofsweep.model.runs import EndedBy, Plan, new_run_id
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.prunings import completed_at, prunings_of
+from proofsweep.store.run_index import RunIndex
+
+
+def describe_run(results: Results, run_id: str) -> RunStatus:
+    """Read the status of a run from its store; ResultsError if there is no such run."""
+    plan = results.plan(run_id)
+    legs = Legs(results, run_id, lambda: datetime.now(UTC))
+    statuses = tuple(_leg_status(legs, number) for number in legs.numbers())
+    pruned = prunings_of(results.store, run_id)[-1:]
+    if pruned:
+        at = completed_at(results.store, pruned[0])
+        note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
+        return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note)
+    return RunStatus(plan=plan, groups=_groups(results, plan) if statuses else (), legs=statuses)
+
+
+def newest_runs(results: Results, most: int) -> list[RunStatus]:
+    """Read the status of the newest runs; of a run that is finished, only how many rows have which outcome.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    newest = islice(RunIndex(results).refreshed().newest_first(), most)
+    return [
+        _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
+    ]
+
+
+def newest_run(results: Results) -> str | None:
+    """Name the newest run that was not superseded; None if there is none."""
+    runs = RunIndex(results).refreshed().newest_first()
+    return next((run.plan.run_id for run in runs if not run.is_superseded), None)
+
+
+def unfinished_runs(results: Results) -> Iterator[Plan]:
+    """Give the runs that somebody must go on with, the newest first: rows remain, and no other run took their place."""
+    for run in RunIndex(results).refreshed().newest_first():
+        if not run.is_over and (_is_known(results, run) or not describe_run(results, run.plan.run_id).is_over):
+            yield run.plan
+
+
+def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
+    """Name the newest run of which a flow run has claimed a leg; a leg that was killed counts too.
+
+    A run that was superseded meanwhile does not count.
+    """
+    oldest = new_run_id(since, "")
+    runs = takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
+    for plan in (run.plan for run in runs if not run.is_superseded):
+        legs = Legs(results, plan.run_id)
+        holders = [legs.holder(leg) for leg in legs.numbers()]
+        if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
+            return plan.run_id
+    return None
+
+
+def _is_known(results: Results, record: RunRecord) -> bool:
+    """Say whether the index knows all that there is to know: no leg began after those that it knows."""
+    claim = f"{leg_folder(record.plan.run_id, len(record.legs) + 1)}/claim.json"
+    return record.is_over or results.store.read(claim) is None
+
+
+def _brief(record: RunRecord) -> RunStatus:
+    legs = tuple(_status_of(leg.leg, leg.receipt) for leg in record.legs)
+    return RunStatus(plan=record.plan, groups=_outcomes_of(legs), legs=legs)
+
+
+def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
+    """Count the rows by outcome alone, from the receipts."""
+    return tuple(
+        Group(outcome=outcome, verdict=None, reason=None, rows=rows, example="")
+        for outcome in OUTCOMES
+        if (rows := sum(leg.count(outcome) or 0 for leg in legs))
+    )
+
+
+def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
+    """Count the rows by kind: from the index as far as it has them, else from the parts, which imports pandas."""
+    kinds = ["outcome", "verdict", "reason"]
+    names = results.parts_of("verdicts", plan)
+    counted = _counted_legs(results, plan.run_id)
+    read = (
+        results.table("verdicts", [name], [*kinds, "audio"])
+        for name in names
+        if shard_and_leg_of(name)[1] not in counted
+    )
+    tables = [table.group_by(kinds).aggregate([("audio", "count"), ("audio", "min")]) for table in read]
+    rows = [
+        {kind: row[kind] for kind in kinds} | {"rows": row["audio_count"], "example": row["audio_min"]}
+        for table in tables
+        for row in table.to_pylist()
+    ]
+    return _added_up([*rows, *(row for groups in counted.values() for row in groups)])
+
+
+def _counted_legs(results: Results, run_id: str) -> dict[int, Sequence[Row]]:
+    """Give the groups of the legs that the index has counted; a damaged index has counted none."""
+    with suppress(ResultsError):
+        record = RunIndex(results).read().records.get(run_id)
+        return {leg.leg: leg.groups for leg in (record.legs if record else ()) if leg.groups is not None}
+    return {}
+
+
+def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
+    found: dict[tuple[str, str | None, str | None], Group] = {}
+    for row in rows:
+        group = Group(**row)  # type: ignore[arg-type]  # a row of the index, or of the aggregate above
+        kind = (group.outcome, group.verdict, group.reason)
+        before = found.get(kind, group)
+        rows_together = group.rows if before is group else before.rows + group.rows
+        found[kind] = replace(group, rows=rows_together, example=min(before.example, group.example))
+    return tuple(
+        sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or ""))
+    )
+
+
+def _leg_status(legs: Legs, number: int) -> LegStatus:
+    receipt = legs.receipt(number)
+    if receipt is None:
+        return LegStatus(leg=number, ended_by=None if legs.is_alive(number) else str(EndedBy.KILLED))
+    return _status_of(number, receipt)
+
+
+def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
+    counts, drift = receipt.get("counts"), receipt.get("drift")
+    in_doubt, control_calls = receipt.get("in_doubt"), receipt.get("control_calls")
+    ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
+    return LegStatus(
+        leg=number,
+        ended_by=None if ended_by is None else str(ended_by),
+        why=None if why is None else str(why),
+        quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
+        counts=counts if isinstance(counts, dict) else {},
+        drift=tuple(map(str, drift)) if isinstance(drift, list) else (),
+        in_doubt=len(in_doubt) if isinstance(in_doubt, list) else 0,
+        control_calls=control_calls if isinstance(control_calls, int) else 0,
+    )

@@ -1,0 +1,189 @@
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""Search the tables of a results store, in all environments: for an item, for one call, or for a proof."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import duckdb
+
+from proofsweep.answers.explain.occurrences import Occurrence, rows_of_calls
+from proofsweep.answers.explain.support_packet import COLUMNS
+from proofsweep.answers.views.connection import tables_of
+from proofsweep.answers.views.views import quoted
+from proofsweep.errors import ResultsError
+from proofsweep.model.erasure import GONE
+from proofsweep.model.items import PROOF_PREFIX
+from proofsweep.model.operations import Operation
+from proofsweep.model.runs import Plan, shard_of
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.operations import Operations
+from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.text import printable
+
+# Chosen: named in a message when several items fit; half may leave out the right one, twice fills a screen.
+_MOST_NAMED = 10
+# Calls that are in memory at once. Chosen: half and twice cost the same.
+_BATCH_ROWS = 5_000
+
+_CALL = ", ".join(COLUMNS)
+
+_TIMES: Mapping[str, str | None] = {
+    "verdicts": "finished_at",
+    "proofs": None,
+    "interpretations": "asked_at",
+    "recoveries": "acted_at",
+    "erasures": "asked_at",
+}
+"""The tables that name proofs, each with the column that says when; None for the time in the operation's ID."""
+
+
+@contextmanager
+def searching(results: Results) -> Iterator["Search"]:
+    """Open a store for searches; ResultsError if it cannot be read."""
+    with tables_of(results) as connection:
+        yield Search(results, connection)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Searches one store. `oldest` leaves out runs and operations whose IDs sort before it."""
+
+    results: Results
+    connection: duckdb.DuckDBPyConnection
+
+    def item(self, wanted: str, location: str, oldest: str = "") -> str:
+        """Give the ID of the item that a person means; what fits exactly goes before the end of a location.
+
+        It is meant by a location, its end, an item ID or a request ID. `location` is the same, read as a location.
+
+        Raises:
+            ResultsError: there is no such run, nothing fits, or several items do.
+        """
+        if not self._rows("FROM store.plans WHERE run_id >= ? LIMIT 1", oldest):
+            raise ResultsError(f"There is no run in {self.results.store.url}{' that began since' if oldest else ''}.")
+        since = f"store.verdicts WHERE run_id >= {quoted(oldest)}"
+        request_ids = "uploads_request_id, verify_request_id, storage_request_id"
+        fits = f"(audio = ? OR ? IN (item_id, {request_ids}))"
+        exact = self._rows(f"SELECT item_id FROM {since} AND {fits} ORDER BY run_id DESC LIMIT 1", location, wanted)
+        by_end = exact or self._rows(
+            f"SELECT item_id, any_value(audio) AS audio FROM {since} AND ends_with(audio, ?) GROUP BY item_id",
+            f"/{wanted}",
+        )
+        if len(by_end) > 1:
+            named = "; ".join(sorted(printable(str(row["audio"])) for row in by_end)[:_MOST_NAMED])
+            several = f"{len(by_end):,} items end in {printable(wanted)}"
+            raise ResultsError(f"{several}; give the whole location of one: {named}")
+        return str(by_end[0]["item_id"]) if by_end else self._item_of_call(wanted, oldest)
+
+    def occurrences(self, item_id: str, oldest: str = "") -> Iterator[Occurrence]:
+        """Give what happened to an item in each run that has it, the newest first.
+
+        What a leg that is active now has not published yet is missing.
+        """
+        found: defaultdict[str, dict[int, Row | None]] = defaultdict(dict)
+        unfinished = "SELECT run_id FROM store.plans WHERE remaining > 0 AND run_id >= ?"
+        for run_id in (str(row["run_id"]) for row in self._rows(unfinished, oldest)):
+            found[run_id] = dict.fromkeys(self._planned_rows(run_id, item_id))
+        for row in self._rows(f"{_whole('verdicts')} WHERE item_id = ? AND run_id >= {quoted(oldest)}", item_id):
+            found[str(row["run_id"])][int(str(row["manifest_row"]))] = row
+        for run_id in sorted((run_id for run_id, rows in found.items() if rows), reverse=True):
+            yield from self._in_run(self.results.plan(run_id), found[run_id])
+
+    def erasures(self, item_id: str) -> list[Row]:
+        """Give the rows of `erasures` that say that a proof of an item is gone, the newest first."""
+        proofs = "(FROM store.verdicts WHERE item_id = ?) AS own USING (environment, proof_id)"
+        is_gone = f"outcome IN {GONE}"
+        return self._rows(f"{_whole('erasures')} SEMI JOIN {proofs} WHERE {is_gone} ORDER BY asked_at DESC", item_id)
+
+    def call(self, request_id: str, oldest: str) -> tuple[Operation, Row] | None:
+        """Give the call of an operation, or of a pass of monitoring, that has a request ID; None without one."""
+        of_operations = f"store.exchanges ANTI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
+        for row in self._rows(f"SELECT run_id, {_CALL} FROM {of_operations} AND request_id = ?", request_id):
+            operation = Operations(self.results).operation(str(row["run_id"]))
+            if operation is not None:
+                return operation, row
+        for row in self._rows("FROM store.probes WHERE operation_id >= ? AND request_id = ?", oldest, request_id):
+            its_pass = Operation(
+                operation_id=str(row["operation_id"]),
+                kind="monitoring",
+                environment=str(row["environment"]),
+                base_url=str(row["base_url"] or ""),
+                started_at=datetime.fromisoformat(str(row["started_at"])),
+            )
+            return its_pass, row | {"bytes_sent": 0}  # a probe sends no body
+        return None
+
+    def failed_calls(self, run_id: str) -> Iterator[Row]:
+        """Give the calls of a run or an operation that did not succeed, in the order of time."""
+        succeeded = "coalesce(failure IS NULL AND status BETWEEN 200 AND 299, false)"
+        query = f"SELECT {_CALL} FROM store.exchanges WHERE run_id = {quoted(run_id)} AND NOT {succeeded}"
+        for batch in self.connection.sql(f"{query} ORDER BY started_at").to_arrow_reader(_BATCH_ROWS):
+            yield from batch.to_pylist()
+
+    def proof(self, wanted: str) -> list[tuple[str, datetime, Row]]:
+        """Give the rows that name a proof by its ID, each with its table and time in UTC, the newest first."""
+        proof_id = wanted.removeprefix(PROOF_PREFIX)
+        found: list[tuple[str, datetime, Row]] = []
+        for table in _TIMES:  # one that was verified by its ID may have no answer
+            verified = f" OR audio = {quoted(PROOF_PREFIX + proof_id)}" if table == "verdicts" else ""
+            rows = self._rows(f"{_whole(table)} WHERE proof_id = ?{verified}", proof_id)
+            found += ((table, _time_of(table, row), row) for row in rows)
+        return sorted(found, key=lambda each: each[1], reverse=True)
+
+    def _rows(self, query: str, *values: str) -> list[Row]:
+        return list(self.connection.sql(query, params=values).to_arrow_table().to_pylist())
+
+    def _item_of_call(self, request_id: str, oldest: str) -> str:
+        """Find a request that did not lead to an outcome: a retried one, or one for an item that remains."""
+        of_runs = f"store.exchanges SEMI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
+        query = f"SELECT run_id, manifest_row FROM {of_runs} AND request_id = ? ORDER BY run_id DESC LIMIT 1"
+        for run_id, row in (each.values() for each in self._rows(query, request_id)):
+            if not isinstance(row, int):
+                raise ResultsError(
+                    f"{printable(request_id)} is a call of run {run_id} that belongs to no file; see all its calls "
+                    f"with: proofsweep explain {run_id}"
+                )
+            return self._item_of_row(self.results.plan(str(run_id)), row)
+        raise ResultsError(
+            f"{printable(request_id)} is neither an item nor a request nor a proof in {self.results.store.url}; give "
+            "a file's location, its item_id, a request ID or a proof ID from the tables."
+        )
+
+    def _item_of_row(self, plan: Plan, row: int) -> str:
+        """Give the item of a row: by its outcome, or by the plan if it has none."""
+        query = f"SELECT item_id FROM store.verdicts WHERE run_id = {quoted(plan.run_id)} AND manifest_row = {row}"
+        for found in self._rows(query):
+            return str(found["item_id"])
+        items = self.results.shard_items(plan.run_id, shard_of(plan, row))
+        return next(item.item_id for item in items if item.manifest_row == row)
+
+    def _planned_rows(self, run_id: str, item_id: str) -> Iterator[int]:
+        try:
+            items = self.results.items(self.results.plan(run_id))
+            yield from (item.manifest_row for item in items if item.item_id == item_id)
+        except ResultsError:  # an old run's planned items may be pruned
+            return
+
+    def _in_run(self, plan: Plan, found: Mapping[int, Row | None]) -> Iterator[Occurrence]:
+        wanted = sorted(set().union(*(rows_of_calls(*each) for each in found.items())))
+        of_run = f"{_whole('exchanges')} WHERE run_id = {quoted(plan.run_id)}"
+        calls = self._rows(f"{of_run} AND list_contains({wanted}, manifest_row) ORDER BY started_at")
+        for manifest_row, row in sorted(found.items()):
+            own = rows_of_calls(manifest_row, row)
+            exchanges = [call for call in calls if call["manifest_row"] in own]
+            yield Occurrence(plan=plan, manifest_row=manifest_row, row=row, exchanges=exchanges)
+
+
+def _whole(table: str) -> str:
+    """Begin a query for the rows of a table, without the columns that only say where they lie."""
+    return f"SELECT {', '.join(SCHEMAS[table].names)} FROM store.{table}"
+
+
+def _time_of(table: str, row: Row) -> datetime:
+    column = _TIMES[table]
+    if column is None:
+        return datetime.strptime(str(row["operation_id"])[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(str(row[column])).astimezone(UTC)

@@ -1,0 +1,138 @@
+"""Export rows as completion reports: one file, or one for each value of a tag; each is written whole or not at all."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from proofsweep.answers.file_names import file_name_of
+from proofsweep.answers.grouped_rows import GroupedRows, ReportRow
+from proofsweep.answers.report_formats import write_csv, write_xlsx
+from proofsweep.answers.views.screening import REPORTED, screened
+from proofsweep.answers.views.selected_rows import SelectedRows
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.model.completion_report import COLUMNS, own_cells, own_header
+from proofsweep.model.likely_names import no_such_tag
+from proofsweep.model.reasons import advice_for_outcome
+from proofsweep.model.tables.columns import Row
+from proofsweep.text import printable
+
+FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[ReportRow]], None]] = {
+    "csv": write_csv,
+    "xlsx": write_xlsx,
+}
+
+_READ = [*(name for name in COLUMNS if name not in {"what_to_do", "proofsweep_run"}), "run_id", "item_id", "tags"]
+_NO_SCREENING: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReport:
+    """A file, and how many rows are in it."""
+
+    path: Path
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written, and of which catalogs the rows are.
+
+    Attributes:
+        catalogs: location and root of each; a root is a URL, or None if the files may lie anywhere.
+    """
+
+    reports: Sequence[WrittenReport]
+    catalogs: frozenset[tuple[str, str | None]]
+
+
+def export(
+    selected: SelectedRows, path: Path, tag: str | None = None, screening: Mapping[str, str] = _NO_SCREENING
+) -> Exported:
+    """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
+
+    Args:
+        selected: the rows.
+        path: of the file.
+        tag: of the manifest; None for one file.
+        screening: expressions of screening columns by their names; each file says whether it meets them.
+
+    Raises:
+        UsageError: a file exists already, or no row has the tag; nothing was written.
+        ResultsError: the store cannot be read, or the files cannot be written; nothing was written.
+    """
+    with TemporaryDirectory(prefix="proofsweep-") as folder:
+        groups, catalogs = GroupedRows(Path(folder)), set()
+        for plan, row, cells in screened(selected.rows([*_READ, *REPORTED]), screening):
+            catalogs.add((plan.catalog, plan.catalog_root))
+            report_row = report_row_of(row, cells)
+            groups.add("" if tag is None else report_row.tags.get(tag, ""), report_row)
+        if tag is not None and groups.counts:
+            _refuse_unknown_tag(groups, tag)
+        targets = {"": path} if tag is None else _targets(path, sorted(groups.counts), tag)
+        targets = {group: target for group, target in targets.items() if group in groups.counts}
+        with _written_whole(targets.values()) as scratch:
+            for group, target in targets.items():
+                write = FORMATS[path.suffix.removeprefix(".")]
+                write(scratch[target], list(groups.tag_names[group]), own_header(screening), groups.rows(group))
+        reports = [WrittenReport(target, groups.counts[group]) for group, target in targets.items()]
+        return Exported(reports, frozenset(catalogs))
+
+
+def report_row_of(row: Row, screening: Sequence[bool | None] = ()) -> ReportRow:
+    """Make a row of a report from one of `verdicts`, with the cells of its screening columns."""
+    tags = json.loads(str(row["tags"])) if row["tags"] else {}
+    locations = [None if row[name] is None else str(row[name]) for name in ("audio", "sidecar", "item_id")]
+    advice = advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
+    named = {str(name): str(cell) for name, cell in tags.items()}
+    return ReportRow(locations, named, own_cells(row, advice, screening))
+
+
+def _refuse_unknown_tag(groups: GroupedRows, tag: str) -> None:
+    known = [name for names in groups.tag_names.values() for name in names]
+    if tag not in known:
+        raise UsageError(no_such_tag(tag, known))
+
+
+def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:
+    """Name a file for each value; also where a disk does not tell capital letters apart, no two are the same."""
+    targets: dict[str, Path] = {}
+    taken: set[str] = set()
+    for value in values:
+        plain = file_name_of(value) if value else f"no-{file_name_of(tag)}"
+        names = (plain if number == 0 else f"{plain}-{number}" for number in count())
+        name = next(each for each in names if each.lower() not in taken)
+        taken.add(name.lower())
+        targets[value] = path.with_name(f"{path.stem}-{name}{path.suffix}")
+    return targets
+
+
+@contextmanager
+def _written_whole(targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
+    """Give a scratch file beside each target for the work inside; when all is written, put each in its place."""
+    targets = list(targets)
+    for target in targets:
+        if target.exists():
+            raise UsageError(
+                f"{printable(str(target))} exists already; it is not overwritten. Name another with --file."
+            )
+    scratch = {target: target.with_name(f".{target.name}.part") for target in targets}
+    try:
+        for target in targets:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch[target].unlink(missing_ok=True)
+        yield scratch
+        for target, written in scratch.items():
+            written.replace(target)
+    except OSError as error:
+        because = error.strerror or "unknown error"
+        raise ResultsError(
+            f"The report cannot be written to {printable(str(targets[0].parent))} ({because})."
+        ) from error
+    finally:
+        for written in scratch.values():
+            with suppress(OSError):  # what hindered the writing is said already
+                written.unlink(missing_ok=True)

@@ -1,0 +1,129 @@
+"""What became of delivered files, in words: for the person who runs the pass, and for each supplier."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from proofsweep.answers.file_names import file_name_of
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.files.locations import path_within
+from proofsweep.files.new_file import new_file
+from proofsweep.model.ingest import Decision, Disposition, PassReport
+from proofsweep.model.outcomes import MEANINGS
+from proofsweep.model.reasons import remedy_for
+from proofsweep.model.tables.columns import Row
+from proofsweep.text import markdown, printable
+
+# Files that are named on a screen. Chosen: a person reads them at once; the letters and the table name all.
+_NAMED_FILES = 20
+
+_WAITING = {
+    Decision.UNFINISHED: "named as unfinished",
+    Decision.SETTLING: "not settled yet",
+    Decision.INCOMPLETE: "waiting for a sidecar or for their end",
+    Decision.RESTING: "waiting for another try",
+    Decision.GIVEN_UP: "given up after too many tries",
+}
+
+
+def line_of_pass(folder: str, report: PassReport) -> str:
+    """Say on one line what a pass did."""
+    outcomes = Counter(str(row["outcome"]) for row in report.rows)
+    moved = Counter(str(row["disposition"]) for row in report.rows)
+    parts = [f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items())] or ["nothing new"]
+    parts += [
+        f"{moved[word]:,} moved ({word})" for word in (Disposition.ACCEPTED, Disposition.QUARANTINED) if moved[word]
+    ]
+    parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
+    parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := report.decisions[decision])]
+    return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *lines_of_unmoved(report)])
+
+
+def lines_of_unmoved(report: PassReport) -> list[str]:
+    """Say how many files could not be moved, for each reason."""
+    reasons = Counter(str(row["detail"]) for row in report.not_moved)
+    return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
+
+
+def messages_of(report: PassReport) -> list[str]:
+    """Say of each move that was not made, why; and of each file that was not accepted, what to do."""
+    messages = [f"{_audio(row)}: not moved. {row['detail']}" for row in report.not_moved]
+    messages += [_message(row, report.given_up) for row in report.rows if row["outcome"] != "accepted"]
+    more = len(messages) - _NAMED_FILES
+    return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
+
+
+def markdown_of_pass(folder: str, report: PassReport) -> str:
+    """Write what a pass did as Markdown."""
+    return "\n".join(
+        [line_of_pass(markdown(folder), report), "", *(f"- {markdown(each)}" for each in messages_of(report))]
+    )
+
+
+def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
+    """Give what a pass did as one object; the rows are those of the table `ingest`."""
+    return {
+        "folder": printable(folder),
+        "files": {str(decision): report.decisions[decision] for decision in Decision},
+        "runs": report.run_ids,
+        "rows": report.rows,
+        "not_moved": report.not_moved,
+    }
+
+
+def letters_of(rows: Iterable[Row]) -> Mapping[str, str]:
+    """Write a letter about these files to each supplier, by the supplier's name.
+
+    Files without a supplier are in the letter of an empty name.
+    """
+    by_supplier: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_supplier[str(row["supplier"] or "")].append(row)
+    return {supplier: _letter(supplier, rejected) for supplier, rejected in sorted(by_supplier.items())}
+
+
+def write_letters(folder: str, name: str, rows: Sequence[Row]) -> list[str]:
+    """Write the letters about the rows of one part, whose name is in theirs; one that is there already stays.
+
+    Raises:
+        ResultsError: the folder cannot be written.
+    """
+    letters = {Path(folder, f"{file_name_of(each)}-{name}.md"): letter for each, letter in letters_of(rows).items()}
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for path, letter in letters.items():
+            if not path.exists():
+                with new_file(path) as file:
+                    file.write(letter.encode())
+    except (OSError, UsageError) as error:
+        because = error.message if isinstance(error, UsageError) else error.strerror or "unknown error"
+        raise ResultsError(f"The letters cannot be written to {printable(folder)} ({because}).") from error
+    return list(map(str, letters))
+
+
+def _letter(supplier: str, rows: Sequence[Row]) -> str:
+    title = f"Deliveries of {markdown(supplier)}" if supplier else "Deliveries"
+    lines = [f"# {title}", "", "These files could not be accepted. For each kind, this is what we ask for."]
+    for reason in sorted({str(row["reason"]) for row in rows}):
+        of_reason = [row for row in rows if row["reason"] == reason]
+        lines += ["", f"## {markdown(reason)}", ""]
+        lines += [MEANINGS[reason], ""] if reason in MEANINGS else []
+        lines += [f"What to do: {remedy_for(reason)}.", ""]
+        lines += [_entry(row) for row in of_reason]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(row: Row) -> str:
+    """Name a file as its supplier knows it, below the watched folder."""
+    name = printable(path_within(str(row["audio"]), str(row["watched"]))).replace("`", "'")
+    return f"- `{name}`" + (f" (sha256 {row['audio_sha256']})" if row["audio_sha256"] else "")
+
+
+def _message(row: Row, given_up: Collection[str]) -> str:
+    reason = str(row["reason"])
+    end = f"; given up at try {row['tries']}" if row["item_id"] in given_up else ""
+    return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}{end}"
+
+
+def _audio(row: Row) -> str:
+    return printable(str(row["audio"]))

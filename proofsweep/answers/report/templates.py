@@ -1,0 +1,26 @@
+"""Open a template of a page; whatever it is filled with is shown as text."""
+
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from proofsweep.text import printable
+
+
+def template(name: str) -> jinja2.Template:
+    """Open a template that lies beside this module."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_on_one_line,
+    )
+    return environment.get_template(name)
+
+
+def _on_one_line(value: object) -> object:
+    """Write what others wrote without characters that are not seen; our own HTML has its lines."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

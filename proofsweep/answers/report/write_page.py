@@ -1,0 +1,146 @@
+"""Write the report of a run as one HTML file that needs no network."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from markupsafe import Markup
+
+from proofsweep import __version__
+from proofsweep.answers.attention import AttentionGroup, attention_groups
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.answers.report import charts
+from proofsweep.answers.report.attention_table import attention_table
+from proofsweep.answers.report.measures import Measures, measures_of
+from proofsweep.answers.report.standing import changes_of, standing_of
+from proofsweep.answers.report.templates import template
+from proofsweep.answers.run_status import NEED_ATTENTION, RunStatus
+from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
+from proofsweep.answers.views.selected_rows import SelectedRows
+from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.model.run_records import OUTCOMES
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.text import printable
+
+_LINES = {
+    "calls": {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"},
+    "milliseconds": {"uploads": "uploads", "slot": "slot", "verify": "verify"},
+}
+"""The lines of each chart over time."""
+_BEGINNING = b"<!doctype html>"
+_NO_SCREENING: Mapping[str, str] = {}
+
+
+def page_of(
+    results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
+) -> str:
+    """Write the page.
+
+    Args:
+        results: the store.
+        run_id: the run.
+        tag: of the manifest, by which the files that need attention are counted; None for no such table.
+        packet: what the partner's support needs of this run; empty if every call succeeded.
+        screening: conditions by their names, as the settings have them.
+
+    Raises:
+        ConfigError: a screening condition is none.
+        ResultsError: there is no such run, or a part cannot be read.
+        UsageError: no file that needs attention has the tag.
+    """
+    run = describe_run(results, run_id)
+    selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
+    attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
+    measures = measures_of(results, run.plan, screening)
+    table = attention_table(selected, attention)
+    return template("page.html.jinja").render(
+        run=run,
+        ending=ending_of(run),
+        notes=notes_of(run),
+        calls=calls_of(run),
+        standing=standing_of(results, run),
+        outcomes=[*((outcome, run.rows(outcome)) for outcome in OUTCOMES), ("remaining", run.remaining)],
+        changes=changes_of(results, run),
+        groups=[(label_of(group), advice_for(group), group) for group in run.groups],
+        attention=attention,
+        suppliers=_by_value(selected, tag) if tag else [],
+        tag=tag,
+        quota=_quota_of(run),
+        charts=_charts_of(measures),
+        measures=measures,
+        table=Markup(table.html),  # noqa: S704 - itables escapes the cells
+        left_out=table.left_out,
+        packet=packet,
+        meaning=MEANING_OF_VALID,
+        results=results.store.url,
+        made_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        version=__version__,
+    )
+
+
+def write_page(path: Path, page: str) -> None:
+    """Put a page in its place, whole; a page that is there is replaced, since all of it is derived.
+
+    Raises:
+        UsageError: another file is there; it stays.
+        ResultsError: it cannot be written.
+    """
+    scratch = path.with_name(f".{path.name}.part")
+    try:
+        _refuse_other_file(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(page, encoding="utf-8")
+        scratch.replace(path)
+    except OSError as error:
+        with suppress(OSError):  # what hindered the writing may hinder this too
+            scratch.unlink(missing_ok=True)
+        because = error.strerror or "unknown error"
+        raise ResultsError(f"The report cannot be written to {printable(str(path))} ({because}).") from error
+
+
+def _refuse_other_file(path: Path) -> None:
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        if file.read(len(_BEGINNING)) != _BEGINNING:
+            raise UsageError(f"{printable(str(path))} is no page and is not replaced. Name another with --file.")
+
+
+def _by_value(selected: SelectedRows, tag: str) -> list[tuple[str | None, list[AttentionGroup]]]:
+    """Count what needs attention by the values of a tag."""
+    groups = attention_groups(selected, 1, tag)
+    values = dict.fromkeys(group.value for group in groups)
+    return [(value, [group for group in groups if group.value == value]) for value in values]
+
+
+def _quota_of(run: RunStatus) -> list[str]:
+    """Say what is left of the quota, when it resets, and what the rest of the run needs."""
+    known = [leg for leg in run.legs if leg.count("quota_after") is not None]
+    if not known:
+        return []
+    left, reset = known[-1].count("quota_after") or 0, known[-1].quota_reset
+    lines = [
+        f"{left:,} calls were left in the quota at the end"
+        + (f"; it resets {reset:%Y-%m-%d %H:%M} UTC." if reset else ".")
+    ]
+    if run.remaining and run.finished:
+        needed = round(run.total("calls") / run.finished * run.remaining)
+        fits = "which the quota allows" if needed <= left else "more than are left"
+        lines.append(f"The {run.remaining:,} rows that remain need about {needed:,} calls, {fits}.")
+    return lines
+
+
+def _charts_of(measures: Measures) -> dict[str, Markup]:
+    """Draw what there is to draw; of a single point no line is drawn."""
+    drawn: dict[str, str] = {}
+    if len(measures.pace) > 1:
+        drawn["calls"] = charts.lines(measures.pace, _LINES["calls"], "calls per second")
+        drawn["milliseconds"] = charts.lines(measures.pace, _LINES["milliseconds"], "milliseconds, median")
+    for name in ("classifications", "risks"):
+        if rows := getattr(measures, name):
+            drawn[name] = charts.bars(rows)
+    if measures.grades:
+        drawn["grades"] = charts.histograms(measures.grades)
+    return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704 - Vega escapes its texts

@@ -1,0 +1,119 @@
+"""What changed in a run, by the view `changes`: the counts and the files."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+
+from proofsweep.answers.views.connection import answering
+from proofsweep.answers.views.views import quoted
+from proofsweep.model.runs import Plan
+from proofsweep.store.plans_and_parts import Results
+
+CHANGES_IN_ORDER = ("broken", "fixed", "changed", "new", "gone")
+"""A `broken` file was accepted before and is not now, a `fixed` one the reverse."""
+
+COLUMNS = (
+    *("change", "cause", "item_id", "file", "before_outcome", "before_reason", "now_outcome", "now_reason"),
+    *("before_run_id", "run_id"),
+)
+"""Those of the view."""
+
+_RUBRICS = ("before_grade_rubric_version", "now_grade_rubric_version")
+_FETCHED = 5_000  # rows in memory at once
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run, and one run to compare it with; None for how each file stood before."""
+
+    results: Results
+    now: Plan
+    before: Plan | None = None
+
+
+_WITH_ONE_RUN = """
+CREATE OR REPLACE VIEW comparisons AS
+SELECT
+    {now} AS at_run, before.run_id, false AS is_now,
+    before.identity = now.identity AND NOT (before.is_partial OR now.is_partial)
+    AND before.skipped + now.skipped + now.remaining = 0 AS may_be_gone,
+    before.run_id NOT IN (SELECT run_id FROM store.pruned) AS may_be_new, false AS is_first,
+    NULL::VARCHAR AS older_than
+FROM store.plans AS before, store.plans AS now
+WHERE before.run_id = {before} AND now.run_id = {now}
+UNION ALL
+SELECT {now}, {now}, true, false, false, false, NULL
+"""
+
+
+class RunChanges:
+    """The changes of one comparison; valid until its context ends.
+
+    Rows whose grade alone changed, with its rubric, are as before: grades of two versions are not compared.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def counts(self) -> list[tuple[str, str | None, int]]:
+        """Count the changed items by change and cause, in the order of `CHANGES_IN_ORDER`."""
+        rows = self._connection.execute(
+            "SELECT change, cause, count(*) FROM changed WHERE NOT is_rubric GROUP BY ALL"
+        ).fetchall()
+        return sorted(rows, key=lambda row: (CHANGES_IN_ORDER.index(row[0]), -row[2], row[1] or ""))
+
+    def as_before(self) -> int:
+        """Count the items of the run that are as before."""
+        found = self._connection.execute(
+            "SELECT (SELECT count(DISTINCT item_id) FROM verdicts WHERE run_id = getvariable('compared_run') "
+            "AND NOT (item_id = 'redacted' AND audio = 'redacted')) - "
+            "count(*) FILTER (now_outcome IS NOT NULL AND NOT is_rubric) FROM changed"
+        )
+        [(count,)] = found.fetchall()
+        return int(count)
+
+    def rows(self, most_of_each: int | None = None) -> Iterator[dict[str, str | None]]:
+        """Return the changed items; at most so many of each change and cause."""
+        limit = "" if most_of_each is None else f"QUALIFY row_number() OVER of_kind <= {int(most_of_each)}"
+        found = self._connection.execute(
+            f"SELECT {', '.join(COLUMNS)} FROM changed WHERE NOT is_rubric "  # noqa: S608 - our own names
+            f"WINDOW of_kind AS (PARTITION BY change, cause ORDER BY file, item_id) {limit} "
+            f"ORDER BY list_position({list(CHANGES_IN_ORDER)}, change), cause NULLS LAST, file, item_id"
+        )
+        while portion := found.fetchmany(_FETCHED):
+            yield from (dict(zip(COLUMNS, row, strict=True)) for row in portion)
+
+    def rubrics(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the versions of the grades' rubric before and now, of items in which they differ."""
+        before, now = (self._versions(column) for column in _RUBRICS)
+        return before, now
+
+    def _versions(self, column: str) -> list[str]:
+        differ = " <> ".join(_RUBRICS)
+        found = self._connection.execute(f"SELECT DISTINCT {column} FROM changed WHERE {differ} ORDER BY ALL")  # noqa: S608
+        return [version for (version,) in found.fetchall()]
+
+
+def words_of_cause(cause: str | None) -> str:
+    """Return a cause of the view in words."""
+    known = {None: "same file, other answer", "gone": "not in the catalog any more"}
+    return known.get(cause) or str(cause).replace("_", " ")
+
+
+@contextmanager
+def run_changes(comparison: Comparison) -> Iterator[RunChanges]:
+    """Compare, for the work inside; ResultsError if the store cannot be read."""
+    now = comparison.now
+    with answering(comparison.results, now.environment, "changes") as connection:
+        if comparison.before is not None:
+            sides = {"now": quoted(now.run_id), "before": quoted(comparison.before.run_id)}
+            connection.execute(_WITH_ONE_RUN.format(**sides))
+        connection.execute(f"SET VARIABLE compared_run = {quoted(now.run_id)}")
+        connection.execute(
+            f"CREATE TEMP TABLE changed AS SELECT {', '.join((*COLUMNS, *_RUBRICS))}, "  # noqa: S608 - our own names
+            "cause IS NOT DISTINCT FROM 'rubric_changed' AND change = 'changed' AS is_rubric "
+            f"FROM changes WHERE run_id = {quoted(now.run_id)}"
+        )
+        yield RunChanges(connection)

@@ -1,0 +1,161 @@
+"""The status of a run as a value: its rows by kind, over all its legs. Pure."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import takewhile
+
+from proofsweep.model.runs import EndedBy, Plan
+
+NEED_ATTENTION = ("rejected", "failed", "ineligible")
+"""The outcomes that somebody must look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file that needs attention, as its catalog names it."""
+
+    audio: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rows with the same outcome, verdict and reason, and one of them as an example."""
+
+    outcome: str
+    verdict: str | None
+    reason: str | None
+    rows: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegStatus:
+    """One leg by its receipt. `ended_by` is None while the leg runs.
+
+    A killed leg has no receipt, and so no counts, until another leg takes over.
+
+    Attributes:
+        quota_reset: when the quota resets, by the leg's last snapshot.
+        drift: the first names in its answers that the contract does not name.
+        in_doubt: rows that were tried, and that no control could decide about.
+        control_calls: keyed calls of controls, which belong to no row.
+    """
+
+    leg: int
+    ended_by: str | None
+    why: str | None = None
+    quota_reset: datetime | None = None
+    counts: dict[str, object] = field(default_factory=dict)
+    drift: tuple[str, ...] = ()
+    in_doubt: int = 0
+    control_calls: int = 0
+
+    def count(self, column: str) -> int | None:
+        """Give a count of the `runs` table; None if it is not known."""
+        found = self.counts.get(column)
+        return found if isinstance(found, int) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """The last pruning of a run.
+
+    Attributes:
+        intent: name of the object that says what was deleted.
+        completed_at: ISO instant in UTC; None if it did not come to its end.
+    """
+
+    intent: str
+    completed_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """A run by its parts and receipts.
+
+    Attributes:
+        pruned: None if nothing of it was deleted; else its groups are by outcome alone.
+    """
+
+    plan: Plan
+    groups: tuple[Group, ...]
+    legs: tuple[LegStatus, ...]
+    pruned: Pruned | None = None
+
+    @property
+    def finished(self) -> int:
+        """How many rows have an outcome."""
+        return sum(group.rows for group in self.groups)
+
+    @property
+    def remaining(self) -> int:
+        """How many rows have no outcome yet."""
+        return self.plan.items - self.finished
+
+    @property
+    def answered(self) -> int:
+        """How many rows have a verdict."""
+        return self.rows("accepted") + self.rows("rejected")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody needs to go on with it: no row remains, or other runs of the catalog took its place."""
+        return not self.remaining or self.ended_by == EndedBy.SUPERSEDED
+
+    @property
+    def ended_by(self) -> str | None:
+        """How the last leg ended; None while it runs, or without a leg."""
+        return self.legs[-1].ended_by if self.legs else None
+
+    @property
+    def why(self) -> str | None:
+        """What stopped the last leg, in one sentence; None if no row remains."""
+        return self.legs[-1].why if self.legs and self.remaining else None
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether all rows that remain were tried in the last leg, and stayed in doubt."""
+        return bool(self.legs) and 0 < self.remaining <= self.legs[-1].in_doubt
+
+    @property
+    def nights_in_doubt(self) -> int:
+        """On how many UTC days in a row, to the last, a leg ended with rows in doubt."""
+        legs = takewhile(lambda leg: leg.in_doubt, reversed(self.legs))
+        return len({str(leg.counts.get("finished_at"))[:10] for leg in legs})
+
+    @property
+    def sunset(self) -> str | None:
+        """The last Sunset header that the service sent in this run; it announces a breaking change."""
+        return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
+
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """Some names in the answers of this run that the contract does not name."""
+        return tuple(dict.fromkeys(name for leg in self.legs for name in leg.drift))
+
+    def rows(self, outcome: str) -> int:
+        """Count the rows with one outcome."""
+        return sum(group.rows for group in self.groups if group.outcome == outcome)
+
+    def total(self, column: str) -> int:
+        """Add up a count of the `runs` table over all legs."""
+        return sum(leg.count(column) or 0 for leg in self.legs)
+
+    @property
+    def calls_unrecorded(self) -> int | None:
+        """Calls that are in no table: 0; None if a leg was killed, since they are not known then."""
+        return None if any(leg.ended_by in {None, EndedBy.KILLED} for leg in self.legs) else 0
+
+    @property
+    def seconds(self) -> float:
+        """How long all legs worked together."""
+        return sum(_seconds(leg.counts) for leg in self.legs)
+
+
+def _seconds(counts: dict[str, object]) -> float:
+    began, ended = counts.get("started_at"), counts.get("finished_at")
+    if began is None or ended is None:
+        return 0.0
+    return (datetime.fromisoformat(str(ended)) - datetime.fromisoformat(str(began))).total_seconds()

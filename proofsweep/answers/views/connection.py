@@ -1,0 +1,226 @@
+"""Open a results store in DuckDB, with the views over it."""
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from tempfile import gettempdir
+
+import duckdb
+
+from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
+from proofsweep.answers.views.tables import create_tables
+from proofsweep.answers.views.views import View, quoted, read_by, views
+from proofsweep.errors import ResultsError
+from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
+
+_SETTINGS = (
+    "SET TimeZone = 'UTC'",
+    # Chosen: a small machine has so much to spare, and what needs more goes through the disk. Half makes large sorts
+    # slow; a query may set more.
+    "SET memory_limit = '1GB'",
+    # The footers of the parts are read once, not again for each mention of a table.
+    "SET parquet_metadata_cache = true",
+    # The order of rows that no query asks for costs memory.
+    "SET preserve_insertion_order = false",
+    # DuckDB takes files that are read by a schema for a single row, and would keep the large side of a join in memory.
+    # The views are written with the small side on the right.
+    "SET disabled_optimizers = 'join_order,build_side_probe_side'",
+)
+_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+
+_NO_SCREENING: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """A results store in DuckDB.
+
+    Attributes:
+        connection: has the views, and below them the schema `store`, which mixes environments.
+        environments: those that the views show.
+        others: those of the store that the views leave out.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    environments: Sequence[str]
+    others: Sequence[str]
+
+
+def connect(
+    results: Results,
+    environment: str | None = None,
+    *,
+    preferred: str | None = None,
+    with_tags: bool = True,
+    screening: Mapping[str, str] = _NO_SCREENING,
+) -> OpenStore:
+    """Open a results store in DuckDB; whoever calls closes the connection.
+
+    Args:
+        results: the store.
+        environment: the one that the views show: None for the only one, `all` for all of them.
+        preferred: the one for None, if the store has it.
+        with_tags: give `rejects` a column for each tag, for which it must be read.
+        screening: conditions by their names, as the settings have them; each is a column of the views with grades.
+
+    Raises:
+        ConfigError: a condition is none.
+        ResultsError: there is no run, or none in this environment, or none is named and there are several, or the
+            store cannot be read.
+    """
+    connection = duckdb.connect(config=_OFFLINE)
+    try:
+        columns = screening_columns(screening)
+        _prepare(connection, results)
+        chosen, others = _chosen(connection, results, environment, preferred)
+        _create_views(connection, chosen, views(screening=columns))
+        if with_tags:
+            _add_tags(connection)
+        return OpenStore(connection, chosen, others)
+    except BaseException:
+        close(connection)
+        raise
+
+
+@contextmanager
+def opened(
+    results: Results,
+    environment: str | None = None,
+    *,
+    preferred: str | None = None,
+    with_tags: bool = True,
+    screening: Mapping[str, str] = _NO_SCREENING,
+) -> Iterator[OpenStore]:
+    """Open a results store in DuckDB as `connect` does, and close it at the end."""
+    store = connect(results, environment, preferred=preferred, with_tags=with_tags, screening=screening)
+    try:
+        yield store
+    finally:
+        close(store.connection)
+
+
+@contextmanager
+def answering(results: Results, environment: str, view: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a view of one environment, and those that it reads, whether the store has a run of it or not."""
+    with tables_of(results) as connection:
+        _create_views(connection, [environment], read_by(view, views()))
+        yield connection
+
+
+@contextmanager
+def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the schema `store` alone, which mixes environments, for queries of our own.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    connection = duckdb.connect(config=_OFFLINE)
+    try:
+        with _only_unreadable(results):
+            _prepare(connection, results)
+            yield connection
+    finally:
+        close(connection)
+
+
+@contextmanager
+def _only_unreadable(results: Results) -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        for words, code in _FULL.items():  # DuckDB tells it by the words of the system alone
+            if words in str(error):
+                raise OSError(code, words, gettempdir()) from error
+        reason = str(error).partition("\n")[0]
+        raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
+
+
+def close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection; DuckDB complains at the end of the process about a file system that it still has."""
+    if connection.filesystem_is_registered(STORE_SCHEME):
+        connection.unregister_filesystem(STORE_SCHEME)
+    connection.close()
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
+    for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
+        connection.execute(setting)
+    _read_store(connection, results)
+
+
+def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], wanted: Iterable[View]) -> None:
+    connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, chosen))}]")
+    for view in wanted:
+        connection.execute(view.statement())
+
+
+def renew(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    """Let an open connection see what runs have written since it was opened; what its user created stays.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    _read_store(connection, results)
+    _add_tags(connection)
+
+
+def _read_store(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    if isinstance(results.store, BucketStore):
+        if connection.filesystem_is_registered(STORE_SCHEME):
+            connection.unregister_filesystem(STORE_SCHEME)
+        connection.register_filesystem(StoreFiles(results.store))
+    create_tables(connection, results)
+
+
+def _add_tags(connection: duckdb.DuckDBPyConnection) -> None:
+    (rejects,) = (view for view in views(tags_in(connection)) if view.name == "rejects")
+    connection.execute(rejects.statement())
+
+
+def tags_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Name the tags of the items that need attention."""
+    query = "SELECT DISTINCT unnest(json_keys(tags)) FROM rejects WHERE json_valid(tags) ORDER BY ALL"
+    return [tag for (tag,) in connection.execute(query).fetchall()]
+
+
+def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Name the environments of operations, the newest first."""
+    tables = ("probes", *OPERATION_TABLES)
+    each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in tables)  # noqa: S608 - our own names
+    query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
+def _chosen(
+    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None, preferred: str | None
+) -> tuple[list[str], list[str]]:
+    """Return which environments the views show, and which not; no run that comes later changes that silently."""
+    query = "SELECT environment FROM store.plans GROUP BY ALL ORDER BY max(run_id) DESC"
+    there = [name for (name,) in connection.execute(query).fetchall()]
+    if not there or environment not in {None, *there}:  # most stores have runs, and operations are many
+        there += [name for name in _of_operations(connection) if name not in there]
+    if not there:
+        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+    if environment == "all":
+        return there, []
+    if environment is not None and environment not in there:
+        raise ResultsError(
+            f"There is no run of the environment {environment} in {results.store.url}; there are {', '.join(there)}."
+        )
+    if environment is None and preferred not in there and len(there) > 1:
+        raise ResultsError(
+            f"{results.store.url} holds the environments {', '.join(there)}: name one of them, or all (--environment)."
+        )
+    chosen = environment or next((name for name in there if name == preferred), there[0])
+    return [chosen], [name for name in there if name != chosen]

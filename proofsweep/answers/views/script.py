@@ -1,0 +1,99 @@
+"""The views as one SQL script, for any DuckDB that can read the results store."""
+
+from collections.abc import Iterator, Sequence
+
+from proofsweep.answers.views.tables import (
+    ITEM_FILES,
+    NEWEST_FIRST,
+    NEWEST_KEY,
+    PARTS,
+    VERDICTS_FILES,
+    empty_table,
+    files_in,
+    glob_of,
+    items_in,
+)
+from proofsweep.answers.views.views import View, quoted
+from proofsweep.model.layout import run_folder
+from proofsweep.model.reasons import REMEDIES, remedy_for
+from proofsweep.model.runs import PARTIAL_KINDS
+from proofsweep.model.tables import schemas
+from proofsweep.store.plans_and_parts import SCHEMAS, Results
+
+_HEAD = """\
+-- The views of proofsweep over one results store. In DuckDB: .read views.sql
+-- A bucket needs DuckDB's httpfs extension and credentials of its own.
+-- The views show these environments; set the variable again to see others.
+"""
+_PLANS = """\
+SELECT plan.*, catalog_kind IN ({partial}) AS is_partial, coalesce(leg.remaining, plan.items) AS remaining,
+    coalesce(leg.failed, 0) AS failed, deployment
+FROM (
+    SELECT
+        run_id, environment, catalog, coalesce(nullif(catalog_identity, ''), catalog) AS identity, catalog_kind,
+        created_at, items, coalesce(skipped, 0) AS skipped
+    FROM read_json({place}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
+        catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
+        skipped: 'BIGINT'}})
+) AS plan
+LEFT JOIN (
+    SELECT
+        run_id, arg_max(remaining, leg) AS remaining, sum(failed) AS failed,
+        nullif(concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)), '') AS deployment
+    FROM store.runs
+    GROUP BY ALL
+) AS leg USING (run_id)"""
+
+_PRUNED = """\
+SELECT run_id, environment, identity
+FROM store.plans
+SEMI JOIN (
+    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({place})
+) USING (run_id)"""
+
+
+def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:
+    """Write the script: the schema `store` over the tables, then the views."""
+    return _HEAD + "\n".join(f"{statement};\n" for statement in _statements(results, environments, views))
+
+
+def _statements(results: Results, environments: Sequence[str], views: Sequence[View]) -> Iterator[str]:
+    yield f"SET VARIABLE environments = [{', '.join(map(quoted, environments))}]"
+    yield "CREATE SCHEMA IF NOT EXISTS store"
+    for table in SCHEMAS:
+        yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_table(results, table)}"
+    yield f"CREATE OR REPLACE VIEW store.verdicts_files AS\n{files_in(glob_of(results, VERDICTS_FILES))}"
+    partial, plans = ", ".join(map(quoted, sorted(PARTIAL_KINDS))), quoted(glob_of(results, "_runs/*/plan.json"))
+    yield f"CREATE OR REPLACE VIEW store.plans AS\n{_PLANS.format(partial=partial, place=plans)}"
+    for table, files in ITEM_FILES.items():
+        yield f"CREATE OR REPLACE VIEW store.{table} AS\n{_items(results, files)}"
+    place = quoted(glob_of(results, "_pruned/*/*-intent.json"))
+    yield f"CREATE OR REPLACE VIEW store.pruned AS\n{_PRUNED.format(place=place)}"
+    advice = ",\n    ".join(f"({quoted(str(reason))}, {quoted(words)})" for reason, words in REMEDIES.items())
+    yield f"CREATE OR REPLACE VIEW store.advice AS\nFROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)"
+    yield f"CREATE OR REPLACE VIEW store.general_advice AS\nSELECT {quoted(remedy_for(''))} AS general_advice"
+    yield (
+        f"CREATE OR REPLACE VIEW store.newest AS\nSELECT {', '.join(schemas.SNAPSHOT.names)}\nFROM store.verdicts\n"
+        f"QUALIFY row_number() OVER (PARTITION BY {NEWEST_KEY} ORDER BY {NEWEST_FIRST}) = 1"
+    )
+    for view in views:
+        yield f"-- {view.meaning}\n{view.statement()}"
+
+
+def _items(results: Results, files: str) -> str:
+    """Read items of all runs; a store whose runs were all pruned has none."""
+    _, _, folder, _ = files.split("/")
+    has_some = any(results.store.names(f"{run_folder(run_id)}/{folder}") for run_id in results.store.folders("_runs"))
+    return items_in([glob_of(results, files)] if has_some else [])
+
+
+def _table(results: Results, table: str) -> str:
+    """Read a table; the empty row gives each column its type, also those that all files lack."""
+    if next(results.all_parts(table), None) is None:
+        return empty_table(table, SCHEMAS[table])
+    place = quoted(glob_of(results, PARTS.format(table)))
+    names = ", filename = true" if table == "verdicts" else ""
+    return (
+        f"{empty_table(table, SCHEMAS[table])}\n"
+        f"UNION ALL BY NAME FROM read_parquet({place}, union_by_name = true, hive_partitioning = true{names})"
+    )

@@ -1,0 +1,244 @@
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""The tables under the views, in the schema `store`: how DuckDB reads them from a results store."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from proofsweep.answers.views.store_files import STORE_SCHEME
+from proofsweep.answers.views.views import quoted
+from proofsweep.model import layout
+from proofsweep.model.reasons import REMEDIES, remedy_for
+from proofsweep.model.run_records import RunRecord
+from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.model.tables import schemas
+from proofsweep.store.derived_log import Entry
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import SCHEMAS, Results
+from proofsweep.store.run_index import IndexedRuns, RunIndex
+from proofsweep.store.snapshot import Snapshot, files_of, missing_legs
+
+_KINDS = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.int32(): "INTEGER",
+    pa.int16(): "SMALLINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.binary(): "BLOB",
+    pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
+}
+# Both are in the name of a part, so a query for one run or one day opens only its files.
+_RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
+_RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})', 1)::DATE AS run_date"
+_NO_ROWS = " WHERE false"
+PARTS = "{}/*/[!.]*.parquet"
+"""The parts of a table; hidden files are none, which a copying tool or a file manager may leave behind."""
+ITEM_FILES = {"planned": "_runs/*/shards/[!.]*.parquet", "listed": "_runs/*/listed/[!.]*.parquet"}
+"""The items that runs plan, and all items of a catalog where a run leaves some out."""
+VERDICTS_FILES = PARTS.format("verdicts")
+PRUNED = ("run_id", "environment", "identity")
+NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"
+"""Of rows with the same key the newest is kept, as in the snapshot."""
+NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    index = RunIndex(results).refreshed()
+    runs = list(index.newest_first())
+    connection.execute("CREATE SCHEMA IF NOT EXISTS store")
+    for table, schema in SCHEMAS.items():
+        has_parts = next(results.all_parts(table), None) is not None
+        place = place_of(results, PARTS.format(table))
+        query = _reading_parts(table, schema, place) if has_parts else empty_table(table, schema)
+        connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {query}")
+    connection.execute(f"CREATE OR REPLACE VIEW store.verdicts_files AS {files_in(place_of(results, VERDICTS_FILES))}")
+    for table, folders in _item_folders(runs).items():
+        places = [place_of(results, name) for folder in folders for name in results.store.names(folder)]
+        connection.execute(f"CREATE OR REPLACE VIEW store.{table} AS {items_in(places)}")
+    _create_from(connection, "plans", _plans(runs))
+    _create_from(connection, "pruned", _pruned(results, index))
+    _create_from(
+        connection, "advice", pa.table({"reason": list(map(str, REMEDIES)), "what_to_do": list(REMEDIES.values())})
+    )
+    _create_from(connection, "general_advice", pa.table({"general_advice": [remedy_for("")]}))
+    _create_newest(connection, results, runs)
+
+
+def files_in(place: str) -> str:
+    """Give the query that lists the parts of a glob, each with its run. It reads names alone."""
+    return f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({quoted(place)})"
+
+
+def _reading_parts(table: str, schema: pa.Schema, place: str) -> str:
+    columns = f"* REPLACE ({_RUN_ID.format('filename')})" if "run_id" in schema.names else "*"
+    further = [_RUN_DATE, "filename"] if table == "verdicts" else [_RUN_DATE]
+    return f"SELECT {', '.join([columns, *further])} FROM {reading(schema, [place])}"
+
+
+def reading(schema: pa.Schema, places: Sequence[str]) -> str:
+    """Give what reads Parquet files by a schema: a column that a file lacks is null.
+
+    Args:
+        schema: the columns.
+        places: paths or globs as DuckDB takes them.
+    """
+    columns = (
+        f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
+        for field in schema
+    )
+    listed = ", ".join(map(quoted, places))
+    return f"read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
+
+
+def empty_table(table: str, schema: pa.Schema) -> str:
+    """Give a query without rows that has the columns of a table; `store.verdicts` has the names of its files too."""
+    further = ", NULL::DATE AS run_date" + (", NULL::VARCHAR AS filename" if table == "verdicts" else "")
+    return f"{_empty(schema).removesuffix(_NO_ROWS)}{further}{_NO_ROWS}"
+
+
+def _empty(schema: pa.Schema) -> str:
+    nulls = (f"NULL::{_KINDS[field.type]} AS {field.name}" for field in schema)
+    return f"SELECT {', '.join(nulls)}{_NO_ROWS}"
+
+
+def place_of(results: Results, name: str) -> str:
+    """Say how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
+    return glob_of(results, name) if isinstance(results.store, FolderStore) else f"{STORE_SCHEME}://{name}"
+
+
+def glob_of(results: Results, name: str) -> str:
+    """Say how any DuckDB reads an object, or the objects of a glob; the store's own URL is taken letter by letter."""
+    url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)
+    return f"{url}/{name}"
+
+
+def _create_from(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    connection.register("rows", rows)
+    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS FROM rows")
+    connection.unregister("rows")
+
+
+def _item_folders(runs: Sequence[RunRecord]) -> dict[str, list[str]]:
+    """Name the folders with items of each catalog's newest run that its verdicts may lack."""
+    newest: dict[tuple[str, str], RunRecord] = {}
+    for run in runs:
+        if run.plan.catalog_kind not in PARTIAL_KINDS:
+            newest.setdefault((run.plan.environment, run.plan.identity), run)
+    listed = [run.plan.run_id for run in newest.values() if run.plan.skipped]
+    planned = [run.plan.run_id for run in newest.values() if run.remaining and not run.plan.skipped]
+    return {
+        "planned": list(map(layout.shards_folder, planned)),
+        "listed": list(map(layout.listed_folder, listed)),
+    }
+
+
+def items_in(places: Sequence[str]) -> str:
+    """Return the query for the items in some files, each with its run; a planned one has its row of the catalog."""
+    if not places:
+        return f"SELECT NULL::VARCHAR AS run_id, NULL::BIGINT AS manifest_row, NULL::VARCHAR AS item_id{_NO_ROWS}"
+    run_id = "regexp_extract(filename, '_runs/([^/]+)/', 1)"
+    return f"SELECT {run_id} AS run_id, manifest_row, item_id FROM {reading(schemas.ITEMS, places)}"
+
+
+def _pruned(results: Results, index: IndexedRuns) -> pa.Table:
+    """Return the runs of which rows were deleted, each with its environment and the identity of its catalog."""
+    known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
+    known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
+    names = [name for name in results.store.folders(layout.PRUNED_FOLDER) if name in known]
+    rows = [dict(zip(PRUNED, (name, *known[name]), strict=True)) for name in names]
+    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in PRUNED]))
+
+
+def _plans(runs: Iterable[RunRecord]) -> pa.Table:
+    rows = [
+        {
+            "run_id": run.plan.run_id,
+            "environment": run.plan.environment,
+            "catalog": run.plan.catalog,
+            "identity": run.plan.identity,
+            "catalog_kind": run.plan.catalog_kind,
+            "created_at": run.plan.created_at,
+            "is_partial": run.plan.catalog_kind in PARTIAL_KINDS,
+            "items": run.plan.items,
+            "skipped": run.plan.skipped,
+            "remaining": run.remaining,
+            "failed": sum(_failed_rows(run)),
+            "deployment": " ".join(_deployment(run)) or None,
+        }
+        for run in runs
+    ]
+    texts = ("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at", "deployment")
+    schema = pa.schema([(name, pa.string()) for name in texts]).append(pa.field("is_partial", pa.bool_()))
+    for count in ("items", "skipped", "remaining", "failed"):
+        schema = schema.append(pa.field(count, pa.int64()))
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _failed_rows(run: RunRecord) -> Iterator[int]:
+    yield from (rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int))
+
+
+def _deployment(run: RunRecord) -> Iterator[str]:
+    """Name the service that answered a run: its version, commit and time of deployment, as far as they are known."""
+    for column in ("service_version", "service_commit", "service_deployed_at"):
+        yield from sorted({str(leg.counts[column]) for leg in run.legs if leg.counts.get(column) is not None})[-1:]
+
+
+def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
+    """Make `store.newest`: the snapshot, with what its later entries and legs that it lacks have newer.
+
+    The largest entry of the snapshot holds nearly all items, each once. So only keys that are elsewhere too are sorted.
+    """
+    entries = sorted(Snapshot(results.store).entries(), key=_rows_of)
+    missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
+    missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
+    legs = schemas.RUNS.empty_table().select(["run_id", "leg"]).schema
+    _create_from(connection, "unlisted_legs", pa.Table.from_pylist(missing, schema=legs))
+    names = ", ".join(schemas.SNAPSHOT.names)
+    unlisted = f"SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"
+    connection.execute(f"CREATE OR REPLACE VIEW store.settled AS {_reading_entries(results, entries[-1:])}")
+    connection.execute(
+        f"CREATE OR REPLACE VIEW store.recent AS {_reading_entries(results, entries[:-1])}"
+        + (f" UNION ALL {unlisted}" if missing else "")
+    )
+    is_settled = len(entries) == 1 and not missing
+    connection.execute(
+        f"CREATE OR REPLACE VIEW store.newest AS {'FROM store.settled' if is_settled else newest_of_both()}"
+    )
+
+
+def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, int]]:
+    """Return the legs without a receipt that have published rows: they are worked on, or were killed."""
+    for run in runs:
+        if not run.is_over:
+            leg = max((each.leg for each in run.legs), default=0) + 1
+            parts = results.store.names(layout.table_folder("verdicts", run.plan.run_date))
+            if any((layout.run_of(name), layout.leg_of(name)) == (run.plan.run_id, leg) for name in parts):
+                yield run.plan, leg
+
+
+def newest_of_both() -> str:
+    """Give the query for the newest rows of `store.settled`, where each key is once, and `store.recent`."""
+    others = f"{NEWEST_KEY} IN (SELECT {NEWEST_KEY} FROM store.recent)"
+    return (
+        f"FROM store.settled WHERE NOT {others} UNION ALL "
+        f"FROM (FROM store.recent UNION ALL FROM store.settled WHERE {others}) "
+        f"QUALIFY row_number() OVER (PARTITION BY {NEWEST_KEY} ORDER BY {NEWEST_FIRST}) = 1"
+    )
+
+
+def _reading_entries(results: Results, entries: Sequence[Entry]) -> str:
+    places = [place_of(results, file.name) for entry in entries for file in files_of(entry)]
+    return f"FROM {reading(schemas.SNAPSHOT, places)}" if places else _empty(schemas.SNAPSHOT)
+
+
+def _rows_of(entry: Entry) -> int:
+    rows = entry.body["rows"]
+    return rows if isinstance(rows, int) else 0

@@ -1,0 +1,128 @@
+"""The receipts of a whole store as a graph: what holds what, and the digests that a person keeps elsewhere."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from proofsweep.audit.exceptions import Redactions
+from proofsweep.audit.findings import Findings
+from proofsweep.audit.leg_receipts import read_receipts
+from proofsweep.errors import UsageError
+from proofsweep.model import layout
+from proofsweep.store.plans_and_parts import sha256_hex
+from proofsweep.store.receipt_links import ReceiptLink, links_in
+from proofsweep.store.store import Store
+
+# Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
+_AT_ONCE = 16
+
+_HEAD = re.compile(r"[0-9a-f]{64}(\+[0-9a-f]{64})*")
+
+
+@dataclass(slots=True)
+class ReceiptGraph:
+    """Which receipts there are, and which of them others name.
+
+    Attributes:
+        digests: hex sha256 of each receipt, by its name.
+        links: what each receipt names, by its name.
+    """
+
+    digests: dict[str, str] = field(default_factory=dict)
+    links: dict[str, Sequence[ReceiptLink]] = field(default_factory=dict)
+
+    @property
+    def head(self) -> str:
+        """Join the digests of the receipts that no other names: they hold all."""
+        named = {link.name for links in self.links.values() for link in links}
+        return "+".join(sorted({digest for name, digest in self.digests.items() if name not in named}))
+
+    def held_by(self, head: str) -> tuple[set[str], list[str]]:
+        """Name the receipts that a head holds, and the digests in it that no receipt has."""
+        by_digest = {digest: name for name, digest in self.digests.items()}
+        held: set[str] = set()
+        unknown: list[str] = []
+        waiting: list[str] = []
+        for digest in head.split("+"):
+            if digest in by_digest:
+                waiting.append(by_digest[digest])
+            else:
+                unknown.append(digest)
+        while waiting:
+            name = waiting.pop()
+            if name in self.digests and name not in held:
+                held.add(name)
+                waiting += [link.name for link in self.links[name]]
+        return held, unknown
+
+    def holders_of(self, names: Iterable[str]) -> set[str]:
+        """Name some receipts, and all that hold one of them, over any number of others."""
+        holders: dict[str, list[str]] = {}
+        for name, links in self.links.items():
+            for link in links:
+                holders.setdefault(link.name, []).append(name)
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += holders.get(name, [])
+        return found
+
+
+def checked_head(text: str) -> str:
+    """Read a head as a person kept it; UsageError if it is none."""
+    head = "".join(text.split()).lower()
+    if not _HEAD.fullmatch(head):
+        raise UsageError("A head is one digest of 64 hex digits, or more of them joined by +, as audit prints it.")
+    return head
+
+
+def read_graph(store: Store, run_ids: Iterable[str], redactions: Redactions, findings: Findings) -> ReceiptGraph:
+    """Read all receipts, and see that each names the others as they are."""
+    graph = ReceiptGraph()
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for receipts in pool.map(lambda run_id: read_receipts(store, run_id, Findings()), run_ids):
+            for receipt in receipts.values():
+                graph.digests[receipt.name], graph.links[receipt.name] = receipt.sha256, receipt.links
+        names = [layout.operation_receipt_name(each) for each in store.folders(layout.OPERATIONS_FOLDER)]
+        names += [name for name in store.names(layout.PRUNED_FOLDER) if name.endswith("-receipt.json")]
+        names += map(layout.redaction_receipt_name, redactions.receipts)
+        for name, content in pool.map(lambda name: (name, store.read(name)), names):
+            if content is not None:
+                graph.digests[name], graph.links[name] = sha256_hex(content), _links_in(name, content, findings)
+    _check_links(store, graph, findings)
+    return graph
+
+
+def check_head(graph: ReceiptGraph, head: str, findings: Findings) -> None:
+    """Hold the store against a head that was kept elsewhere."""
+    held, unknown = graph.held_by(head)
+    for digest in unknown:
+        what = "no receipt of this store has this digest: the records are not those that this head was taken of"
+        findings.bad(f"head {digest}", what)
+    beside = len(graph.digests) - len(held)
+    if beside and not unknown:
+        findings.note(f"head {head}", f"does not hold {beside:,} of {len(graph.digests):,} receipts: they are newer")
+
+
+def _links_in(name: str, content: bytes, findings: Findings) -> list[ReceiptLink]:
+    try:
+        return list(links_in(json.loads(content)))
+    except (ValueError, TypeError, KeyError):
+        if name.startswith(layout.PRUNED_FOLDER):  # the others are findings already
+            findings.bad(name, "cannot be read as a receipt")
+        return []
+
+
+def _check_links(store: Store, graph: ReceiptGraph, findings: Findings) -> None:
+    for name, links in graph.links.items():
+        for link in links:
+            content = b"" if link.name in graph.digests else store.read(link.name)
+            if content is None:
+                findings.bad(link.name, f"is missing; {name} names it")
+            elif graph.digests.get(link.name, sha256_hex(content)) != link.sha256:
+                findings.bad(link.name, f"was changed: {name} names another digest of it")

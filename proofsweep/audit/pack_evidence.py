@@ -1,0 +1,165 @@
+"""Pack what was recorded of some rows into one file that anybody can check without this program and without the store.
+
+(1) choose the rows, (2) see that the receipts of the store hold each other, (3) prove each row, part by part, (4) add
+the receipts of their legs and all that hold these, and a signed audit, (5) add a report, the script, and what they are.
+"""
+
+import json
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.answers.views.selected_rows import SelectedRows
+from proofsweep.audit.evidence_zip import EvidenceZip
+from proofsweep.audit.exceptions import read_redactions
+from proofsweep.audit.findings import Findings
+from proofsweep.audit.heads import ReceiptGraph, read_graph
+from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
+from proofsweep.audit.prove import NO_RECEIPT, provable_part
+from proofsweep.audit.signatures import newest_signed
+from proofsweep.errors import ResultsError, UsageError
+from proofsweep.model import layout
+from proofsweep.model.evidence import Contents, Wanted
+from proofsweep.model.likely_names import no_such_tag
+from proofsweep.model.runs import shard_of
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.redactions import redactions_of
+from proofsweep.text import printable
+
+# Chosen: a page that any browser opens at once; rows.jsonl has all rows.
+_MOST_SHOWN = 2_000
+
+_SHOWN = ["run_id", "audio", "relative_path", "outcome", "verdict", "reason", "finished_at", "verify_request_id"]
+
+_Rows = Mapping[str, Collection[int]]
+"""Manifest rows by the name of the part that holds them."""
+
+
+def write_evidence(
+    selected: SelectedRows, wanted: Wanted, file: IO[bytes], report_of: Callable[[Contents], str]
+) -> Contents:
+    """Write the evidence for the rows with all wanted tags among those selected; the same store gives the same bytes.
+
+    `report_of` makes a page for people of what was packed.
+
+    Raises:
+        UsageError: there is no such row, or none that can be proved.
+        ResultsError: the store cannot be read, or is not as its receipts say.
+    """
+    results = selected.results
+    rows = _rows_by_part(selected, wanted.tags)  # (1)
+    graph = _sound_graph(results)  # (2)
+    packing = _Packing(results=results, contents=Contents(wanted=wanted))
+    with EvidenceZip(file) as evidence:
+        evidence.add("rows.jsonl", packing.lines(rows))  # (3)
+        if not packing.used:
+            raise UsageError(f"None of these rows can be proved: their part {NO_RECEIPT}.")
+        packing.add_receipts(evidence, graph)  # (4)
+        evidence.add("report.html", [report_of(packing.contents).encode("utf-8", "replace")])  # (5)
+        evidence.add("check.py", [Path(__file__).with_name("check_evidence.py").read_bytes()])
+        evidence.add_readme(packing.contents)
+    return packing.contents
+
+
+@dataclass(slots=True, kw_only=True)
+class _Packing:
+    """Proves rows, and notes what their proofs lead to.
+
+    Attributes:
+        used: the receipts that hold the rows.
+        redactions: the intents that took content from rows of these parts.
+    """
+
+    results: Results
+    contents: Contents
+    used: set[str] = field(default_factory=set)
+    redactions: set[str] = field(default_factory=set)
+
+    def lines(self, rows: _Rows) -> Iterator[bytes]:
+        """Give one line of JSON for each row that can be proved."""
+        redactions = list(redactions_of(self.results.store))
+        known: dict[str, Mapping[int, LegReceipt]] = {}
+        for name in sorted(rows):
+            run_id = layout.run_of(name)
+            if run_id not in known:
+                known = {run_id: read_receipts(self.results.store, run_id, Findings())}
+            receipt = known[run_id].get(layout.leg_of(name))
+            if receipt is None:
+                self.contents.unproved[NO_RECEIPT] = self.contents.unproved.get(NO_RECEIPT, 0) + len(rows[name])
+                continue
+            part = provable_part(self.results, name, receipt, redactions)
+            wanted = set(rows[name])
+            numbers = enumerate(part.rows["manifest_row"].to_pylist())
+            places = sorted({*(place for place, number in numbers if number in wanted), *part.redacted})
+            self._note(part.rows.take(pa.array(places, pa.int64())), [place in part.redacted for place in places])
+            self.used.add(receipt.name)
+            for proof in part.proofs(places):
+                redaction = part.redacted.get(int(str(proof["place"])))
+                if redaction is not None:
+                    proof["redaction"] = layout.redaction_intent_name(redaction.number)
+                    self.redactions.add(layout.redaction_receipt_name(redaction.number))
+                yield json.dumps(proof | {"receipt": receipt.name}, ensure_ascii=False).encode() + b"\n"
+
+    def add_receipts(self, evidence: EvidenceZip, graph: ReceiptGraph) -> None:
+        """Add the receipts that hold the rows, each as it is in the store, up to the newest."""
+        store, names = self.results.store, graph.holders_of(self.used | self.redactions)
+        intents = {name.replace("-receipt", "-intent") for name in names if name.startswith(layout.REDACTED_FOLDER)}
+        for name in sorted(names | intents):
+            evidence.add(f"receipts/{name}", [store.read(name) or b""])
+        signed = newest_signed(store, graph, self.used)
+        if signed is not None:
+            self.contents.signed = f"signed/{signed.rpartition('/')[2]}"
+            evidence.add(self.contents.signed, [store.read(signed) or b""])
+        held = {link.name for name in names for link in graph.links[name]}
+        self.contents.head = "+".join(sorted(graph.digests[name] for name in names - held))
+        self.contents.receipts = len(names)
+
+    def _note(self, rows: pa.Table, is_redacted: list[bool]) -> None:
+        contents = self.contents
+        shown = rows.select([name for name in _SHOWN if name in rows.column_names]).to_pylist()
+        for row, is_gone in zip(shown, is_redacted, strict=True):
+            outcome = "redacted" if is_gone else str(row["outcome"])
+            contents.outcomes[outcome] = contents.outcomes.get(outcome, 0) + 1
+            if len(contents.shown) < _MOST_SHOWN:
+                contents.shown.append(row | {"outcome": outcome})
+
+
+def _rows_by_part(selected: SelectedRows, tags: Mapping[str, str]) -> _Rows:
+    chosen: dict[str, array[int]] = defaultdict(lambda: array("q"))
+    for plan, table in selected.tables(["leg", "manifest_row", "tags"]):
+        likely = table
+        for value in tags.values():  # as the text of the tags has it; only the likely rows are parsed
+            likely = likely.filter(pc.match_substring(likely["tags"], json.dumps(value, ensure_ascii=False)))
+        for leg, row, text in zip(*(likely[name].to_pylist() for name in ("leg", "manifest_row", "tags")), strict=True):
+            if not tags or tags.items() <= json.loads(text).items():
+                chosen[layout.verdicts_name(plan.run_id, plan.run_date, shard_of(plan, row), leg)].append(row)
+    if not chosen:
+        raise UsageError(_no_such_row(selected, tags))
+    return chosen
+
+
+def _no_such_row(selected: SelectedRows, tags: Mapping[str, str]) -> str:
+    """Say which tag is unknown, or that no row has these values."""
+    texts = {text for _, table in selected.tables(["tags"]) for text in table["tags"].unique().to_pylist() if text}
+    known = sorted({name for text in texts for name in json.loads(text)})
+    for name in tags:
+        if name not in known:
+            return no_such_tag(name, known)
+    return f"No row has {' and '.join(f'{printable(name)}={printable(value)}' for name, value in tags.items())}."
+
+
+def _sound_graph(results: Results) -> ReceiptGraph:
+    """Read all receipts; evidence is only made of a store whose receipts hold each other."""
+    findings = Findings()
+    redactions = read_redactions(results.store, findings)
+    graph = read_graph(results.store, results.store.folders("_runs"), redactions, findings)
+    if findings.wrong:
+        first = findings.wrong[0]
+        raise ResultsError(f"{first.where} {first.what}. Run proofsweep audit.")
+    return graph

@@ -1,0 +1,98 @@
+"""Prove one row: what was recorded of an item, and how the receipt of its leg holds it, without the other rows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from proofsweep.audit.findings import Findings
+from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
+from proofsweep.audit.rows_of_item import read_object, rows_of_item
+from proofsweep.errors import ResultsError
+from proofsweep.model import layout
+from proofsweep.model.merkle import levels_of, path_in
+from proofsweep.model.redaction import Redaction
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.redactions import recorded_digests, redactions_of
+from proofsweep.store.row_digests import canonical_rows
+
+SAYS = "This is what proofsweep recorded. The service that it is about signed nothing."
+NO_RECEIPT = "is of a leg that has no receipt yet: nothing holds its rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvablePart:
+    """A part whose rows can be proved one by one.
+
+    Attributes:
+        rows: all of them; the content of redacted ones is gone.
+        levels: the tree over their digests, the rows first, the root alone last.
+        redacted: the redaction of each row whose content is gone, by its place.
+    """
+
+    name: str
+    receipt: LegReceipt
+    rows: pa.Table
+    levels: Sequence[Sequence[bytes]]
+    redacted: Mapping[int, Redaction]
+
+    def proofs(self, places: Sequence[int]) -> Iterator[dict[str, object]]:
+        """Give the proof of each row at some places, as JSON-ready values."""
+        texts = canonical_rows(self.rows.take(pa.array(places, pa.int64())))
+        for place, text in zip(places, texts, strict=True):
+            is_there = place not in self.redacted
+            proof: dict[str, object] = {
+                "row": text.decode() if is_there else None,
+                "part": self.name,
+                "place": place,
+                "rows": self.rows.num_rows,
+                "path": [digest.hex() for digest in path_in(self.levels, place)],
+            }
+            yield proof if is_there else proof | {"row_sha256": self.levels[0][place].hex()}
+
+
+def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, object]:
+    """Give the proof of an item's newest row, as JSON-ready values; docs/audit.md says how to check it.
+
+    Args:
+        results: where the runs are.
+        item: its ID, or the location of its audio.
+        run_id: the run whose row is wanted; None takes the newest run that has one.
+
+    Raises:
+        ResultsError: there is no such row, no receipt holds it, or it is not as it was recorded.
+    """
+    found = [each for each in rows_of_item(results, item) if each.name.startswith("verdicts/")]
+    found = [each for each in found if run_id in {None, layout.run_of(each.name)}]
+    if not found:
+        raise ResultsError(f"There is no row of an item {item!r} in {results.store.url}, or it was pruned or redacted.")
+    newest = max(found, key=lambda each: layout.run_of(each.name))
+    receipt = read_receipts(results.store, layout.run_of(newest.name), Findings()).get(layout.leg_of(newest.name))
+    if receipt is None:
+        raise ResultsError(f"{newest.name} {NO_RECEIPT}.")
+    part = provable_part(results, newest.name, receipt, redactions_of(results.store))
+    [proof] = part.proofs(newest.places[-1:])
+    return {
+        "says": SAYS,
+        **proof,
+        "merkle_root": part.levels[-1][0].hex(),
+        "receipt": (results.store.read(receipt.name) or b"").decode(),
+        "receipt_name": receipt.name,
+        "receipt_sha256": receipt.sha256,
+    }
+
+
+def provable_part(results: Results, name: str, receipt: LegReceipt, redactions: Iterable[Redaction]) -> ProvablePart:
+    """Read a part, and hold it against the receipt of its leg; ResultsError if it is not as the receipt says."""
+    table, known = read_object(results, name), list(redactions)
+    levels = levels_of(recorded_digests(table, name, known))
+    if levels[-1][0].hex() != receipt.merkle_roots.get(name):
+        raise ResultsError(f"{name} is not as its receipt says: run proofsweep audit.")
+    redacted = {
+        place: redaction
+        for redaction in known
+        for each in redaction.objects
+        if each.name == name
+        for place in each.rows
+    }
+    return ProvablePart(name=name, receipt=receipt, rows=table, levels=levels, redacted=redacted)

@@ -1,0 +1,207 @@
+"""Delete what old runs hold besides what is newest; a kill at any point is healed by pruning again.
+
+(1) an intent names all that goes of a run, (2) a receipt holds the intents, (3) the objects are deleted, (4) a receipt
+of each run says that they are, (5) the index forgets the runs that keep no row.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from proofsweep import __version__
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.model import layout
+from proofsweep.model.pruning import Keep, PrunedObject, Pruning, ended_at, old_runs
+from proofsweep.model.run_records import RunRecord
+from proofsweep.model.runs import Plan, shard_of
+from proofsweep.store.derived_log import Entry
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.prunings import (
+    completed_at,
+    pruned_names,
+    prunings_of,
+    wholly_pruned,
+    write_intent,
+    write_receipt,
+)
+from proofsweep.store.receipt_links import seal_prunings
+from proofsweep.store.receipts import ended_parts
+from proofsweep.store.run_index import IndexedRuns, RunIndex
+from proofsweep.store.snapshot import Snapshot, legs_in, missing_legs
+
+# Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prunable:
+    """What can be pruned.
+
+    Attributes:
+        old_runs: how many runs are old enough, those included of which nothing can go.
+        begun: prunings that were decided before, and did not come to their end.
+        new: prunings that are not decided yet; nothing of them is written.
+    """
+
+    old_runs: int
+    begun: Sequence[Pruning]
+    new: Sequence[Pruning]
+
+    @property
+    def all(self) -> list[Pruning]:
+        """Give all of them."""
+        return [*self.begun, *self.new]
+
+
+def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:
+    """Find what can go of runs that ended at least so many days ago; nothing is deleted.
+
+    A part of `verdicts` stays if the snapshot has a row of it. The exchanges, the planned items and the journals go of
+    each run that loses a part, or has none.
+
+    Raises:
+        ResultsError: there is no run, the snapshot is not whole, or the store cannot be read.
+    """
+    if not results.store.folders("_runs"):
+        raise ResultsError(f"There is no run in {results.store.url}.")
+    index, entries = RunIndex(results).refreshed(), Snapshot(results.store).entries()
+    if any(missing_legs(entries, index.newest_first())):
+        raise ResultsError(
+            f"The snapshot of the results store {results.store.url} is not whole, so the newest answers are not known: "
+            "run proofsweep compact first."
+        )
+    begun = _begun(results, index)
+    old = old_runs(index.newest_first(), days, now)
+    decision = _Decision(
+        results=results,
+        legs=legs_in(entries),
+        newest=set(_parts_with_newest_rows(Snapshot(results.store), entries, [run.plan for run in old])),
+        sizes=cache(results.store.sizes),
+        days=days,
+        keep=keep,
+        now=now,
+    )
+    taken = {pruning.run_id for pruning in begun}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = pool.map(decision.pruning_of, [run.plan.run_id for run in old if run.plan.run_id not in taken])
+        new = [pruning for pruning in found if pruning is not None]
+    return Prunable(old_runs=len(old), begun=begun, new=new)
+
+
+def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -> list[Pruning]:
+    """Delete what was found; give the prunings that were completed. One that another process has begun is left to it.
+
+    Raises:
+        ResultsError: the store cannot be written; repeat it to complete it.
+    """
+    done = [*prunable.begun]
+    for pruning in prunable.new:
+        with suppress(NameTaken):
+            write_intent(results.store, pruning)  # (1)
+            done.append(pruning)
+    if done:
+        names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]
+        seal_prunings(results.store, names, clock())  # (2)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for pruning in done:
+            list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (3)
+            write_receipt(results.store, pruning, clock())  # (4)
+    index = RunIndex(results)
+    forgotten = list(wholly_pruned(results.store, index.read().pruned))
+    if forgotten:
+        index.add([], pruned=forgotten)  # (5)
+    return done
+
+
+def _begun(results: Results, index: IndexedRuns) -> list[Pruning]:
+    """Find the prunings without a receipt; the index has forgotten the runs that need not be looked at."""
+    runs = (run_id for run_id in results.store.folders(layout.PRUNED_FOLDER) if run_id not in index.pruned)
+    last = (pruning for run_id in runs for pruning in prunings_of(results.store, run_id)[-1:])
+    return [pruning for pruning in last if completed_at(results.store, pruning) is None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision:
+    """Decides what goes of each old run.
+
+    Attributes:
+        legs: the legs of each run whose rows the snapshot has seen.
+        newest: names of the parts in which the rows of the snapshot are.
+        sizes: lists a folder of the store.
+    """
+
+    results: Results
+    legs: Mapping[str, Sequence[int]]
+    newest: Collection[str]
+    sizes: Callable[[str], dict[str, int]]
+    days: int
+    keep: Keep
+    now: datetime
+
+    def pruning_of(self, run_id: str) -> Pruning | None:
+        """Give what goes of a run; None if it is not over by its own receipts, or if all its parts are kept."""
+        record = RunIndex(self.results).record_of(run_id)
+        if record is None or not self._is_over(record):
+            return None
+        before = prunings_of(self.results.store, run_id)
+        parts = list(self._objects_of(record.plan))
+        kept = tuple(each.name for each in parts if each.name in self.newest)
+        deleted = tuple(each for each in parts if each.name not in self.newest)
+        if kept and not any(each.name.startswith("verdicts/") for each in deleted):
+            return None
+        deleted += tuple(self._internal_objects_of(run_id))
+        if not deleted:
+            return None
+        return Pruning(
+            run_id=run_id,
+            number=len(before) + 1,
+            decided_at=self.now.isoformat(timespec="seconds"),
+            run_ended_at=ended_at(record).isoformat(timespec="seconds"),
+            older_than_days=self.days,
+            keep=self.keep,
+            kept=kept,
+            deleted=deleted,
+            proofsweep_version=__version__,
+        )
+
+    def _is_over(self, record: RunRecord) -> bool:
+        """Say whether each leg has ended, the run is over, and the snapshot has seen all rows."""
+        legs = [leg.leg for leg in record.legs]
+        is_ended = record.is_over and Legs(self.results, record.plan.run_id).last() == len(legs)
+        return is_ended and set(legs) <= set(self.legs.get(record.plan.run_id, []))
+
+    def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:
+        """Give the parts of a run that are in the store, and those that only its receipts name."""
+        named = {part.name: part for parts in ended_parts(self.results.store, plan.run_id).values() for part in parts}
+        gone = pruned_names(self.results.store, plan.run_id)
+        for table in ("verdicts", "exchanges"):
+            folder = layout.table_folder(table, plan.run_date)
+            listed = {name: size for name, size in self.sizes(folder).items() if layout.run_of(name) == plan.run_id}
+            receipted = {name for name in named if name.startswith(f"{folder}/")} - gone
+            for name in sorted({*listed, *receipted}):
+                part = named.get(name)
+                rows, sha256 = (part.rows, part.sha256) if part is not None else (None, None)
+                yield PrunedObject(name=name, size_bytes=listed.get(name, 0), rows=rows, sha256=sha256)
+
+    def _internal_objects_of(self, run_id: str) -> Iterator[PrunedObject]:
+        """Return the planned items, the list of the catalog, and what is left of journals."""
+        journals = layout.journals_folder(run_id)
+        folders = [f"{journals}/{leg}" for leg in self.results.store.folders(journals)]
+        for folder in [layout.shards_folder(run_id), layout.listed_folder(run_id), *folders]:
+            for name, size in sorted(self.sizes(folder).items()):
+                yield PrunedObject(name=name, size_bytes=size)
+
+
+def _parts_with_newest_rows(snapshot: Snapshot, entries: Sequence[Entry], plans: Sequence[Plan]) -> Iterator[str]:
+    """Name the parts of some runs in which the rows of the snapshot are."""
+    by_run = {plan.run_id: plan for plan in plans}
+    columns = ("run_id", "leg", "manifest_row")
+    for table in snapshot.rows(columns, entries):
+        cells = (table[name].to_pylist() for name in columns)
+        for run_id, leg, row in zip(*cells, strict=True):
+            if (plan := by_run.get(run_id)) is not None:
+                yield layout.verdicts_name(run_id, plan.run_date, shard_of(plan, row), leg)

@@ -1,0 +1,126 @@
+"""Rows in are rows out: each planned row is in one part, with the item that was planned, and the counts add up."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from proofsweep.audit.findings import Findings
+from proofsweep.audit.leg_receipts import LegReceipt
+from proofsweep.model import layout
+from proofsweep.model.redaction import MARKER
+from proofsweep.model.runs import Plan, rows_of_shard
+from proofsweep.model.tables.runs import stored_row
+from proofsweep.store.store import Store
+from proofsweep.verify.leg.runs_row import exchange_counts
+
+_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+_ADDED_UP = ("calls", "bytes_sent", "throttled")
+
+
+@dataclass(slots=True)
+class LegTotals:
+    """What the parts of one leg hold; None once a part of it could not be read."""
+
+    outcomes: Counter[str] | None = field(default_factory=Counter)
+    exchanges: Counter[str] | None = field(default_factory=Counter)
+
+    def add_verdicts(self, table: pa.Table | None) -> None:
+        """Count the rows of a part of `verdicts`."""
+        if table is None or self.outcomes is None:
+            self.outcomes = None
+        else:
+            self.outcomes.update(map(str, table["outcome"].to_pylist()))
+
+    def add_exchanges(self, table: pa.Table | None) -> None:
+        """Add up a part of `exchanges`."""
+        if table is None or self.exchanges is None:
+            self.exchanges = None
+        else:
+            try:
+                said = exchange_counts([table])
+            except ValueError:  # a call that this version does not know
+                self.exchanges = None
+            else:
+                self.exchanges.update({name: int(str(said[name])) for name in _ADDED_UP})
+
+
+def check_counts(
+    receipts: Mapping[int, LegReceipt], totals: Mapping[int, LegTotals], plan: Plan, wrong: Findings
+) -> None:
+    """Hold the counts of each receipt against the rows of its parts, and what remains against the plan."""
+    done = 0
+    for leg, receipt in sorted(receipts.items()):
+        done += sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
+        _compare(receipt, {"remaining": plan.items - done, "items": plan.items}, wrong)
+        if (outcomes := totals[leg].outcomes) is not None:
+            _compare(receipt, {name: outcomes[name] for name in _OUTCOMES}, wrong)
+        exchanges = totals[leg].exchanges
+        if exchanges is not None:
+            _compare(receipt, {name: exchanges[name] for name in _ADDED_UP}, wrong)
+
+
+def check_shard(store: Store, plan: Plan, shard: int, parts: Sequence[pa.Table], findings: Findings) -> None:
+    """Hold the rows of one shard's parts, of all legs, against each other and against the planned items."""
+    first, count = shard * plan.shard_items, rows_of_shard(plan, shard)
+    name = layout.shard_name(plan.run_id, shard)
+    planned = _items(store.read(name))
+    seen = np.zeros(count, dtype=bool)
+    for table in parts:
+        places = table["manifest_row"].to_numpy() - first
+        known = places[(places >= 0) & (places < count)]
+        if len(known) < len(places):
+            findings.bad(plan.run_id, f"shard {shard} has an answer for a row that it does not hold")
+        if seen[known].any() or len(np.unique(known)) < len(known):
+            findings.bad(plan.run_id, f"shard {shard} has a row with two answers")
+        seen[known] = True
+        if planned is not None and len(planned) == count and len(known) == len(places):
+            _compare_items(plan, table, planned.take(pa.array(places)), findings)
+    if planned is None or len(planned) != count:
+        findings.bad(name, f"is not the list of the {count:,} items that were planned")
+
+
+def check_runs_row(
+    content: bytes | None, receipt: LegReceipt, name: str, *, may_miss: bool, findings: Findings
+) -> None:
+    """Hold a leg's row in `runs` against its receipt."""
+    if content is None and may_miss:
+        findings.note(name, "is missing: the process was killed after its receipt; the next leg writes it")
+        return
+    try:
+        (row,) = pq.ParquetFile(pa.BufferReader(content or b"")).read(use_threads=False).to_pylist()
+        said = stored_row(dict(receipt.counts))
+        differing = sorted(column for column in row if row[column] != said.get(column))
+    except (pa.ArrowException, OSError, ValueError, TypeError):
+        findings.bad(name, "is missing or cannot be read as the row of one leg")
+        return
+    if differing:
+        findings.bad(name, f"says otherwise than the receipt of its leg: {', '.join(differing)}")
+
+
+def _compare(receipt: LegReceipt, found: Mapping[str, int], findings: Findings) -> None:
+    for column, number in found.items():
+        said: Any = receipt.counts.get(column)
+        if said != number:
+            findings.bad(receipt.name, f"says {column} = {said}; the parts and the plan make it {number:,}")
+
+
+def _items(content: bytes | None) -> pa.StringArray | None:
+    """Read the IDs of the items of a shard, in the order of their numbers; None if they are not to be had."""
+    try:
+        table = pq.ParquetFile(pa.BufferReader(content or b"")).read(["manifest_row", "item_id"], use_threads=False)
+        return pa.array(table.sort_by("manifest_row")["item_id"].to_pylist(), pa.string())
+    except (pa.ArrowException, OSError, KeyError):
+        return None
+
+
+def _compare_items(plan: Plan, table: pa.Table, planned: pa.StringArray, findings: Findings) -> None:
+    rows = zip(table["manifest_row"].to_pylist(), table["item_id"].to_pylist(), planned.to_pylist(), strict=True)
+    for row, answered, wanted in rows:
+        if answered not in {wanted, MARKER}:
+            findings.bad(plan.run_id, f"row {row} was planned for another item than the one that has its answer")
+            return

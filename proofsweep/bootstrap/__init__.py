@@ -1,1 +1,0 @@
-"""The only wiring: settings in, working objects out."""

@@ -1,0 +1,144 @@
+"""Read a folder or a bucket prefix as a catalog: each audio file below it is a row, with the sidecar beside it."""
+
+import hashlib
+import posixpath
+from collections import deque
+from collections.abc import Iterator
+from itertools import count
+
+from proofsweep.catalog.ignored import Cause, Ignored
+from proofsweep.catalog.pairing import SidecarNames, Sidecars
+from proofsweep.catalog.place import Place
+from proofsweep.catalog.preflight import judge_content
+from proofsweep.catalog.row_facts import row_with_facts
+from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
+from proofsweep.files.audio import is_audio, open_audio
+from proofsweep.files.locations import one_line, path_within
+from proofsweep.files.source import Folder, Source
+from proofsweep.model.items import FileFacts, ManifestRow, Mode, Unlisted, printable, raw_bytes
+from proofsweep.model.reasons import Reason
+
+_PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
+_CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
+_UNLISTED = {".wv", ".dsf", ".dff", ".mpc", ".tta", ".ofr", ".mka", ".ac3", ".eac3", ".ec3", ".dts", ".amr"}
+_AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
+
+
+class FolderScan:
+    """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last."""
+
+    kind = "folder"
+    reported_run: str | None = None
+
+    def __init__(self, path: str, source: Source, sidecar_names: SidecarNames, place: Place | None = None) -> None:
+        self._place = place or Place.of(path)
+        self.name, self.root = self._place.name, self._place.boundary
+        self.location = printable(path)
+        self.ignored = Ignored()
+        self._path = path
+        self._source = source
+        self._sidecar_names = sidecar_names
+        self._listing = hashlib.sha256()
+        self._walked = False
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Walk the folder and give its audio; `ignored` is complete after the last row.
+
+        Raises:
+            CatalogError: the folder cannot be listed; or, at the end, it holds no audio.
+        """
+        self.ignored, self._listing, self._walked = Ignored(), hashlib.sha256(), False
+        numbers = count()
+        try:
+            for folder in self._source.walk(self._path):
+                for row in self._rows_in(folder, numbers):
+                    self._listing.update(self._listed(row))
+                    yield row
+        except SourceError as error:
+            raise CatalogError(f"{one_line(self._path)}: cannot be listed. {error.message}") from error
+        if next(numbers) == 0:
+            raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder; ignored: {self.ignored}")
+        self._walked = True
+
+    def digest(self) -> str:
+        """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""
+        if not self._walked:
+            deque(self.rows(), maxlen=0)
+        return self._listing.hexdigest()
+
+    def _rows_in(self, folder: Folder, numbers: Iterator[int]) -> Iterator[ManifestRow]:
+        if folder.refused is not None:
+            yield self._folder_row(next(numbers), folder)
+        self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
+        is_sidecar = self._sidecar_names.covers
+        audio: list[str] = []
+        for name in folder.files:
+            if is_sidecar(name):
+                continue
+            cause = self._why_no_row(posixpath.join(folder.location, name))
+            if cause is None:
+                audio.append(name)
+            else:
+                self.ignored[cause] += 1
+        found = filter(is_sidecar, folder.files)
+        sidecars = Sidecars(self._sidecar_names, found, audio, lambda name: self._needs_sidecar(folder, name))
+        for name in audio:
+            yield self._row(next(numbers), folder, name, sidecars)
+        self.ignored[Cause.NOT_AUDIO] += len(folder.hidden)
+        self.ignored[Cause.ORPHAN_SIDECARS] += len(sidecars.orphans())
+        self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
+
+    def _why_no_row(self, path: str) -> Cause | None:
+        """Judge by the name's ending; if that is not audio's, read the content."""
+        if is_audio_name(path):
+            return None
+        try:
+            file = self._source.open(path)
+            if file is None:
+                return Cause.UNREADABLE
+            with file:
+                return None if is_audio(file) else Cause.NOT_AUDIO
+        except SourceError as error:
+            return Cause.OUTSIDE if error.reason == Reason.OUTSIDE_CATALOG else Cause.UNREADABLE
+
+    def _needs_sidecar(self, folder: Folder, name: str) -> bool:
+        """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
+        try:
+            with open_audio(posixpath.join(folder.location, name), self._source) as audio:
+                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
+                return can_be_pair and not audio.has_credential()
+        except SourceError as error:
+            return error.reason != Reason.OUTSIDE_CATALOG
+
+    def _row(self, number: int, folder: Folder, name: str, sidecars: Sidecars) -> ManifestRow:
+        def facts_of(path: str) -> FileFacts | None:
+            return folder.known.get(posixpath.basename(path)) or self._source.facts(path)
+
+        audio = posixpath.join(folder.location, name)
+        sidecar_name, contested = sidecars.of_audio.get(name), sidecars.contested.get(name)
+        sidecar = None if sidecar_name is None else posixpath.join(folder.location, sidecar_name)
+        return row_with_facts(
+            facts_of, self._place, number=number, audio=audio, sidecar=sidecar, contested_sidecar=contested
+        )
+
+    def _listed(self, row: ManifestRow) -> bytes:
+        """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
+        audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
+        facts = (audio, sidecar or row.contested_sidecar or "", _version(row.audio_facts), _version(row.sidecar_facts))
+        return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
+
+    def _folder_row(self, number: int, folder: Folder) -> ManifestRow:
+        """Make the one row of a folder whose files cannot be listed; a slash ends its name."""
+        path = posixpath.join(folder.location, "")
+        return ManifestRow(
+            number=number, audio=path, named_audio=posixpath.join(self._place.named(path), ""), refused=folder.refused
+        )
+
+
+def is_audio_name(path: str) -> bool:
+    """Say whether the name ends as that of audio does."""
+    return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
+
+
+def _version(facts: FileFacts | Unlisted | None) -> str:
+    return facts.version if isinstance(facts, FileFacts) else ""

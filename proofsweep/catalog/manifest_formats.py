@@ -1,0 +1,241 @@
+"""Read a manifest of any format as a stream of records: the column names, and one cell for each."""
+
+import codecs
+import csv
+import errno
+import gzip
+import json
+import os
+import posixpath
+import re
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader, TextIOWrapper
+from itertools import count
+from tempfile import TemporaryFile
+from typing import IO, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from proofsweep.errors import CatalogError, SourceError
+from proofsweep.files.buffered import buffered
+from proofsweep.files.local_files import LocalFiles
+from proofsweep.files.locations import one_line
+from proofsweep.files.source import OpenFile, Source
+from proofsweep.model.items import FileFacts
+from proofsweep.model.reasons import Reason
+
+Record = tuple[int, tuple[str, ...], Sequence[str]]
+"""The line, column names, and as many cells; an absent or null value is an empty text.
+
+The line is counted from 1; of a record of several lines it is the last, and of Parquet the number of the row.
+"""
+
+
+class Digest(Protocol):
+    """Takes bytes, as the objects of hashlib do."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take more bytes."""
+        ...
+
+
+_PackedOrPlain = gzip.GzipFile | BufferedReader
+_GZIP = b"\x1f\x8b"
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OTHER_FILES = {
+    b"PK\x03\x04": "an Excel workbook (xlsx) or a ZIP archive: export it as CSV, or unpack it",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook (xls): export it as CSV",
+    b"\xfd7zXZ\0": "packed with xz: unpack it, or pack it with gzip",
+    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it, or pack it with gzip",
+    b"BZh": "packed with bzip2: unpack it, or pack it with gzip",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it",
+    b"Rar!\x1a\x07": "a RAR archive: unpack it",
+    b"%PDF-": "a PDF document: ask for the list as CSV",
+    b"{\\rtf": "a text document (RTF): save it as plain text",
+    b"PAR1": "Parquet: let its name end in .parquet",
+}
+_MARK_BYTES = 6
+_DELIMITERS = ",;\t"
+# chosen: rows of a Parquet manifest in memory at once, a few MiB; half or twice changes only that.
+_BATCH_ROWS = 8192
+# chosen: bytes that are hashed at once; half or twice changes only the memory.
+_PIECE_BYTES = 1024 * 1024
+_LOCAL = LocalFiles()
+_BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException)
+
+
+def is_manifest_name(path: str) -> bool:
+    """Say whether the name ends as that of a manifest does."""
+    return _suffix_of(path) in _READERS
+
+
+def line_words(path: str, line: int) -> str:
+    """Name a record's manifest and place for a person."""
+    return f"{one_line(posixpath.basename(path))}, {'row' if _suffix_of(path) == '.parquet' else 'line'} {line}"
+
+
+def records_of(path: str, source: Source = _LOCAL, digest: Digest | None = None) -> Iterator[Record]:
+    """Read a manifest from its start, compressed with gzip or not.
+
+    Args:
+        path: its location.
+        source: where it is read.
+        digest: takes the bytes of the very file that is read, before its first record is given.
+
+    Raises:
+        CatalogError: one line that names the line of the file if there is one, or says that the file changed while it
+            was read; possibly after many good records.
+    """
+    try:
+        file = source.open(path)
+        if file is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        with buffered(file) as plain:
+            before = file.facts()
+            try:
+                _note(plain, digest)
+                yield from _read(path, plain)
+            except _BROKEN:
+                _refuse_changed(file, before)  # then what is broken may only be half written
+                raise
+            _refuse_changed(file, before)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: cannot be read as a manifest. {error.message}") from error
+    except _BROKEN as error:
+        because = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise CatalogError(f"{one_line(path)}: cannot be read as a manifest: {one_line(because)}") from error
+
+
+def _read(path: str, plain: BufferedReader) -> Iterator[Record]:
+    read = _READERS[_suffix_of(path)]
+    if plain.peek(len(_GZIP)).startswith(_GZIP):
+        with gzip.GzipFile(fileobj=plain) as unpacked:
+            yield from read(unpacked)
+    else:
+        yield from read(plain)
+
+
+def _note(plain: BufferedReader, digest: Digest | None) -> None:
+    while digest is not None and (piece := plain.read(_PIECE_BYTES)):
+        digest.update(piece)
+    plain.seek(0)
+
+
+def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
+    if file.facts() != before:
+        changed = "It changed while it was read: let its delivery finish, then try again."
+        raise SourceError(changed, reason=Reason.SOURCE_CHANGED)
+
+
+def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
+    header: tuple[str, ...] = ()
+    with _text(file) as text:
+        for number, cells in _lines_of(text):
+            if not header:
+                header = tuple(cells)
+            elif len(cells) > len(header):
+                raise ValueError(f"line {number} has {len(cells)} cells, the header {len(header)}")
+            else:
+                yield number, header, cells + [""] * (len(header) - len(cells))
+
+
+def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
+    """Give each line's number and cells, without blank lines; a record of several lines has the number of its last."""
+    first = next((line for line in text if line.strip()), "")
+    if re.fullmatch(r"sep=.", first.strip(), re.IGNORECASE):
+        raise ValueError("its first line is a spreadsheet's `sep=`: delete this line; the delimiter is seen without it")
+    text.seek(0)
+    reader = csv.reader(text, delimiter=_delimiter_of(first), strict=True)
+    try:
+        for cells in reader:
+            if len(cells) > 1 or "".join(cells).strip():
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}") from error
+
+
+def _delimiter_of(header: str) -> str:
+    return max(_DELIMITERS, key=re.sub(r'"[^"]*"', "", header).count)
+
+
+def _json_lines(file: _PackedOrPlain) -> Iterator[Record]:
+    with _text(file) as text:
+        for number, line in enumerate(text, start=1):
+            if line.strip():
+                record = _json_object(line, number)
+                yield number, tuple(record), [_cell(value) for value in record.values()]
+
+
+def _json_object(line: str, number: int) -> dict[str, object]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"line {number} is no JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
+    return record
+
+
+def _parquet(file: _PackedOrPlain) -> Iterator[Record]:
+    with TemporaryFile() as unpacked:
+        table = pq.ParquetFile(_unpack(file, unpacked) if isinstance(file, gzip.GzipFile) else file)
+        numbers = count(1)
+        for batch in table.iter_batches(batch_size=_BATCH_ROWS):
+            names = tuple(batch.schema.names)
+            columns = [map(_cell, column.to_pylist()) for column in batch.columns]
+            for cells in zip(*columns, strict=True):
+                yield next(numbers), names, cells
+
+
+def _unpack(packed: gzip.GzipFile, into: IO[bytes]) -> IO[bytes]:
+    """Decompress to disk, since Parquet is read from its end."""
+    shutil.copyfileobj(packed, into)
+    into.seek(0)
+    return into
+
+
+@contextmanager
+def _text(file: _PackedOrPlain) -> Iterator[TextIOWrapper]:
+    """Decode UTF-8, and keep bytes that are none, as file names do; the file stays open."""
+    start = file.peek(_MARK_BYTES)[:_MARK_BYTES]
+    for mark, words in _OTHER_FILES.items():
+        if start.startswith(mark):
+            raise ValueError(f"it is {words}")
+    if b"\0" in start[:4] or start.startswith(_UTF_16_MARKS):
+        raise ValueError("it looks like UTF-16; save it as UTF-8")
+    text = TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        yield text
+    finally:
+        text.detach()
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bytes():
+            return os.fsdecode(value)
+        case bool() | int() | float() | list() | dict():
+            return json.dumps(value, ensure_ascii=False, default=str)
+        case _:
+            return str(value)
+
+
+def _suffix_of(path: str) -> str:
+    return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
+
+
+_READERS: dict[str, Callable[[_PackedOrPlain], Iterator[Record]]] = {
+    ".csv": _delimited,
+    ".tsv": _delimited,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+}

@@ -1,0 +1,130 @@
+"""Look up the objects that a manifest names in listings, instead of one request for each object."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from proofsweep.catalog.prefixes import Prefixes
+from proofsweep.errors import SourceError
+from proofsweep.files.bucket_failures import FailureKind, failure_of
+from proofsweep.files.bucket_files import BucketFiles, refuse_bad_key
+from proofsweep.files.locations import one_line, root_and_key
+from proofsweep.model.items import FileFacts, Unlisted
+from proofsweep.model.reasons import Reason
+
+# chosen: listings of one bucket; rows in more folders are looked up in the folders above. Half lists fewer, larger
+# prefixes with more keys that nobody wants; twice takes more requests.
+MOST_LISTINGS = 100
+# chosen: a listing ends after this many keys, and so many more for each wanted row. Half leaves more sizes unknown
+# until the items run; twice lists for twice as long.
+_SPARE_KEYS = 200_000
+_KEYS_PER_ROW = 100
+# chosen: one page of a listing is written to disk at once; half or twice changes only the memory.
+_BATCH_ROWS = 1_000
+_TABLE = """
+    CREATE TABLE object (root TEXT, key TEXT, size INTEGER, version TEXT, is_listed INTEGER DEFAULT 0,
+    PRIMARY KEY (root, key)) WITHOUT ROWID
+"""
+_SET = "UPDATE object SET size = ?, version = ? WHERE root = ? AND key = ?"
+_COVER = "UPDATE object SET is_listed = 1 WHERE root = ? AND key >= ? AND key < ?"
+_RANGE = "SELECT min(key), max(key), count(*) FROM object WHERE root = ? AND is_listed = 0 AND key >= ? AND key < ?"
+_LAST = "\U0010ffff"
+
+
+class ObjectLookup:
+    """The facts of many objects, on local disk, since there may be millions."""
+
+    def __init__(self, locations: Iterable[str], files: BucketFiles) -> None:
+        """List the prefixes in which the locations lie.
+
+        Raises:
+            SourceError: a bucket can neither be listed nor read.
+        """
+        self._files = files
+        self._missing_buckets: set[str] = set()
+        self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
+        self._table.execute(_TABLE)
+        for root, prefixes in self._note(locations).items():
+            for prefix in prefixes.chosen():
+                self._list(root, prefix)
+
+    def facts(self, location: str) -> FileFacts | Unlisted | None:
+        """Give an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing.
+
+        Raises:
+            SourceError: `missing_audio` if there is no such bucket, `unreadable_file` if no such key can be requested.
+        """
+        root, key = root_and_key(location)
+        refuse_bad_key(key)
+        if root in self._missing_buckets:
+            raise SourceError(f"There is no bucket {one_line(root)}.", reason=Reason.MISSING_AUDIO)
+        try:
+            found = self._table.execute(
+                "SELECT size, version, is_listed FROM object WHERE root = ? AND key = ?", (root, key)
+            ).fetchone()
+        except UnicodeEncodeError:  # a bucket holds only UTF-8 keys
+            return None
+        if found is None or (found[0] is None and not found[2]):
+            return Unlisted.UNLISTED
+        return None if found[0] is None else FileFacts(found[0], found[1])
+
+    def _note(self, locations: Iterable[str]) -> dict[str, Prefixes]:
+        places: dict[str, Prefixes] = {}
+        for root, key in map(root_and_key, locations):
+            with suppress(UnicodeEncodeError):
+                self._table.execute("INSERT OR IGNORE INTO object (root, key) VALUES (?, ?)", (root, key))
+                places.setdefault(root, Prefixes(MOST_LISTINGS)).add(key.rpartition("/")[0])
+        return places
+
+    def _list(self, root: str, prefix: str) -> None:
+        """List from the first wanted key to the last one, up to a number of keys in proportion to the wanted rows."""
+        start = f"{prefix}/" if prefix else ""
+        first, last, rows = self._table.execute(_RANGE, (root, start, start + _LAST)).fetchone()
+        if not rows:
+            return
+        most_keys = _SPARE_KEYS + _KEYS_PER_ROW * rows
+        try:
+            end = self._take(root, self._files.listed(f"{root}/{prefix}", _before(first)), last, most_keys)
+        except SourceError as error:
+            if isinstance(error.__cause__, Exception) and failure_of(error.__cause__).kind is FailureKind.NO_BUCKET:
+                self._missing_buckets.add(root)
+            else:
+                self._raise_unless_readable(error, f"{root}/{first}")
+            return
+        self._table.execute(_COVER, (root, start, end or start + _LAST))
+
+    def _raise_unless_readable(self, listing: SourceError, location: str) -> None:
+        """Leave sizes unknown if listing is forbidden or one odd key breaks it, as long as an object can be read."""
+        if listing.reason == Reason.UNREADABLE_FILE:
+            return
+        if listing.reason != Reason.SOURCE_FORBIDDEN:
+            raise listing
+        try:
+            self._files.facts(location)
+        except SourceError as error:
+            if error.reason != Reason.UNREADABLE_FILE:
+                raise
+
+    def _take(self, root: str, listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int) -> str | None:
+        """Store what is listed up to the last wanted key; give the key where the listing ended early, else None."""
+        waiting: list[tuple[int, str, str, str]] = []
+        is_sorted, before, end = True, "", None
+        for number, (key, facts) in enumerate(listed):
+            is_sorted = is_sorted and before <= key
+            before = key
+            if is_sorted and key > last:
+                break
+            if number >= most_keys:
+                end = key if is_sorted else ""
+                break
+            waiting.append((facts.size_bytes, facts.version, root, key))
+            if len(waiting) == _BATCH_ROWS:
+                self._table.executemany(_SET, waiting)
+                waiting = []
+        self._table.executemany(_SET, waiting)
+        return end
+
+
+def _before(key: str) -> str | None:
+    """Give a text that sorts shortly before a key, to begin a listing there."""
+    return key[:-1].rstrip("/.") or None

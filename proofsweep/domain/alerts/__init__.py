@@ -1,1 +1,0 @@
-"""What somebody must be told: facts in, alerts out. Pure."""

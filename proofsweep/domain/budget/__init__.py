@@ -1,1 +1,0 @@
-"""What a leg may spend, has spent and will spend: pure."""

@@ -1,0 +1,185 @@
+"""Read an audio file or sidecar while it is sent: its format, its bytes, and whether it changed meanwhile."""
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal, Self
+from zlib import crc32
+
+from proofsweep.errors import SourceError
+from proofsweep.files.local_files import LocalFiles
+from proofsweep.files.source import OpenFile, Source
+from proofsweep.model.content_guess import ContentGuess, guess_content
+from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes
+from proofsweep.model.items import FileFacts
+from proofsweep.model.reasons import Reason
+
+# chosen: half costs more calls beside sha256, twice more memory for each of many workers.
+PIECE_BYTES = 256 * 1024
+# chosen: a file of the same size and head as another is read once more; half finds more by chance, twice reads more.
+HEAD_DIGEST_BYTES = 64 * 1024
+# A RIFF file is a header and then chunks, each with its name and size in front.
+_RIFF_HEADER_BYTES = 12
+_CHUNK_HEADER_BYTES = 8
+_BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"RIFX": "big", b"FORM": "big"}
+# A writer that cannot go back to its header leaves one of these as the size.
+_UNKNOWN_SIZES = frozenset({0, 0x7FFFFFFF, 0xFFFFFFFF})
+# chosen: a WAV has some ten chunks; half still finds the credential, twice reads longer in a file that is broken.
+_MOST_CHUNKS = 100
+_WAVES = frozenset({b"RIFF", b"RF64", b"BW64"})
+# A chunk of 4 GiB or more has this size; that of the audio then stands in the chunk `ds64` (EBU Tech 3306).
+_SIZE_ELSEWHERE = 0xFFFFFFFF
+_NO_CREDENTIALS = frozenset({"fmt ", "data"})
+# A C2PA manifest is a JUMBF box, which begins with its description (ISO/IEC 19566-5). XMP may name one elsewhere.
+_MANIFEST = re.compile(rb"jumb.{4}jumd|dcterms:provenance", re.DOTALL)
+
+_LOCAL = LocalFiles()
+
+
+class AudioFile:
+    """Audio that is open from its first read to the last byte sent; leaving its `with` block closes it.
+
+    Attributes:
+        audio_format: judged by the content.
+        content_guess: what the content seems to be if its format is unknown.
+        facts: size and version when it was opened.
+        sha256: hex digest of the bytes of the last whole pass over `chunks`; None before one.
+    """
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self.sha256: str | None = None
+        self.facts: FileFacts = file.facts()
+        front, tagged = _front(file)
+        self.audio_format: AudioFormat = format_of(front, tagged=tagged)
+        self.content_guess: ContentGuess = guess_content(front)
+
+    def chunks(self) -> Iterator[bytes]:
+        """Give the whole file in pieces, from its start and at most `facts.size_bytes` in all.
+
+        Raises:
+            SourceError: `source_changed`, before the last piece is given, if the file changed since it was opened;
+                `unreadable_file` if a read fails.
+        """
+        self.sha256, digest = None, hashlib.sha256()
+        position, size = 0, self.facts.size_bytes
+        while position < size:
+            piece = self._file.read_at(position, min(PIECE_BYTES, size - position))
+            position += len(piece)
+            if not piece or (position == size and self._file.facts() != self.facts):
+                raise SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
+            digest.update(piece)
+            yield piece
+        self.sha256 = digest.hexdigest()
+
+    def head_digest(self) -> int:
+        """Give a checksum of the file's first 64 KiB: equal files have the same."""
+        return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
+
+    def has_credential(self, carriers: Collection[str] = ("C2PA",)) -> bool:
+        """Whether this is a WAV with a credential inside: a chunk of such a name, or one that holds a C2PA manifest.
+
+        The contract names no chunk; the C2PA specification names `C2PA`.
+        """
+        return any(
+            name in carriers or (name not in _NO_CREDENTIALS and _MANIFEST.search(_read_up_to(self._file, size, start)))
+            for name, start, size in self._riff_chunks()
+        )
+
+    def _riff_chunks(self) -> Iterator[tuple[str, int, int]]:
+        """Return the name of each chunk of a WAV, where its content starts, and how much of that is read at once."""
+        offset, data_bytes = _RIFF_HEADER_BYTES, 0
+        front = _read_up_to(self._file, offset)
+        for _ in range(_MOST_CHUNKS if front[:4] in _WAVES and front[8:] == b"WAVE" else 0):
+            head = _read_up_to(self._file, _CHUNK_HEADER_BYTES, offset) if offset < self.facts.size_bytes else b""
+            if len(head) < _CHUNK_HEADER_BYTES:
+                return
+            name, size_bytes = head[:4].decode("latin-1"), int.from_bytes(head[4:], "little")
+            offset += _CHUNK_HEADER_BYTES
+            if name == "ds64":
+                data_bytes = int.from_bytes(_read_up_to(self._file, 8, offset + 8), "little")
+            elif name == "data" and size_bytes == _SIZE_ELSEWHERE and data_bytes:
+                size_bytes = data_bytes
+            yield name, offset, min(size_bytes, PIECE_BYTES)
+            offset += size_bytes + size_bytes % 2
+
+    def is_cut_short(self) -> bool:
+        """Say whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
+        head = _read_up_to(self._file, _CHUNK_HEADER_BYTES)
+        order = _BYTE_ORDERS.get(head[:4])
+        if order is None or len(head) < _CHUNK_HEADER_BYTES:
+            return False
+        size_bytes = int.from_bytes(head[4:], order)
+        is_known = size_bytes not in _UNKNOWN_SIZES
+        return is_known and _CHUNK_HEADER_BYTES + size_bytes > self.facts.size_bytes
+
+    def read_through(self) -> str | None:
+        """Read the whole file without sending it; give its hex sha256.
+
+        Raises:
+            SourceError: as `chunks`.
+        """
+        deque(self.chunks(), maxlen=0)
+        return self.sha256
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False) -> AudioFile:
+    """Open audio to look at it, or to send it too.
+
+    Raises:
+        SourceError: `missing_audio` if there is no file, `unreadable_file` if it is no regular file or cannot be read.
+    """
+    file = source.open(location, is_whole=is_sent)
+    if file is None:
+        raise SourceError("There is no audio at this location.", reason=Reason.MISSING_AUDIO)
+    try:
+        return AudioFile(file)
+    except SourceError:
+        file.close()
+        raise
+
+
+def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> bytes:
+    """Read a whole sidecar.
+
+    Raises:
+        SourceError: `missing_sidecar` if there is no file or it is empty, `sidecar_too_large` above `most_bytes`,
+            `unreadable_file` if it is no regular file or cannot be read.
+    """
+    file = source.open(location)
+    if file is None:
+        raise SourceError("There is no sidecar at this location.", reason=Reason.MISSING_SIDECAR)
+    with file:
+        content = _read_up_to(file, most_bytes + 1)
+    if not content:
+        raise SourceError("The sidecar file holds no bytes.", reason=Reason.MISSING_SIDECAR)
+    if len(content) > most_bytes:
+        raise SourceError(f"The sidecar has more than {most_bytes:,} bytes.", reason=Reason.SIDECAR_TOO_LARGE)
+    return content
+
+
+def is_audio(file: OpenFile) -> bool:
+    """Judge by the first bytes, or by those after a tag at the start, whether the content is audio of any format."""
+    front, tagged = _front(file)
+    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN or guess_content(front).is_audio
+
+
+def _front(file: OpenFile) -> tuple[bytes, bool]:
+    """Give the first bytes of the audio, and whether a tag precedes them."""
+    head = _read_up_to(file, HEAD_BYTES)
+    tag = tag_bytes(head)
+    return (_read_up_to(file, HEAD_BYTES, tag).lstrip(b"\0"), True) if tag else (head, False)
+
+
+def _read_up_to(file: OpenFile, most_bytes: int, offset: int = 0) -> bytes:
+    content = b""
+    while len(content) < most_bytes and (piece := file.read_at(offset + len(content), most_bytes - len(content))):
+        content += piece
+    return content

@@ -1,0 +1,228 @@
+"""Read files in buckets: a whole one in one request, all of the version that was opened."""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import obstore
+
+from proofsweep.errors import SourceError
+from proofsweep.files.bucket_failures import FAILURES, FailureKind, failure_of
+from proofsweep.files.bucket_folders import BucketFolders
+from proofsweep.files.locations import root_and_key
+from proofsweep.files.open_bucket import open_bucket
+from proofsweep.files.source import Folder, OpenFile
+from proofsweep.model.items import FileFacts
+from proofsweep.model.reasons import Reason
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, GetResult, ObjectMeta
+    from obstore.store import ObjectStore
+
+# chosen: a look at an object reads so much, and each piece of the stream is so large. Half makes two requests for more
+# looks, twice doubles the memory of each reader.
+PIECE_BYTES = 1024 * 1024
+# S3 lists at most so many keys in one answer; half doubles the requests.
+_PAGE_KEYS = 1_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_UNLISTABLE = (
+    "An object below it has a key with an empty part, a dot part or a control character, and so nothing there can be "
+    "listed: rename that object, or verify a manifest of the others."
+)
+_REASONS = {
+    FailureKind.ARCHIVED: Reason.ARCHIVED,
+    FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
+    FailureKind.CHANGED: Reason.SOURCE_CHANGED,
+    FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
+}
+
+
+class BucketFile(OpenFile):
+    """One object of one version: opening it reads the first MiB, and a stream gives the rest as it is read.
+
+    With `is_whole` that is one request, whose answer waits at the store while nothing is read; without, it is two, of
+    which the first gives the first MiB alone. A reader holds two or three MiB in memory.
+    """
+
+    def __init__(self, store: "ObjectStore", key: str, *, is_whole: bool = False) -> None:
+        self._store = store
+        self._key = key
+        self._etag: str | None = None
+        self._stream: Iterator[bytes] = iter(())
+        self._opened, self._head = self._open_whole() if is_whole else self._look()
+        self._start, self._piece = 0, self._head
+
+    def facts(self) -> FileFacts:
+        """Give the facts of the version that is read; another one may have taken its place."""
+        return self._opened
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Give the bytes at an offset; any but the next offset costs a new request."""
+        if offset < len(self._head):
+            return self._head[offset : offset + most_bytes]
+        if offset >= self._opened.size_bytes:
+            return b""
+        if not self._start <= offset < self._start + len(self._piece):
+            self._move_to(offset)
+        return self._piece[offset - self._start : offset - self._start + most_bytes]
+
+    def close(self) -> None:
+        """Drop the stream."""
+        self._stream, self._piece = iter(()), b""
+
+    def _look(self) -> tuple[FileFacts, bytes]:
+        try:
+            found = self._get({"range": (0, PIECE_BYTES)})
+            return facts_of(found.meta), bytes(found.bytes())
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.EMPTY_RANGE:
+                raise
+            return facts_of(obstore.head(self._store, self._key)), b""
+
+    def _open_whole(self) -> tuple[FileFacts, bytes]:
+        found = self._get({})
+        facts = facts_of(found.meta)
+        self._stream = iter(found.stream(min_chunk_size=PIECE_BYTES))
+        return facts, next(self._stream, b"")
+
+    def _move_to(self, offset: int) -> None:
+        """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
+        piece = self._next_piece() if offset == self._start + len(self._piece) else b""
+        try:
+            if not piece:
+                self._stream = self._stream_from(offset)
+                piece = next(self._stream, b"")
+        except FAILURES as error:
+            raise _changed_if_missing(error) from error
+        self._start, self._piece = offset, piece
+
+    def _next_piece(self) -> bytes:
+        """Give the stream's next piece; none if it breaks off: a store ends an answer that waits for a slow upload."""
+        try:
+            return next(self._stream, b"")
+        except FAILURES:
+            return b""
+
+    def _stream_from(self, offset: int) -> Iterator[bytes]:
+        options: GetOptions = {"range": {"offset": offset}}
+        if self._etag is not None:
+            options["if_match"] = self._etag
+        found = self._get(options)
+        if facts_of(found.meta) != self._opened:  # the store ignores conditions
+            raise SourceError("The object was replaced while it was read.", reason=Reason.SOURCE_CHANGED)
+        return iter(found.stream(min_chunk_size=PIECE_BYTES))
+
+    def _get(self, options: "GetOptions") -> "GetResult":
+        found = obstore.get(self._store, self._key, options=options)
+        self._etag = found.meta["e_tag"]
+        return found
+
+
+class BucketFiles:
+    """A source of bucket URLs; `open_root` opens each bucket once, and again after `reopen`."""
+
+    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
+        self._open_root = open_root
+        self._stores: dict[str, ObjectStore] = {}
+        self._lock = threading.Lock()
+
+    def facts(self, location: str) -> FileFacts | None:
+        """Ask for size and version of one object."""
+        store, key = self.place_of(location)
+        try:
+            return facts_of(obstore.head(store, key)) if _is_name(key) else None
+        except FAILURES as error:
+            _raise_unless_missing(error)
+            return None
+
+    def open(self, location: str, *, is_whole: bool = False) -> BucketFile | None:
+        """Open one object, with its first bytes."""
+        store, key = self.place_of(location)
+        try:
+            return BucketFile(store, key, is_whole=is_whole) if _is_name(key) else None
+        except FAILURES as error:
+            _raise_unless_missing(error)
+            return None
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Give a prefix and all prefixes below it as folders, with the facts of their files."""
+        folders = BucketFolders(location)
+        for key, facts in self.listed(location):
+            folders.add(key, facts)
+        yield from folders.in_order()
+
+    def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
+        """List the keys below a prefix with their facts, in the store's order; only those after the key `after`.
+
+        Raises:
+            SourceError: it cannot be listed.
+        """
+        store, key = self.place_of(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
+        try:
+            for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
+                yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.BAD_KEY:
+                raise SourceError(_UNLISTABLE, reason=Reason.UNREADABLE_FILE) from error
+            raise source_error(error) from error
+
+    def reopen(self, location: str) -> None:
+        """Forget a bucket, so that its next use finds new credentials."""
+        with self._lock:
+            self._stores.pop(root_and_key(location)[0], None)
+
+    def place_of(self, location: str) -> tuple["ObjectStore", str]:
+        """Give an object's bucket and key.
+
+        Raises:
+            SourceError: the bucket cannot be opened.
+        """
+        root, key = root_and_key(location)
+        with self._lock:
+            if root not in self._stores:
+                try:
+                    self._stores[root] = self._open_root(root)
+                except FAILURES as error:
+                    raise source_error(error) from error
+            return self._stores[root], key
+
+
+def facts_of(meta: "ObjectMeta") -> FileFacts:
+    """Give an object's facts, with a version that does not depend on how the ETag is quoted."""
+    etag = meta["e_tag"]
+    version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
+    return FileFacts(meta["size"], version)
+
+
+def source_error(error: Exception) -> SourceError:
+    """Turn a store's failure into a sentence, with the reason for the row."""
+    failure = failure_of(error)
+    sentence = f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
+    return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
+
+
+def _raise_unless_missing(error: Exception) -> None:
+    """Raise SourceError unless there is no such object, or no bucket can hold such a key."""
+    if not isinstance(error, UnicodeEncodeError) and failure_of(error).kind is not FailureKind.MISSING:
+        raise source_error(error) from error
+
+
+def _changed_if_missing(error: Exception) -> SourceError:
+    if failure_of(error).kind is FailureKind.MISSING:
+        return SourceError("The object was deleted while it was read.", reason=Reason.SOURCE_CHANGED)
+    return source_error(error)
+
+
+def refuse_bad_key(key: str) -> None:
+    """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
+    parts = key.removesuffix("/").split("/")
+    if key and (not {"", ".", ".."}.isdisjoint(parts) or _CONTROL.search(key)):
+        raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
+
+
+def _is_name(key: str) -> bool:
+    """Say whether a key can name a file: obstore drops a slash at its end too."""
+    refuse_bad_key(key)
+    return bool(key) and not key.endswith("/")

@@ -1,0 +1,66 @@
+"""Read all files that a catalog may name, on this machine and in buckets."""
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from proofsweep.files.containment import outside_catalog
+from proofsweep.files.local_files import LocalFiles
+from proofsweep.files.locations import is_bucket, is_within
+from proofsweep.files.source import Folder, OpenFile, Source
+from proofsweep.model.items import FileFacts
+
+if TYPE_CHECKING:
+    from proofsweep.files.bucket_files import BucketFiles
+
+
+class Files:
+    """A source of absolute paths and bucket URLs; the first bucket URL loads the library for buckets.
+
+    With a `root`, a folder without links in its path or a bucket's prefix, it gives only what lies there: anything else
+    raises SourceError with the reason `outside_catalog`.
+    """
+
+    def __init__(self, root: str | None = None) -> None:
+        self._root = root
+        self._local = LocalFiles(None if root is None or is_bucket(root) else root)
+        self._buckets: BucketFiles | None = None
+        self._lock = threading.Lock()
+
+    def within(self, root: str | None) -> "Files":
+        """Give the same files with another root, or with none; opened buckets are shared."""
+        files = Files(root)
+        files._buckets = self._buckets
+        return files
+
+    def facts(self, location: str) -> FileFacts | None:
+        """Give what is known of a file without opening it; for an object this is a request."""
+        return self._source_of(location).facts(location)
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
+        """Open a file for reading, `is_whole` if all of it will be read."""
+        return self._source_of(location).open(location, is_whole=is_whole)
+
+    def walk(self, location: str) -> Iterator[Folder]:
+        """Give a folder or prefix and all below it."""
+        return self._source_of(location).walk(location)
+
+    def refuse_outside(self, location: str) -> None:
+        """Raise SourceError if a bucket URL lies outside the root; links are seen only when they are used."""
+        root = self._root
+        if root is not None and (is_bucket(location) or is_bucket(root)) and not is_within(location, root):
+            raise outside_catalog(root)
+
+    @property
+    def buckets(self) -> "BucketFiles":
+        """The source of bucket URLs alone, wherever they lie."""
+        from proofsweep.files.bucket_files import BucketFiles  # noqa: PLC0415 - only for buckets
+
+        with self._lock:
+            if self._buckets is None:
+                self._buckets = BucketFiles()
+            return self._buckets
+
+    def _source_of(self, location: str) -> Source:
+        self.refuse_outside(location)
+        return self.buckets if is_bucket(location) else self._local

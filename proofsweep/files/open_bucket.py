@@ -1,0 +1,43 @@
+"""Open a bucket of any kind, S3, Google or Azure, with the usual configuration of its cloud."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from proofsweep.files.aws_credentials import AwsCredentials, aws_credentials
+from proofsweep.files.locations import root_and_key
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore, RetryConfig
+
+# chosen: an endpoint that is down is reported after about 30 s; half gives up during a short restart, twice keeps a
+# person waiting for a minute. A whole stream may last as long as a slow upload.
+_RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
+_CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
+
+
+def open_bucket(url: str) -> "ObjectStore":
+    """Open the bucket of a URL: find credentials, and send no request yet.
+
+    Raises:
+        Exception: one of `FAILURES`: the configuration does not allow to open it.
+    """
+    root, _ = root_and_key(url)
+    scheme, _, name = root.partition("://")
+    # The ignores: obstore takes client options with the configuration too, and then keeps those of the environment.
+    if scheme == "s3":
+        own = aws_credentials()
+        config = _CLIENT | _s3_config(own)
+        return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
+    if scheme == "gs":
+        return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
+    container, _, host = name.partition("@")
+    account = {"account_name": host.partition(".")[0]} if host else {}
+    return AzureStore(container, config=_CLIENT | account, retry_config=_RETRY)  # type: ignore[arg-type]
+
+
+def _s3_config(own: AwsCredentials | None) -> dict[str, object]:
+    """Delete objects one by one, which every store can; use the profile's region if none is set."""
+    region = None if own is None else own.region
+    return {"disable_bulk_delete": True} | ({} if region is None else {"default_region": region})

@@ -1,0 +1,201 @@
+"""One pass over a watched folder: what is ready becomes an ordinary run, and its files are moved by their verdicts.
+
+The caller verifies each run that a pass gives. So a pass knows no threads and no Prefect, and such a run is resumed,
+shown and stored like any other.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
+
+from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.preflight import SizeLimits, work_item_of
+from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
+from proofsweep.ingest.look import Look, Looked
+from proofsweep.ingest.ready_files import ReadyFiles
+from proofsweep.ingest.records import Records, known_after
+from proofsweep.model import layout
+from proofsweep.model.ingest import Decision, PassReport, PastAnswer, Sighting, needs_letter
+from proofsweep.model.items import ManifestRow
+from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.watches import Watch
+from proofsweep.verify.item.item_work import Clock
+from proofsweep.verify.leg.open import settle_last_leg
+from proofsweep.verify.leg.remaining import RemainingItems
+
+WriteLetters = Callable[[str, Sequence[Row]], list[str]]
+"""Writes the letters about rows; its first argument distinguishes their names from those of other letters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestPass:
+    """One pass.
+
+    Attributes:
+        folder: lists the watched folder anew.
+        plan: writes the plan of a run with this ID.
+        limits: largest sizes that are sent.
+        rest: waits for a number of seconds.
+        supplier_tag: the tag of a row in `verdicts` that names its supplier.
+        write_letters: to the suppliers; None writes none.
+    """
+
+    results: Results
+    watch: Watch
+    folder: Callable[[], Catalog]
+    look: Look
+    records: Records
+    plan: Callable[[Catalog, str], Plan]
+    limits: SizeLimits
+    clock: Clock
+    rest: Callable[[float], None]
+    supplier_tag: str
+    write_letters: WriteLetters | None = None
+    report: PassReport = field(default_factory=PassReport)
+
+    def runs(self) -> Iterator[str]:
+        """Give the runs that the caller must verify, one after another; after each, its files are disposed of.
+
+        (1) heal what a killed pass has left, (2) finish its runs, (3) look at the folder, (4) move what was answered
+        before, (5) plan a run of what is ready, (6) write the letters that are due, also those of killed passes. A run
+        of which rows remain ends the pass: the next one takes it up. One whose rows are in doubt comes last, and holds
+        nothing up but its own files.
+
+        Raises:
+            RunIsActive: another process works on a run of this folder.
+            CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
+        """
+        yield from self._worked_runs()
+        self._write_due_letters()  # (6)
+        self.report.not_moved = [*self.records.not_moved.values()]
+        self.report.given_up = self.look.rules.given_up(self.watch.sightings())
+
+    def _worked_runs(self) -> Iterator[str]:
+        if self.records.disposal.is_wanted:
+            self.records.disposal.moves.put_back(self.records.disposal.watched)  # (1)
+        self.report.rows += self.records.of_killed_pass()
+        in_doubt = {run_id for run_id in self.watch.open_runs() if self._is_in_doubt(run_id)}
+        for run_id in (run_id for run_id in self.watch.open_runs() if run_id not in in_doubt):
+            yield from self._finished(run_id)  # (2)
+            if not self.report.is_whole and not self._is_in_doubt(run_id):
+                return
+        looked = self._settled_look()  # (3)
+        self._dispose_of_answered(looked)  # (4)
+        if ready := self._without_open_ones(looked.ready):
+            with suppress(EmptyCatalog):  # everything was taken back meanwhile
+                yield from self._finished(self._planned(ready))  # (5)
+        for run_id in sorted(in_doubt):
+            yield from self._finished(run_id)
+
+    def _is_in_doubt(self, run_id: str) -> bool:
+        """Whether all that remains of a run was tried in its last leg, and stayed in doubt."""
+        plan = self._plan_or_none(run_id)
+        if plan is None:
+            return False
+        legs = Legs(self.results, run_id, self.clock)
+        in_doubt = legs.in_doubt_before(legs.last() + 1)
+        return bool(in_doubt) and all(
+            item.manifest_row in in_doubt for item in RemainingItems(self.results, plan).all_items()
+        )
+
+    def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
+        """Leave out the files of which a run that is open already has the next try."""
+        plans = (plan for run_id in self.watch.open_runs() if (plan := self._plan_or_none(run_id)) is not None)
+        taken = {item.audio for plan in plans for item in RemainingItems(self.results, plan).all_items()}
+        return [row for row in ready if row.audio not in taken]
+
+    def _finished(self, run_id: str) -> Iterator[str]:
+        """Have a run verified, if rows remain, and dispose of the files of all its legs."""
+        plan = self._plan_or_none(run_id)
+        if plan is None:  # a process was killed before it had planned
+            self.watch.close_run(run_id)
+            return
+        settle_last_leg(self.results, plan, self.clock)
+        if RemainingItems(self.results, plan).slices():
+            self.report.run_ids.append(run_id)
+            yield run_id
+        sightings, answers = self.watch.sightings(), self.watch.answers()
+        legs = Legs(self.results, run_id, self.clock)
+        for leg in (number for number in legs.numbers() if legs.receipt(number) is not None):
+            is_new = not self.records.has_leg(plan, leg)
+            rows = self.records.of_leg(plan, leg, sightings, partial(self._note_letters, answers))
+            sightings, answers = known_after(rows, sightings, answers, self.clock())
+            self.report.rows += rows if is_new else []
+        self.watch.keep(sightings)
+        self.watch.keep_answers(answers.values())
+        self.report.is_whole = not RemainingItems(self.results, plan).slices()
+        if self.report.is_whole:
+            self.watch.close_run(run_id)
+
+    def _plan_or_none(self, run_id: str) -> Plan | None:
+        try:
+            return self.results.plan(run_id)
+        except ResultsError:
+            if self.results.store.read(layout.plan_name(run_id)) is None:
+                return None
+            raise
+
+    def _settled_look(self) -> Looked:
+        """Look once, and once more after a while if that settles files that were seen for the first time."""
+        recent = self.watch.answers()
+        looked = self._looked(self.watch.sightings(), recent)
+        if looked.decisions[Decision.SETTLING]:
+            self.rest(self.look.rules.settle_seconds)
+            recognised = looked.recognised
+            looked = self._looked(looked.sightings, recent | {each.item_id: each for each in recognised})
+            looked.recognised += recognised
+        self.report.decisions = looked.decisions
+        return looked
+
+    def _looked(self, before: Mapping[str, Sighting], recent: Mapping[str, PastAnswer]) -> Looked:
+        looked = Looked()
+        with suppress(EmptyCatalog):
+            folder = self.folder()
+            looked = self.look(folder, before, recent, self.clock())
+        self.watch.keep(looked.sightings)
+        return looked
+
+    def _dispose_of_answered(self, looked: Looked) -> None:
+        """Move files whose answer is known: they were delivered again, or could not be moved before."""
+        answered = ((work_item_of(row, looked.catalog_name, self.limits), answer) for row, answer in looked.answered)
+        again = {answer.item_id for answer in looked.recognised}
+        self.report.rows += self.records.of_answered(answered, partial(self._note_letters, {}), again)
+        if again:
+            self.watch.keep_answers([*self.watch.answers().values(), *looked.recognised])
+
+    def _note_letters(self, before: Mapping[str, PastAnswer], part: str, answers: Mapping[str, PastAnswer]) -> None:
+        """Note which letters are due, so that no kill loses one."""
+        due = [item_id for item_id, answer in answers.items() if needs_letter(answer, before.get(item_id))]
+        if self.write_letters is not None and due:
+            self.watch.keep_letters_due({**self.watch.letters_due(), part: due})
+
+    def _write_due_letters(self) -> None:
+        """Write letters, and forget them part by part; what cannot be written is left to the next pass."""
+        if (write := self.write_letters) is None:
+            return
+        due = self.watch.letters_due()
+        for part, items in [(part, set(items)) for part, items in due.items()]:
+            try:
+                rows = [row for row in self.records.rows_of(part) if row["item_id"] in items]
+                self.report.letters += write(PurePosixPath(part).stem, rows) if rows else []
+            except ResultsError as error:
+                self.report.letters_error = error
+                continue
+            del due[part]
+            self.watch.keep_letters_due(due)
+
+    def _planned(self, ready: list[ManifestRow]) -> str:
+        run_id = new_run_id(self.clock(), secrets.token_hex(3))
+        self.watch.open_run(run_id)
+        try:
+            self.plan(ReadyFiles(self.folder(), ready, self.supplier_tag), run_id)
+        except UsageError:
+            self.watch.close_run(run_id)
+            raise
+        return run_id

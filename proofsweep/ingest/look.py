@@ -1,0 +1,153 @@
+"""Look at a watched folder: which files are ready to be verified, which are answered, and what the others wait for."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.preflight import judge_content
+from proofsweep.errors import SourceError
+from proofsweep.files.audio import open_audio
+from proofsweep.files.files import Files
+from proofsweep.model.ingest import (
+    Decision,
+    IngestRules,
+    PastAnswer,
+    Sighting,
+    answered_as,
+    decide,
+    is_answer_for,
+    is_patient,
+    may_be_same_bytes,
+    sighted,
+    version_of,
+)
+from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of
+
+AnswersOf = Callable[[Collection[str]], Mapping[str, PastAnswer]]
+"""Gives the newest answers of items, by item ID, in the environment of the pass."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """What one look found.
+
+    Attributes:
+        catalog_name: the part of an item's ID that stands for the folder.
+        ready: settled, complete and without an answer.
+        answered: files that still lie there, each with its answer.
+        recognised: of those, the answers of files that have bytes which were answered under another name or version.
+        sightings: of all files without an answer, by item ID.
+        decisions: files by what is done with them.
+    """
+
+    catalog_name: str = ""
+    ready: list[ManifestRow] = field(default_factory=list)
+    answered: list[tuple[ManifestRow, PastAnswer]] = field(default_factory=list)
+    recognised: list[PastAnswer] = field(default_factory=list)
+    sightings: dict[str, Sighting] = field(default_factory=dict)
+    decisions: Counter[Decision] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Looks at one folder, again and again.
+
+    Attributes:
+        digest_of: reads a file and gives its hex sha256; None if there is none.
+        keeps_answered: whether answered files are wanted, to move them.
+    """
+
+    files: Files
+    digest_of: Callable[[str], str | None]
+    rules: IngestRules
+    answers_of: AnswersOf
+    keeps_answered: bool
+
+    def __call__(
+        self,
+        folder: Catalog,
+        before: Mapping[str, Sighting],
+        recent: Mapping[str, PastAnswer],
+        now: datetime,
+    ) -> Looked:
+        """Decide about each listed file, by what is known of waiting files and by the newest answers of this folder.
+
+        Raises:
+            CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.
+        """
+        looked = Looked(catalog_name=folder.name)
+        listed = {item_id_of(row, folder.name): row for row in self._finished(folder.rows(), looked)}
+        recent = self._standing(recent, now)
+        past = self._standing(self.answers_of(listed), now) | {
+            item_id: answer for item_id, row in listed.items() if (answer := _recent_answer(recent, item_id, row))
+        }
+        for item_id, row in listed.items():
+            sighting, answer = sighted(before.get(item_id), row, now), past.get(item_id)
+            decision = decide(sighting, answer, row, now, self.rules)
+            if (
+                decision is Decision.TAKE
+                and (same := self._answer_of_same_bytes(item_id, row, answer, recent)) is not None
+            ):
+                decision, answer = Decision.ANSWERED, same
+                looked.recognised.append(same)
+            elif decision is Decision.TAKE and is_patient(sighting, now, self.rules) and not self._is_complete(row):
+                decision = Decision.INCOMPLETE
+            looked.decisions[decision] += 1
+            if decision is not Decision.ANSWERED:
+                looked.sightings[item_id] = sighting
+            elif answer is not None and self.keeps_answered:
+                looked.answered.append((row, answer))
+            if decision is Decision.TAKE:
+                looked.ready.append(row)
+        return looked
+
+    def _finished(self, rows: Iterable[ManifestRow], looked: Looked) -> Iterator[ManifestRow]:
+        """Leave out files whose names say that they are still written."""
+        for row in rows:
+            if self.rules.is_unfinished_name((row.audio or "").rpartition("/")[2]):
+                looked.decisions[Decision.UNFINISHED] += 1
+            else:
+                yield row
+
+    def _standing(self, answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
+        return {item_id: answer for item_id, answer in answers.items() if self.rules.stands(answer, now)}
+
+    def _answer_of_same_bytes(
+        self, item_id: str, row: ManifestRow, own: PastAnswer | None, recent: Mapping[str, PastAnswer]
+    ) -> PastAnswer | None:
+        """Find the answer for the bytes of a settled file, which may have been touched or renamed since."""
+        versions = version_of(row)
+        renamed = (answer for answer in recent.values() if answer.versions == versions)
+        for answer in (*filter(None, (own, recent.get(item_id))), *renamed):
+            if may_be_same_bytes(answer, row) and self._has_bytes(row, answer):
+                return answered_as(answer, item_id, row)
+        return None
+
+    def _has_bytes(self, row: ManifestRow, answer: PastAnswer) -> bool:
+        try:
+            is_same = self.digest_of(row.audio or "") == answer.audio_sha256
+            return is_same and (row.sidecar is None or self.digest_of(row.sidecar) == answer.sidecar_sha256)
+        except SourceError:
+            return False
+
+    def _is_complete(self, row: ManifestRow) -> bool:
+        """Say whether nothing more is to be expected: no sidecar, no end of the audio, no first byte."""
+        if any(
+            isinstance(facts, FileFacts) and facts.size_bytes == 0 for facts in (row.audio_facts, row.sidecar_facts)
+        ):
+            return False
+        try:
+            with open_audio(row.audio or "", self.files) as audio:
+                if audio.is_cut_short():
+                    return False
+                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.content_guess) is None
+                return row.sidecar is not None or audio.has_credential(self.rules.credential_chunks) or not can_be_pair
+        except SourceError:
+            return True  # its row will say why
+
+
+def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: ManifestRow) -> PastAnswer | None:
+    known = recent.get(item_id)
+    return known if known is not None and is_answer_for(known, row) else None

@@ -1,0 +1,257 @@
+"""What became of verified files, as rows of the `ingest` table; those of a leg are written once."""
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from proofsweep.errors import NameTaken
+from proofsweep.files.locations import path_within
+from proofsweep.ingest.dispose import Disposal, Placed
+from proofsweep.ingest.past_answers import COLUMNS
+from proofsweep.model import layout
+from proofsweep.model.ingest import (
+    MANY_REFUSED_AGAIN,
+    SECOND_REFUSAL_AFTER,
+    Disposition,
+    IngestRules,
+    Move,
+    PastAnswer,
+    Sighting,
+    is_final,
+    is_not_moved,
+    supplier_of,
+    text_of_versions,
+)
+from proofsweep.model.items import WorkItem, printable
+from proofsweep.model.runs import Plan, new_run_id
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.watches import Watch
+from proofsweep.verify.item.item_work import Clock
+
+# Files that are moved at once, which mostly wait for a store. Chosen: half is slower in a bucket; twice needs twice the
+# memory, since an object is held while it is moved.
+_AT_ONCE = 4
+
+# Files whose names are chosen and noted together. Chosen: half makes twice the writes; twice notes a megabyte at once.
+_WAVE = 500
+
+Note = Callable[[str, Mapping[str, PastAnswer]], None]
+"""Takes the name of a part of `ingest`, and the answers of which its rows may tell, by item ID."""
+
+_ANSWER = tuple(each.name for each in fields(PastAnswer))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Disposes of verified files, and writes down what became of them; made for one pass.
+
+    Attributes:
+        half: moves that could neither be finished nor undone, for the next pass, by where the audio goes.
+        not_moved: rows of files that should have been moved and lie where they were, by item ID.
+    """
+
+    results: Results
+    watch: Watch
+    disposal: Disposal
+    rules: IngestRules
+    environment: str
+    clock: Clock
+    half: dict[str, Move] = field(default_factory=dict)
+    not_moved: dict[str, Row] = field(default_factory=dict)
+
+    def has_leg(self, plan: Plan, leg: int) -> bool:
+        """Say whether the files that a leg has verified are disposed of."""
+        return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
+
+    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting], note: Note) -> list[Row]:
+        """Dispose of the files that a leg has verified, unless that is done; give its rows.
+
+        `note` is called before the rows are written.
+        """
+        name = layout.ingest_name(plan.run_id, plan.run_date, leg)
+        if not self.has_leg(plan, leg):
+            verified, refused = self._told_apart(plan, leg, sightings)
+            rows = [row for wave in _waves(verified) for row in self._disposed(wave, sightings, part=None)]
+            rows += [self._row(*each, Placed(Disposition.LEFT), sightings.get(each[0].item_id)) for each in refused]
+            for row in rows[len(verified) :]:
+                row["retry_at"] = self.clock() + SECOND_REFUSAL_AFTER
+            note(name, {item.item_id: answer for item, answer in verified})
+            with suppress(NameTaken):
+                self.results.create_part(name, "ingest", rows)
+            self._end_moves()
+        return self.rows_of(name)
+
+    def rows_of(self, part: str) -> list[Row]:
+        """Read the rows of a part; none if it was never written."""
+        is_there = self.results.store.read(part) is not None
+        return self.results.table("ingest", [part]).to_pylist() if is_there else []
+
+    def of_answered(
+        self, answered: Iterable[tuple[WorkItem, PastAnswer]], note: Note, delivered_again: Collection[str]
+    ) -> list[Row]:
+        """Dispose of files that were answered before and still lie there; give the rows that it writes.
+
+        It writes what leaves, and what could not be moved only when it was just delivered again: a pass every minute
+        must not repeat it. `note` is called before anything is moved, since after a kill nobody knows what came again.
+        """
+        written: list[Row] = []
+        for wave in _waves(answered):
+            part = self._new_part()
+            note(part, {item.item_id: answer for item, answer in wave if item.item_id in delivered_again})
+            written += self._written(part, self._disposed(wave, {}, part), delivered_again)
+            self._end_moves()
+        return written
+
+    def of_killed_pass(self) -> list[Row]:
+        """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
+        part, begun = self.watch.moves()
+        rows = [self._row(move.item, move.answer, self._moved(move), None) for move in begun]
+        written = [] if part is None else self._written(part, rows)
+        if begun:
+            self._end_moves()
+        return written
+
+    def _written(self, part: str, rows: Sequence[Row], delivered_again: Collection[str] = ()) -> list[Row]:
+        stuck = [row for row in rows if is_not_moved(row) and row["item_id"] in delivered_again]
+        new = [row for row in rows if row["disposition"] != Disposition.LEFT] + stuck
+        if new:
+            with suppress(NameTaken):
+                self.results.create_part(part, "ingest", new)
+        return new
+
+    def _new_part(self) -> str:
+        now = self.clock()
+        return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
+
+    def _told_apart(
+        self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]
+    ) -> tuple[list[tuple[WorkItem, PastAnswer]], list[tuple[WorkItem, PastAnswer]]]:
+        """Return what is disposed of now, and what waits for a second refusal: many of them may be an incident."""
+        again = Legs(self.results, plan.run_id, self.clock).refused_again(leg)
+        now: list[tuple[WorkItem, PastAnswer]] = []
+        later: list[tuple[WorkItem, PastAnswer]] = []
+        for item, answer in self._verified_by(plan, leg):
+            sighting = sightings.get(item.item_id)
+            is_first = sighting is None or not sighting.was_refused
+            waits = len(again) > MANY_REFUSED_AGAIN and item.manifest_row in again and answer.outcome == "rejected"
+            (later if waits and is_first else now).append((item, answer))
+        return now, later
+
+    def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
+        """Give the items that a leg has finished; their locations are the plan's, which are exact."""
+        names = [name for name in self.results.parts_of("verdicts", plan) if layout.shard_and_leg_of(name)[1] == leg]
+        for name in names:
+            shard = layout.shard_and_leg_of(name)[0]
+            items = {item.manifest_row: item for item in self.results.shard_items(plan.run_id, shard)}
+            for row in self.results.table("verdicts", [name], ["manifest_row", *COLUMNS]).to_pylist():
+                yield items[row.pop("manifest_row")], PastAnswer(verified_at=row.pop("finished_at"), **row)
+
+    def _disposed(
+        self, verified: Sequence[tuple[WorkItem, PastAnswer]], sightings: Mapping[str, Sighting], part: str | None
+    ) -> list[Row]:
+        """Dispose of some files: (1) choose all names, (2) note the moves, (3) make them.
+
+        After a kill, `part` takes the rows; without one, somebody disposes of these files again.
+        """
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            chosen = list(pool.map(lambda each: self.disposal.chosen(*each), verified))  # (1)
+            moves = {each.audio: each for each in chosen if isinstance(each, Move)} | self.half
+            self.watch.keep_moves(part, moves.values())  # (2)
+            placed = pool.map(lambda each: self._moved(each) if isinstance(each, Move) else each, chosen)  # (3)
+            return [
+                self._row(item, answer, at, sightings.get(item.item_id))
+                for (item, answer), at in zip(verified, placed, strict=True)
+            ]
+
+    def _moved(self, move: Move) -> Placed:
+        placed = self.disposal.moved(move)
+        if placed.is_half:
+            self.half.setdefault(move.audio, move)
+        elif placed.audio is not None:
+            self.half.pop(placed.audio, None)
+        return placed
+
+    def _end_moves(self) -> None:
+        self.watch.keep_moves(self._new_part(), self.half.values())
+
+    def _row(self, item: WorkItem, answer: PastAnswer, placed: Placed, sighting: Sighting | None) -> Row:
+        now, tries = self.clock(), _tries_before(sighting, item) + 1
+        retry_at = None if is_final(answer.outcome, answer.reason) else self.rules.retry_at(tries, now)
+        row: Row = {
+            "run_id": answer.run_id,
+            "leg": answer.leg,
+            "environment": self.environment,
+            "watched": printable(self.disposal.watched),
+            "item_id": item.item_id,
+            "audio": printable(item.audio),
+            "sidecar": _printable(item.sidecar),
+            "audio_bytes": answer.audio_bytes,
+            "audio_version": item.audio_version,
+            "sidecar_version": item.sidecar_version,
+            "audio_sha256": answer.audio_sha256,
+            "sidecar_sha256": answer.sidecar_sha256,
+            "supplier": _printable(supplier_of(path_within(item.audio, self.disposal.watched))),
+            "outcome": answer.outcome,
+            "reason": answer.reason,
+            "tries": tries,
+            "retry_at": retry_at,
+            "disposition": str(placed.disposition),
+            "audio_moved_to": _printable(placed.audio),
+            "sidecar_moved_to": _printable(placed.sidecar),
+            "detail": placed.detail,
+            "first_seen_at": None if sighting is None else sighting.since,
+            "verified_at": answer.verified_at,
+            "acted_at": now,
+        }
+        self.not_moved.pop(item.item_id, None)
+        if is_not_moved(row):
+            self.not_moved[item.item_id] = row
+        return row
+
+
+def _waves(verified: Iterable[tuple[WorkItem, PastAnswer]]) -> Iterator[list[tuple[WorkItem, PastAnswer]]]:
+    waiting = iter(verified)
+    while wave := list(islice(waiting, _WAVE)):
+        yield wave
+
+
+def known_after(
+    rows: Iterable[Row], sightings: Mapping[str, Sighting], answers: Mapping[str, PastAnswer], now: datetime
+) -> tuple[dict[str, Sighting], dict[str, PastAnswer]]:
+    """Give what is known of waiting files after these rows, and the newest answers, the newest last.
+
+    An answer ends the waiting, and a failure is counted.
+    """
+    waiting, answered = dict(sightings), dict(answers)
+    for row in rows:
+        cells: dict[str, Any] = {**row}
+        item_id = cells["item_id"]
+        if is_final(cells["outcome"], cells["reason"]) and cells["retry_at"] is None:
+            waiting.pop(item_id, None)
+            answered.pop(item_id, None)
+            answered[item_id] = PastAnswer(**{name: cells[name] for name in _ANSWER})
+            continue
+        waiting[item_id] = Sighting(
+            version=text_of_versions(cells["audio_version"], cells["sidecar_version"]),
+            since=cells["first_seen_at"] or now,
+            tries=cells["tries"],
+            retry_at=cells["retry_at"],
+            was_refused=cells["outcome"] == "rejected",
+        )
+    return waiting, answered
+
+
+def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
+    same = sighting is not None and sighting.version == text_of_versions(item.audio_version, item.sidecar_version)
+    return sighting.tries if sighting is not None and same else 0
+
+
+def _printable(text: str | None) -> str | None:
+    return None if text is None else printable(text)

@@ -1,0 +1,300 @@
+"""Decide about the files of a watched folder: which are verified now, which wait, and where they go. Pure."""
+
+import hashlib
+import posixpath
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from proofsweep.contract.verdicts import Verdict
+from proofsweep.errors import ResultsError
+from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, WorkItem, raw_bytes
+from proofsweep.model.reasons import Reason
+from proofsweep.model.tables.columns import Row
+
+# More files than this that are refused in one leg although their bytes were accepted before may be an incident at the
+# partner. Chosen: half holds letters back for a supplier's few bad files; twice writes forty wrong ones first.
+MANY_REFUSED_AGAIN = 20
+# The wait for the second refusal then. Chosen: half may ask in the same incident; twice delays what is true.
+SECOND_REFUSAL_AFTER = timedelta(hours=1)
+# The longest wait for another try. Chosen: half tries a file that always fails twice as often; twice lets it rest for
+# two days after the service was repaired.
+_LONGEST_RETRY = timedelta(days=1)
+
+_MAY_HEAL = frozenset(
+    {
+        *(Reason.SIDECAR_FIELD_UNKNOWN, Reason.MISSING_AUDIO, Reason.MISSING_SIDECAR, Reason.UNREADABLE_FILE),
+        *(Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN, Reason.ARCHIVED),
+    }
+)
+"""Reasons of ineligible rows that may end without a new version of the file: a setting, a permission, a restore."""
+_HEALED_AT_THE_SERVICE = frozenset({Verdict.UNREGISTERED, Verdict.LOCAL_SEAL})
+"""Rejections that may end without other bytes: the proof or the seal is registered."""
+
+_NOT_THE_SUPPLIERS = _MAY_HEAL - {Reason.MISSING_SIDECAR} | {Reason.SOURCE_UNAVAILABLE}
+"""Reasons that the person who runs the pass must deal with."""
+
+
+class Decision(StrEnum):
+    """What a pass does with one file."""
+
+    TAKE = "take"
+    ANSWERED = "answered"  # this version has its answer
+    UNFINISHED = "unfinished"  # its name says that it is still written
+    SETTLING = "settling"  # it may still be written
+    INCOMPLETE = "incomplete"  # the sidecar or the end of the audio may still come
+    RESTING = "resting"  # its last try failed, and the next one is not due
+    GIVEN_UP = "given_up"  # this version failed too often
+
+
+class Disposition(StrEnum):
+    """Where a verified file is afterwards."""
+
+    LEFT = "left"
+    ACCEPTED = "accepted"
+    QUARANTINED = "quarantined"
+    GONE = "gone"  # somebody else took it away, or put another file in its place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestRules:
+    """When a file is taken.
+
+    Attributes:
+        settle_seconds: how long size and version must be unchanged.
+        pair_seconds: how long a file waits for its sidecar, or for the end that its header promises.
+        first_retry_seconds: the wait after the first failure; it doubles with each further one.
+        tries: how often one version is tried at most.
+        ask_again_seconds: how long a rejection stands that may end without other bytes.
+        unfinished_names: patterns of names that a producer uses while it writes.
+        credential_chunks: names of the chunks in which a WAV holds a credential of its own.
+    """
+
+    settle_seconds: float
+    pair_seconds: float
+    first_retry_seconds: float
+    tries: int
+    ask_again_seconds: float
+    unfinished_names: tuple[str, ...] = ()
+    credential_chunks: tuple[str, ...] = ("C2PA",)
+
+    def retry_at(self, tries: int, now: datetime) -> datetime | None:
+        """Say when a version that has failed so often comes back; None if it does not."""
+        if tries >= self.tries:
+            return None
+        seconds = self.first_retry_seconds * 2.0 ** min(tries - 1, 30)
+        return now + min(_LONGEST_RETRY, timedelta(seconds=min(seconds, _LONGEST_RETRY.total_seconds())))
+
+    def stands(self, answer: "PastAnswer", now: datetime) -> bool:
+        """Whether an answer still counts for its bytes."""
+        if answer.reason not in _HEALED_AT_THE_SERVICE or answer.verified_at is None:
+            return True
+        return (now - answer.verified_at).total_seconds() < self.ask_again_seconds
+
+    def given_up(self, sightings: Mapping[str, "Sighting"]) -> set[str]:
+        """Return the items that are not tried again."""
+        return {item_id for item_id, sighting in sightings.items() if sighting.tries >= self.tries}
+
+    def is_unfinished_name(self, name: str) -> bool:
+        """Say whether a producer gives such a name to a file that it still writes."""
+        return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in self.unfinished_names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What the passes so far know of one version of an item that has no answer.
+
+    Attributes:
+        version: of the audio and the sidecar together.
+        since: when a pass first saw this version.
+        tries: how often it failed.
+        retry_at: when it is tried again; None if it has not failed, or is not tried again.
+        was_refused: by a leg that refused many files which were accepted before; a second refusal decides.
+    """
+
+    version: str
+    since: datetime
+    tries: int = 0
+    retry_at: datetime | None = None
+    was_refused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastAnswer:
+    """The newest answer of an item in one environment, as its verdicts row has it."""
+
+    run_id: str
+    leg: int
+    item_id: str
+    outcome: str
+    reason: str | None
+    audio_bytes: int | None
+    audio_version: str | None
+    audio_sha256: str | None
+    sidecar_version: str | None
+    sidecar_sha256: str | None
+    verified_at: datetime | None = None
+
+    @property
+    def versions(self) -> str:
+        """The versions of audio and sidecar together."""
+        return text_of_versions(self.audio_version, self.sidecar_version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A verified file with the names that were chosen for it before anything was copied.
+
+    Attributes:
+        audio, sidecar: where they go.
+        owns_sidecar: whether the sidecar's name was free, so that what is there later is a copy of this move.
+    """
+
+    item: WorkItem
+    answer: PastAnswer
+    audio: str
+    sidecar: str | None
+    owns_sidecar: bool
+
+
+@dataclass(slots=True)
+class PassReport:
+    """What a pass did.
+
+    Attributes:
+        decisions: listed files by what was done with them.
+        rows: the rows of the `ingest` table that it wrote.
+        not_moved: rows of files that should have been moved; those of earlier passes are not written again.
+        given_up: items that are not tried again.
+        run_ids: the runs that it gave to be verified.
+        letters: the files of the letters that it wrote.
+        letters_error: why letters are left to the next pass; None if they are not.
+        is_whole: False if rows of a run remain, and the pass ended there.
+    """
+
+    decisions: Counter[Decision] = field(default_factory=Counter)
+    rows: list[Row] = field(default_factory=list)
+    not_moved: list[Row] = field(default_factory=list)
+    given_up: set[str] = field(default_factory=set)
+    run_ids: list[str] = field(default_factory=list)
+    letters: list[str] = field(default_factory=list)
+    letters_error: ResultsError | None = None
+    is_whole: bool = True
+
+
+def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
+    """Give what is known of a file after it was listed once more; a new version begins anew."""
+    version = version_of(row)
+    if before is None or before.version != version:
+        return Sighting(version=version, since=now)
+    return replace(before, since=min(before.since, now))  # a clock that was put back must not make it wait for ever
+
+
+def decide(
+    sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, rules: IngestRules
+) -> Decision:
+    """Say what a pass does with a listed file; a file to TAKE must still be looked into, by `is_patient`."""
+    if answer is not None and not sighting.was_refused and is_answer_for(answer, row):
+        return Decision.ANSWERED
+    if now - sighting.since < timedelta(seconds=rules.settle_seconds):
+        return Decision.SETTLING
+    if sighting.tries >= rules.tries:
+        return Decision.GIVEN_UP
+    if sighting.retry_at is not None and now < sighting.retry_at:
+        return Decision.RESTING
+    return Decision.TAKE
+
+
+def is_patient(sighting: Sighting, now: datetime, rules: IngestRules) -> bool:
+    """Say whether a file that is not complete is still waited for."""
+    return now - sighting.since < timedelta(seconds=rules.pair_seconds)
+
+
+def is_answer_for(answer: PastAnswer, row: ManifestRow) -> bool:
+    """Say whether an answer is final and was given for the listed version of audio and sidecar."""
+    if not is_final(answer.outcome, answer.reason) or answer.audio_version != _version(row.audio_facts):
+        return False
+    return row.sidecar is None or answer.sidecar_version == _version(row.sidecar_facts)
+
+
+def answered_as(answer: PastAnswer, item_id: str, row: ManifestRow) -> PastAnswer:
+    """Give an answer to a listed file that has the same bytes."""
+    versions = _version(row.audio_facts), _version(row.sidecar_facts)
+    return replace(answer, item_id=item_id, audio_version=versions[0], sidecar_version=versions[1])
+
+
+def may_be_same_bytes(answer: PastAnswer, row: ManifestRow) -> bool:
+    """Say whether a listed file may be one that was answered, and was then touched, written again or renamed."""
+    has_digests = answer.audio_sha256 is not None and (answer.sidecar_sha256 is None) == (row.sidecar is None)
+    size_bytes = row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None
+    return has_digests and is_final(answer.outcome, answer.reason) and answer.audio_bytes == size_bytes
+
+
+def is_final(outcome: str, reason: str | None) -> bool:
+    """Say whether an outcome stands until the file changes."""
+    return outcome in {"accepted", "rejected"} or (outcome == "ineligible" and reason not in _MAY_HEAL)
+
+
+def is_not_moved(row: Row) -> bool:
+    """Whether a verified file lies where it was delivered, although it should have been moved."""
+    return row["disposition"] == Disposition.LEFT and row["detail"] is not None
+
+
+def needs_letter(answer: PastAnswer, before: PastAnswer | None) -> bool:
+    """Whether a supplier must be told of an answer; `before` is the newest one of earlier runs.
+
+    A rejection that was asked for again and is as before is not told again.
+    """
+    if answer.outcome not in {"rejected", "ineligible"} or answer.reason in _NOT_THE_SUPPLIERS:
+        return False
+    now, told = (each and (each.reason, each.audio_sha256, each.sidecar_sha256) for each in (answer, before))
+    return now != told or (before is not None and before.run_id == answer.run_id)
+
+
+def version_of(row: ManifestRow) -> str:
+    """Give one text for the versions of a row's audio and sidecar."""
+    return text_of_versions(_version(row.audio_facts), _version(row.sidecar_facts))
+
+
+def text_of_versions(audio: str | None, sidecar: str | None) -> str:
+    """Join the versions of an audio and its sidecar."""
+    return f"{audio}|{sidecar}"
+
+
+def supplier_of(named_audio: str) -> str | None:
+    """Give the first folder below the watched one: each supplier delivers into a folder of its own."""
+    folder, is_below, _ = named_audio.partition("/")
+    return folder if is_below and folder else None
+
+
+def targets_of(
+    watched: str, target: str, audio: str, sidecar: str | None, digests: tuple[str | None, str | None]
+) -> list[tuple[str, str | None]]:
+    """Give the places for a file and its sidecar below a target, the preferred ones first.
+
+    The second ones lie in a folder named by the content: names that exist are never overwritten, and a pair keeps its
+    names, by which it is a pair.
+    """
+    folder = posixpath.dirname(audio[len(watched.rstrip("/")) :].lstrip("/"))
+    content = hashlib.sha256("|".join(digest or "" for digest in digests).encode()).hexdigest()[:12]
+    places = [posixpath.join(target.rstrip("/"), folder), posixpath.join(target.rstrip("/"), folder, content)]
+    return [
+        (_in(place, audio), None if sidecar is None else _in(place, sidecar))
+        for place in (each.rstrip("/") for each in places)
+    ]
+
+
+def watch_id(environment: str, watched: str) -> str:
+    """Name a watched folder in the results store."""
+    return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]
+
+
+def _in(folder: str, location: str) -> str:
+    return f"{folder}/{posixpath.basename(location)}"
+
+
+def _version(facts: FileFacts | Unlisted | None) -> str | None:
+    return facts.version if isinstance(facts, FileFacts) else None

@@ -1,0 +1,132 @@
+"""Manifest rows and work items: what is known of a file before it is sent."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+from proofsweep.model.reasons import SOURCE_REASONS, Ineligible
+
+
+class Mode(StrEnum):
+    """How a credential is delivered (contract, What the service does)."""
+
+    ONE_FILE = "one_file"
+    LEGACY_PAIR = "legacy_pair"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What a listing says about a file without opening it."""
+
+    size_bytes: int
+    version: str
+
+
+class Unlisted(Enum):
+    """Marks a file whose existence was not checked when planning; it is checked when the item runs."""
+
+    UNLISTED = "unlisted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRow:
+    """One row of a catalog as read.
+
+    Locations are absolute paths, or bucket URLs with the raw key. A path that is not UTF-8 holds Python's surrogate
+    escapes, as `os.fsdecode` makes them.
+
+    Attributes:
+        number: 0-based, unique within the catalog.
+        audio: None if the manifest's cell is empty.
+        named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
+        item_id: the manifest's own `id`, if it has one.
+        tags: the manifest's further columns.
+        audio_facts, sidecar_facts: None if there is no such file.
+        refused: why a file could not be inspected, or must not be.
+        contested_sidecar: the name of a sidecar that this and other audio of the folder claim.
+    """
+
+    number: int
+    audio: str | None
+    sidecar: str | None = None
+    named_audio: str = ""
+    named_sidecar: str = ""
+    item_id: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    audio_facts: FileFacts | Unlisted | None = None
+    sidecar_facts: FileFacts | Unlisted | None = None
+    refused: Ineligible | None = None
+    contested_sidecar: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkItem:
+    """One row of a plan. An item with `ineligible` set costs no call.
+
+    Attributes:
+        relative_path: the audio as seen from the catalog's root, printable; None if it lies outside it.
+    """
+
+    manifest_row: int
+    item_id: str
+    audio: str
+    sidecar: str | None = None
+    audio_bytes: int | None = None
+    audio_version: str | None = None
+    sidecar_version: str | None = None
+    tags_json: str | None = None
+    relative_path: str | None = None
+    ineligible: Ineligible | None = None
+
+    @property
+    def may_be_found(self) -> bool:
+        """Whether a file that the listing did not show, or could not, may be there when the item runs."""
+        return self.ineligible is not None and self.ineligible.reason in SOURCE_REASONS and self.audio != ""
+
+    @property
+    def mode(self) -> Mode:
+        """A sidecar makes the item a legacy pair; without one it is a one-file item."""
+        return Mode.ONE_FILE if self.sidecar is None else Mode.LEGACY_PAIR
+
+
+PROOF_PREFIX = "proof:"
+"""Begins the location of an item that is verified by its proof ID: its audio is the asset that the service holds."""
+
+NO_PROOF_IDS = frozenset({"", ".", ".."})
+"""What cannot stand in the path of a request; a service may give a rejected credential an empty proof ID."""
+
+
+def proof_id_of(location: str) -> str | None:
+    """Give the proof ID of such a location; None for a file's."""
+    return location.removeprefix(PROOF_PREFIX) if location.startswith(PROOF_PREFIX) else None
+
+
+def relative_path_of(row: ManifestRow) -> str | None:
+    """Give a row's audio as seen from the catalog's root; None without audio, or if it lies outside the root."""
+    is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
+    return None if is_outside else printable(row.named_audio)
+
+
+def item_id_of(row: ManifestRow, catalog_name: str) -> str:
+    """Give an item the same name in every run and on every machine.
+
+    It is the manifest's own id, or 32 hex digits made of the catalog's name and the locations relative to it.
+    """
+    if row.item_id:
+        return printable(row.item_id)
+    names = (catalog_name, row.named_audio, row.named_sidecar)
+    return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
+
+
+def raw_bytes(location: str) -> bytes:
+    """Give the exact bytes of a location, UTF-8 or not; a character that no file name can hold becomes `?`."""
+    try:
+        return location.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte; JSON may hold one
+        return location.encode("utf-8", "replace")
+
+
+def printable(text: str) -> str:
+    r"""Write any text as valid UTF-8; bytes that are not UTF-8 become \xNN."""
+    return raw_bytes(text).decode("utf-8", "backslashreplace")

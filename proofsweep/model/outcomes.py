@@ -1,0 +1,128 @@
+"""The outcome of one item: a closed union of values, never an exception."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import assert_never
+
+from proofsweep.contract.models import VerifyResponse
+from proofsweep.contract.verdicts import Action, Verdict, action_for, is_accepted, is_contradictory
+from proofsweep.model.exchanges import Exchange
+from proofsweep.model.items import WorkItem
+from proofsweep.model.reasons import Ineligible, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A usable answer to POST /verify, with the hex sha256 of its exact body."""
+
+    response: VerifyResponse
+    body_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The credential is genuine: `good is True` and the verdict is `valid`."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The service answered, and did not accept the credential. The item is not verified again."""
+
+    answer: Answer
+    reason: str
+    detail: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The service gave no verdict for this item. That says nothing about the credential."""
+
+    reason: str
+    detail: str
+    error_code: str | None = None
+
+
+Outcome = Accepted | Rejected | Failed | Ineligible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudioRead:
+    """What reading the item's files gave. The hashes are of the exact bytes that were sent."""
+
+    audio_format: str
+    size_bytes: int
+    version: str | None
+    sha256: str | None = None
+    sidecar_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """One item with its outcome and everything that was done for it.
+
+    Attributes:
+        original: another item of this leg with the same bytes, sidecar and mode. Its answer is used for this one.
+    """
+
+    item: WorkItem
+    outcome: Outcome
+    started_at: datetime
+    finished_at: datetime
+    read: AudioRead | None = None
+    exchanges: Sequence[Exchange] = field(default=())
+    original: "Finished | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """One item without an outcome, because the run must stop. Its row remains."""
+
+    item: WorkItem
+    exchanges: Sequence[Exchange] = ()
+
+
+def outcome_of(answer: Answer) -> Accepted | Rejected:
+    """Read the service's answer (contract, Verdicts): both signals must agree to accept."""
+    good, verdict = answer.response.good, answer.response.verdict
+    if is_accepted(good, verdict):
+        return Accepted(answer)
+    action = action_for(good, verdict)
+    if is_contradictory(good, verdict):
+        detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
+        return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, action)
+    if verdict not in MEANINGS:
+        detail = "The verdict is not one of the contract's; an unknown verdict is a failed verification."
+        return Rejected(answer, Reason.UNKNOWN_VERDICT, detail, action)
+    return Rejected(answer, verdict, MEANINGS[verdict], action)
+
+
+MEANINGS: Mapping[str, str] = MappingProxyType(
+    {
+        Verdict.AUDIO_CHANGED: "The audio bytes are not those that the sidecar was made for.",
+        Verdict.TAMPERED: "The proof, the embedded identity or the signature was changed.",
+        Verdict.UNREGISTERED: "The service has not issued and registered this credential.",
+        Verdict.UNREADABLE: "No readable proof was found, or its binding to the audio failed.",
+        Verdict.LOCAL_SEAL: "The seal of the artist's device is intact, but was never registered with the service.",
+    }
+)
+"""The contract's meaning of each verdict but `valid`, in our words."""
+
+
+def word_for(outcome: Outcome) -> str:
+    """Give the `outcome` column's word."""
+    match outcome:
+        case Accepted():
+            return "accepted"
+        case Rejected():
+            return "rejected"
+        case Failed():
+            return "failed"
+        case Ineligible():
+            return "ineligible"
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,91 @@
+"""A run as the index of runs knows it: its plan, and each leg that has ended. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.tables.columns import Row
+
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+
+# What readers need of a receipt; its parts and digests stay in the receipt alone.
+RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates", "drift")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegRecord:
+    """A leg that has ended.
+
+    Attributes:
+        receipt: of its receipt, the `RECEIPT_MEMBERS`.
+        groups: its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
+        upload_share: which share of the time in exchanges its uploads took; None if it was not measured.
+    """
+
+    leg: int
+    receipt: Mapping[str, object]
+    groups: Sequence[Row] | None = None
+    upload_share: float | None = None
+
+    @property
+    def counts(self) -> Mapping[str, object]:
+        """The leg's row of `runs`; empty if its receipt has none."""
+        counts = self.receipt.get("counts")
+        return counts if isinstance(counts, dict) else {}
+
+    @property
+    def epoch(self) -> int:
+        """Its epoch: of two legs of different ones, the later one's rows are newer."""
+        found = self.counts.get("epoch")
+        return found if isinstance(found, int) else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A run and its ended legs, the oldest first."""
+
+    plan: Plan
+    legs: Sequence[LegRecord] = ()
+
+    @property
+    def remaining(self) -> int:
+        """How many rows have no outcome, by the last leg that ended."""
+        found = self.legs[-1].counts.get("remaining") if self.legs else None
+        return found if isinstance(found, int) else self.plan.items
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody needs to go on with it: no row remains, or it was superseded."""
+        return not self.remaining or self.is_superseded
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether other runs of the catalog took its place."""
+        return any(leg.receipt.get("ended_by") == EndedBy.SUPERSEDED for leg in self.legs)
+
+    def is_newer_than(self, other: "RunRecord | None") -> bool:
+        """Say whether this record knows more: legs only end, they never come back."""
+        return other is None or self._knowledge() > other._knowledge()  # noqa: SLF001 - the same class
+
+    def document(self) -> dict[str, object]:
+        """Give the record as JSON-ready values."""
+        return {"plan": asdict(self.plan), "legs": [asdict(leg) for leg in self.legs]}
+
+    def clock_readings(self) -> Iterator[tuple[int, datetime]]:
+        """Return when it was planned and when its legs ended, each with the epoch in which a clock said so."""
+        yield 0, datetime.fromisoformat(self.plan.created_at)
+        for leg in self.legs:
+            if leg.counts.get("finished_at") is not None:
+                yield leg.epoch, datetime.fromisoformat(str(leg.counts["finished_at"]))
+
+    def _knowledge(self) -> tuple[int, int]:
+        return len(self.legs), sum(leg.groups is not None for leg in self.legs)
+
+
+def epoch_at(runs: Iterable[RunRecord], now: datetime) -> int:
+    """Return the epoch of a leg that begins now: later than that of each leg which has ended later by its clock.
+
+    So of two legs that were not at work at the same time the later one's rows are newer, whatever the clocks said.
+    """
+    return max((epoch + (at > now) for run in runs for epoch, at in run.clock_readings()), default=0)

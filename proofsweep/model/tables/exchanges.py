@@ -1,0 +1,65 @@
+"""The `exchanges` table: one row per HTTP exchange, the audit trail."""
+
+from proofsweep.model.drift import cell_of
+from proofsweep.model.exchanges import Exchange
+from proofsweep.model.tables.columns import INT, REAL, SMALL, STATUS, TEXT, TIME, Column, Row
+
+COLUMNS = (
+    Column("run_id", TEXT, "the run, or the operation", nullable=False),
+    Column("leg", SMALL, "the leg of the run that made the call; 1 for an operation", nullable=False),
+    Column("manifest_row", INT, "the row that the call was made for; null for a call for no row"),
+    Column("call", TEXT, "the call: uploads, slot, verify, usage, health …; never a path", nullable=False),
+    Column("attempt", SMALL, "number of this attempt of the call for this row, from 1", nullable=False),
+    Column("started_at", TIME, "when the request began", nullable=False),
+    Column("elapsed_ms", REAL, "milliseconds until the answer was read", nullable=False),
+    Column("status", STATUS, "HTTP status; null without an answer"),
+    Column("error_code", TEXT, "ApiError code as received"),
+    Column("failure", TEXT, "timeout, connection or bad_answer; null if the answer was usable"),
+    Column("request_id", TEXT, "X-Request-Id or x-amzn-requestid; for call slot, the storage target's own ID"),
+    Column("retry_after_seconds", REAL, "Retry-After as a duration in seconds"),
+    Column("rate_limit", INT, "X-RateLimit-Limit: the monthly quota"),
+    Column("rate_remaining", INT, "X-RateLimit-Remaining: calls left"),
+    Column("rate_reset", TIME, "X-RateLimit-Reset: when the quota resets"),
+    Column("bytes_sent", INT, "bytes of the request's body, up to the answer; null without a connection"),
+    Column("partner_date", TIME, "the answer's Date header"),
+    Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
+    Column(
+        "environment",
+        TEXT,
+        "label of the service's environment, for the calls of an operation; null for those of a run",
+    ),
+    Column(
+        "unnamed",
+        TEXT,
+        "what of the answer the contract does not name, as a JSON array of verdict:…, error_code:… and field:…",
+    ),
+)
+
+
+def exchange_row(
+    exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None, environment: str | None = None
+) -> Row:
+    """Make the row of an exchange; only an operation gives its environment."""
+    headers = exchange.headers
+    return {
+        "run_id": run_id,
+        "leg": leg,
+        "manifest_row": manifest_row,
+        "call": str(exchange.call),
+        "attempt": exchange.attempt,
+        "started_at": exchange.started_at,
+        "elapsed_ms": exchange.elapsed_ms,
+        "status": exchange.status,
+        "error_code": exchange.error_code,
+        "failure": None if exchange.failure is None else str(exchange.failure),
+        "request_id": exchange.request_id or exchange.storage_id,
+        "retry_after_seconds": headers.retry_after_seconds,
+        "rate_limit": headers.rate_limit,
+        "rate_remaining": headers.rate_remaining,
+        "rate_reset": headers.rate_reset,
+        "bytes_sent": exchange.bytes_sent,
+        "partner_date": headers.partner_date,
+        "sunset": headers.sunset,
+        "environment": environment,
+        "unnamed": cell_of(exchange.unnamed),
+    }

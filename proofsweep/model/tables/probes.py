@@ -1,0 +1,70 @@
+"""The `probes` table: one row for each probe of the service, as the contract's monitoring guidance has it."""
+
+from http import HTTPStatus
+
+from proofsweep.contract.models import HealthResponse
+from proofsweep.model.exchanges import Exchange
+from proofsweep.model.tables.columns import FLAG, INT, REAL, STATUS, TEXT, TIME, Column, Row
+
+COLUMNS = (
+    Column("operation_id", TEXT, "the pass of monitoring", nullable=False),
+    Column("environment", TEXT, "label of the service's environment", nullable=False),
+    Column("call", TEXT, "health or usage", nullable=False),
+    Column("started_at", TIME, "when the request began", nullable=False),
+    Column("elapsed_ms", REAL, "milliseconds until the answer was read, or given up", nullable=False),
+    Column("status", STATUS, "HTTP status; null without an answer"),
+    Column("error_code", TEXT, "ApiError code as received"),
+    Column("failure", TEXT, "timeout, connection or bad_answer; null if the answer was usable"),
+    Column("trouble", TEXT, "not_ok, throttled, key_refused, http_<status> or the failure; null if all is well"),
+    Column("request_id", TEXT, "X-Request-Id or x-amzn-requestid"),
+    Column("retry_after_seconds", REAL, "Retry-After as a duration in seconds"),
+    Column("rate_limit", INT, "X-RateLimit-Limit: the monthly quota"),
+    Column("rate_remaining", INT, "X-RateLimit-Remaining: calls left; authoritative for call usage"),
+    Column("rate_reset", TIME, "X-RateLimit-Reset: when the quota resets"),
+    Column("ok", FLAG, "GET /health: its member ok, which may be false with status 200"),
+    Column("service_version", TEXT, "GET /health: version"),
+    Column("service_commit", TEXT, "GET /health: commit"),
+    Column("service_deployed_at", TIME, "GET /health: deployedAt"),
+    Column("partner_date", TIME, "the answer's Date header"),
+    Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
+    Column("base_url", TEXT, "the service that was asked"),
+    Column("usage_json", TEXT, "what GET /partner/usage said of each day, a JSON array: the view `usage`"),
+)
+
+
+def probe_row(exchange: Exchange, health: HealthResponse | None = None) -> Row:
+    """Make the row of a probe; `health` is what GET /health answered."""
+    headers = exchange.headers
+    health = health or HealthResponse()
+    return {
+        "call": str(exchange.call),
+        "started_at": exchange.started_at,
+        "elapsed_ms": exchange.elapsed_ms,
+        "status": exchange.status,
+        "error_code": exchange.error_code,
+        "failure": None if exchange.failure is None else str(exchange.failure),
+        "trouble": trouble_of(exchange, ok=health.ok),
+        "request_id": exchange.request_id,
+        "retry_after_seconds": headers.retry_after_seconds,
+        "rate_limit": headers.rate_limit,
+        "rate_remaining": headers.rate_remaining,
+        "rate_reset": headers.rate_reset,
+        "ok": health.ok,
+        "service_version": health.version,
+        "service_commit": health.commit,
+        "service_deployed_at": health.deployed_at,
+        "partner_date": headers.partner_date,
+        "sunset": headers.sunset,
+    }
+
+
+def trouble_of(exchange: Exchange, *, ok: bool | None) -> str | None:
+    """Say in a word what is wrong with a probe; None if nothing is."""
+    if exchange.is_success:
+        return "not_ok" if ok is False else None
+    if exchange.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return "throttled"
+    if exchange.call.is_keyed and exchange.status == HTTPStatus.FORBIDDEN:
+        return "key_refused"
+    is_error = exchange.status is not None and not 200 <= exchange.status < 300  # noqa: PLR2004 - the class of statuses
+    return f"http_{exchange.status}" if is_error else str(exchange.failure)

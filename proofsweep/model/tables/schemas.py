@@ -1,0 +1,79 @@
+"""The tables' Arrow schemas; the only module of the domain that imports Arrow.
+
+It is apart from the declarations, so that `proofsweep check` need not load Arrow. A schema carries the table's name and
+version, and each field its meaning under `comment`, the key that Spark and Iceberg use; Parquet files keep them.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from proofsweep.model.tables import (
+    drift,
+    erasures,
+    exchanges,
+    ingest,
+    interpretations,
+    planned_items,
+    probes,
+    proofs,
+    recoveries,
+    rotations,
+    runs,
+    snapshot,
+    verdicts,
+)
+from proofsweep.model.tables.columns import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column, version_of
+
+_KINDS: dict[str, pa.DataType] = {
+    TEXT: pa.string(),
+    INT: pa.int64(),
+    SMALL: pa.int32(),
+    STATUS: pa.int16(),
+    REAL: pa.float64(),
+    FLAG: pa.bool_(),
+    TIME: pa.timestamp("us", tz="UTC"),
+    BYTES: pa.binary(),
+}
+
+
+def schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
+    """Give the Arrow schema of a table."""
+    schema = pa.schema([_field_of(column) for column in columns])
+    return schema.with_metadata({"proofsweep.table": table, "proofsweep.table_version": str(version_of(columns))})
+
+
+def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give a table the columns of a schema, in its order: those that an older file lacks are null.
+
+    Raises:
+        pyarrow.ArrowException: a column has another type that cannot be converted.
+    """
+    if table.schema.equals(schema):
+        return table.replace_schema_metadata(schema.metadata)
+    there = frozenset(table.column_names)
+    columns = [
+        table[field.name].cast(field.type) if field.name in there else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    fields = [field if field.name in there else field.with_nullable(True) for field in schema]
+    return pa.table(columns, schema=pa.schema(fields).with_metadata(schema.metadata))
+
+
+def _field_of(column: Column) -> "pa.Field[pa.DataType]":
+    return pa.field(column.name, _KINDS[column.kind], nullable=column.nullable, metadata={"comment": column.meaning})
+
+
+VERDICTS = schema_of("verdicts", verdicts.COLUMNS)
+EXCHANGES = schema_of("exchanges", exchanges.COLUMNS)
+RUNS = schema_of("runs", runs.COLUMNS)
+INGEST = schema_of("ingest", ingest.COLUMNS)
+PROBES = schema_of("probes", probes.COLUMNS)
+INTERPRETATIONS = schema_of("interpretations", interpretations.COLUMNS)
+PROOFS = schema_of("proofs", proofs.COLUMNS)
+RECOVERIES = schema_of("recoveries", recoveries.COLUMNS)
+ROTATIONS = schema_of("rotations", rotations.COLUMNS)
+DRIFT = schema_of("drift", drift.COLUMNS)
+ERASURES = schema_of("erasures", erasures.COLUMNS)
+ITEMS = schema_of("planned items", planned_items.COLUMNS)
+SNAPSHOT = schema_of("snapshot", snapshot.COLUMNS)

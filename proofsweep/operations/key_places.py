@@ -1,0 +1,190 @@
+"""Where a new key is kept: beside its place until it is tested, then in its place. It is never shown."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from proofsweep.durable import sync_folder
+from proofsweep.errors import ConfigError
+from proofsweep.partner.key_drafts import drafts_beside, settle_drafts, waiting_file, write_draft
+from proofsweep.partner.keys import key_block, key_file
+
+# Bytes that a test of the folder writes: a disk must have room for a key. Chosen: any key is shorter (partner/keys.py).
+_PROBE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFilePlace:
+    """A key file; the new key waits in `<name>.new` beside it, with the rights of the old one.
+
+    A file that is made where none was is for its owner only. Each method raises ConfigError, with the path in its
+    message, if the place cannot be read or written.
+
+    Attributes:
+        path: the file itself, not a link to it.
+        is_new: whether the file must not exist yet.
+    """
+
+    path: Path
+    is_new: bool = False
+
+    @classmethod
+    def of(cls, path: Path, *, is_new: bool = False) -> "KeyFilePlace":
+        """Give the place of a path; a link stays, and the file that it leads to is replaced.
+
+        Raises:
+            ConfigError: the path leads nowhere.
+        """
+        try:
+            return cls(path.expanduser().resolve(), is_new)
+        except (OSError, RuntimeError) as error:  # the latter: a circle of links, or no home folder
+            raise ConfigError(f"The key's place {path} leads nowhere: {error}.") from error
+
+    @property
+    def name(self) -> str:
+        """The file's path."""
+        return str(self.path)
+
+    @property
+    def waiting_name(self) -> str:
+        """The path of the file beside it."""
+        return str(self._waiting)
+
+    def check(self) -> None:
+        """Write and delete a file in the folder, with the rights of the key file; refuse a key file that is mounted."""
+        try:
+            self._probe()
+        except ConfigError as error:
+            raise ConfigError(f"{error.message} {_ELSEWHERE}") from error
+
+    def current(self) -> SecretStr | None:
+        """Read the key file, if it exists."""
+        return key_file(self.path)() if self.path.exists() else None
+
+    def waiting(self) -> SecretStr | None:
+        """Read the file beside it, if it exists, or what a killed command has left of it."""
+        settle_drafts(self.path)
+        return key_file(self._waiting)() if self._waiting.exists() else None
+
+    def leftovers(self) -> list[str]:
+        """Give the paths of the file beside it and of drafts that are left."""
+        files = [self._waiting, *(draft for draft, _ in drafts_beside(self.path))]
+        return [str(each) for each in files if each.exists()]
+
+    def keep(self, key: SecretStr) -> None:
+        """Write a file that those can read who can read the key file, and sync it and its folder."""
+        with _told(self._waiting):
+            draft = write_draft(self.path, key.get_secret_value().encode() + b"\n")
+            try:
+                draft.replace(self._waiting)
+            except FileNotFoundError:  # another command took it for what a killed one has left
+                if key not in {self.waiting(), self.current()}:
+                    raise
+            sync_folder(self.path.parent)
+
+    def promote(self) -> None:
+        """Rename the file that waits, and sync the folder."""
+        with _told(self.path):
+            if self.is_new and self.path.exists():
+                raise ConfigError(f"{self.path} exists; the new key is in {self._waiting}.")
+            self._waiting.replace(self.path)
+            sync_folder(self.path.parent)
+        settle_drafts(self.path)
+
+    def discard(self) -> None:
+        """Delete the file that waits."""
+        with _told(self._waiting):
+            self._waiting.unlink(missing_ok=True)
+
+    def _probe(self) -> None:
+        with _told(self.path):
+            if self.path.exists() and self.path.stat().st_dev != self.path.parent.stat().st_dev:
+                raise ConfigError(f"The key file {self.path} is mounted, so it cannot be replaced.")
+            write_draft(self.path, b"\0" * _PROBE_BYTES)
+            for draft, key in drafts_beside(self.path):
+                if not key:  # this one, and what a killed command had begun
+                    draft.unlink(missing_ok=True)
+
+    @property
+    def _waiting(self) -> Path:
+        return waiting_file(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretBlocks:
+    """Reads, writes and deletes secret blocks of the orchestrator; each raises ConfigError when it cannot."""
+
+    read: Callable[[str], str]
+    write: Callable[[str, str], None]
+    delete: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBlockPlace:
+    """A secret block of the orchestrator; the new key waits in `<name>-new`."""
+
+    block: str
+    blocks: SecretBlocks
+
+    @property
+    def name(self) -> str:
+        """The block's name."""
+        return f"the Prefect Secret block {self.block!r}"
+
+    @property
+    def waiting_name(self) -> str:
+        """The name of the other block."""
+        return f"the Prefect Secret block {self._waiting!r}"
+
+    def check(self) -> None:
+        """Read the block: its server answers."""
+        self.blocks.read(self.block)
+
+    def current(self) -> SecretStr | None:
+        """Read the block."""
+        return key_block(self.block, self.blocks.read)()
+
+    def waiting(self) -> SecretStr | None:
+        """Read the other block, if it exists."""
+        with suppress(ConfigError):
+            return key_block(self._waiting, self.blocks.read)()
+        return None
+
+    def leftovers(self) -> list[str]:
+        """Name the other block, if it exists."""
+        return [] if self.waiting() is None else [self.waiting_name]
+
+    def keep(self, key: SecretStr) -> None:
+        """Write the other block."""
+        self.blocks.write(self._waiting, key.get_secret_value())
+
+    def promote(self) -> None:
+        """Write the block, then delete the other one."""
+        self.blocks.write(self.block, self.blocks.read(self._waiting))
+        self.discard()
+
+    def discard(self) -> None:
+        """Delete the other block."""
+        self.blocks.delete(self._waiting)
+
+    @property
+    def _waiting(self) -> str:
+        return f"{self.block}-new"
+
+
+KeyPlace = KeyFilePlace | KeyBlockPlace
+"""A place for a new key, which waits beside it until it is tested; `name` and `waiting_name` are for a person."""
+
+_ELSEWHERE = "Give --new-key-file with a path for the new key; nothing was rotated."
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn an error of the file system into a ConfigError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"The key's place {path} cannot be written ({error.strerror}).") from error

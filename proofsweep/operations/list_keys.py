@@ -1,0 +1,56 @@
+"""List all keys of the partner, with what the rotations of this store add."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from proofsweep.contract.models import KeyRecord
+from proofsweep.errors import CallFailed
+from proofsweep.model.key_rotation import Rotation
+from proofsweep.partner.partner import Partner
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """One key as the service lists it.
+
+    Attributes:
+        is_in_use: whether it is the key of this call; None if no recorded rotation tells.
+        rotation: the recorded rotation that made it, if there is one.
+        replaced_by: the recorded rotation that replaced it, if there is one.
+    """
+
+    record: KeyRecord
+    is_in_use: bool | None = None
+    rotation: Rotation | None = None
+    replaced_by: Rotation | None = None
+
+
+def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
+    """Ask for all pages, and say of each key what the recorded rotations tell of it.
+
+    Raises:
+        CallFailed, RunMustStop: the service cannot be asked.
+    """
+    rotations = list(rotations)
+    made: dict[str | None, Rotation] = {each.new_key_id: each for each in rotations if each.new_key_id is not None}
+    replaced: dict[str | None, Rotation] = {each.key_id: each for each in rotations if each.key_id is not None}
+    in_use = next((key_id for key_id, each in made.items() if each.new_key_fingerprint == key_fingerprint), None)
+
+    def listed(record: KeyRecord) -> ListedKey:
+        is_in_use = None if in_use is None else record.key_id == in_use
+        return ListedKey(record, is_in_use, made.get(record.key_id), replaced.get(record.key_id))
+
+    return [listed(record) for record in _all_keys(partner)]
+
+
+def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
+    """Follow the pages; the contract gives the whole inventory without `limit`, and allows a cursor all the same."""
+    seen: set[str | None] = set()
+    page = partner.keys()
+    yield from page.keys
+    while page.next_cursor is not None:
+        if page.next_cursor in seen:
+            raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")
+        seen.add(page.next_cursor)
+        page = partner.keys(cursor=page.next_cursor)
+        yield from page.keys

@@ -1,0 +1,85 @@
+"""Write down one operation while it works: its calls, its rows and its receipt."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.operations import CallCounts, Operation
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.exchanges import exchange_row
+from proofsweep.store.operations import Operations
+from proofsweep.store.receipts import Part
+
+# Rows in memory, and their longest time there: what a killed process may lose. Chosen: half makes twice as many small
+# parts of a long operation; twice loses twice as much.
+_MOST_ROWS = 5_000
+_LONGEST_HOLD = timedelta(seconds=60)
+
+
+class OperationLog:
+    """Takes the calls and the rows of one operation, and writes them as parts. Thread-safe.
+
+    Attributes:
+        operation: which one.
+        counts: of the calls so far.
+    """
+
+    def __init__(self, operation: Operation, operations: Operations, clock: Callable[[], datetime]) -> None:
+        self.operation = operation
+        self.counts = CallCounts()
+        self._operations = operations
+        self._clock = clock
+        self._rows: defaultdict[str, list[Row]] = defaultdict(list)
+        self._parts: list[Part] = []
+        self._seq = 0
+        self._flushed_at = clock()
+        self._lock = threading.RLock()
+
+    def continue_after_kill(self) -> None:
+        """Take over the parts and the calls of an attempt at this operation that was killed."""
+        names = self._operations.parts_of(self.operation)
+        self._parts = [self._operations.results.part(name) for name in names]
+        columns = ["call", "status", "bytes_sent", "started_at"]
+        for name in (name for name in names if name.startswith("exchanges/")):
+            for row in self._operations.results.table("exchanges", [name], columns).to_pylist():
+                self.counts.add(Call(row["call"]), row["status"], row["bytes_sent"], row["started_at"])
+
+    def note(self, exchange: Exchange) -> None:
+        """Take one HTTP exchange; give this to `Partner.in_new_session`."""
+        run_id, environment = self.operation.operation_id, self.operation.environment
+        with self._lock:
+            self.counts.add(exchange.call, exchange.status, exchange.bytes_sent, exchange.started_at)
+            row = exchange_row(exchange, run_id=run_id, leg=1, manifest_row=None, environment=environment)
+            self._hold("exchanges", row)
+
+    def add(self, table: str, rows: Iterable[Row]) -> None:
+        """Take rows of a table; `operation_id` and `environment` are filled in."""
+        own: Row = {"operation_id": self.operation.operation_id, "environment": self.operation.environment}
+        with self._lock:
+            for row in rows:
+                self._hold(table, own | row)
+
+    def flush(self) -> None:
+        """Write what is in memory as parts; ResultsError if the store cannot be written."""
+        with self._lock:
+            for table in sorted(self._rows, key=lambda name: name != "exchanges"):  # a row's calls go before it
+                part, self._seq = self._operations.publish(self.operation, table, self._rows[table], self._seq)
+                self._parts.append(part)
+                del self._rows[table]
+            self._flushed_at = self._clock()
+
+    def end(self, ended_by: str, facts: Mapping[str, object], why: str | None = None) -> None:
+        """Write the rest, then the receipt; ResultsError if the store cannot be written."""
+        self.flush()
+        document = dict(facts) | self.counts.document()
+        document |= {"ended_by": ended_by, "why": why, "finished_at": self._clock().isoformat()}
+        document["parts"] = [part.document() for part in self._parts]
+        self._operations.write_receipt(self.operation, document)
+
+    def _hold(self, table: str, row: Row) -> None:
+        self._rows[table].append(row)
+        is_long_ago = self._clock() - self._flushed_at > _LONGEST_HOLD
+        if is_long_ago or sum(map(len, self._rows.values())) >= _MOST_ROWS:
+            self.flush()

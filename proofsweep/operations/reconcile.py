@@ -1,0 +1,66 @@
+"""Hold the listed proofs against the newest answers of the results store."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from proofsweep.answers.views.connection import answering
+from proofsweep.contract.models import ProofSummary
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import PROOFS
+from proofsweep.store.plans_and_parts import Results
+
+# Rows that are in memory at once. Chosen: as many as an operation writes into one part; half and twice cost the same.
+_BATCH_ROWS = 5_000
+
+_LISTED = pa.schema(
+    [PROOFS.field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
+)
+_RECONCILED = """
+WITH answers AS (
+    SELECT
+        proof_id, count(*) AS files, bool_or(accepted) AS accepted,
+        max_by({'item_id': item_id, 'audio': audio, 'run_id': run_id, 'classification': classification,
+            'issued_at': issued_at}, finished_at) AS newest
+    FROM latest_answer
+    WHERE proof_id NOT IN ('', '.', '..')
+    GROUP BY proof_id
+), paired AS (
+    SELECT
+        coalesce(listed.proof_id, answers.proof_id) AS proof_id, listed.proof_id IS NOT NULL AS is_listed,
+        answers.proof_id IS NOT NULL AS has_file, listed.song, listed.issued_at, listed.classification,
+        listed.has_feedback, files, accepted, newest,
+        nullif(concat_ws(',',
+            CASE WHEN listed.classification <> newest.classification THEN 'classification' END,
+            CASE WHEN listed.issued_at <> newest.issued_at THEN 'issued_at' END), '') AS differs
+    FROM answers FULL JOIN listed ON listed.proof_id = answers.proof_id
+)
+SELECT
+    proof_id,
+    CASE
+        WHEN NOT is_listed THEN 'not_listed' WHEN NOT has_file THEN 'no_file' WHEN differs IS NOT NULL THEN 'differs'
+        ELSE 'matched'
+    END AS state,
+    song, issued_at, classification, has_feedback, coalesce(files, 0) AS files, newest.item_id AS item_id,
+    newest.audio AS audio, newest.run_id AS run_id, differs, newest.issued_at AS answer_issued_at,
+    newest.classification AS answer_classification
+FROM paired
+WHERE is_listed OR accepted
+"""
+
+
+def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
+    """Keep a page of the listing compactly."""
+    return pa.Table.from_pylist([proof.model_dump() for proof in proofs], schema=_LISTED)
+
+
+def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
+    """Give the rows of the table `proofs`, in portions; without a run of the environment no proof has a file.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    with answering(results, environment, "latest_answer") as connection:
+        connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
+        for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
+            yield batch.to_pylist()

@@ -1,0 +1,246 @@
+"""Get lost sidecars back: the sealed bytes of GET /proofs/{proofId}, written where no file is."""
+
+import base64
+import binascii
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from http import HTTPStatus
+from itertools import count, islice
+
+from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
+from proofsweep.files.audio import read_sidecar
+from proofsweep.files.files import Files
+from proofsweep.files.moves import Moves
+from proofsweep.model.exchanges import Exchange
+from proofsweep.model.items import NO_PROOF_IDS
+from proofsweep.model.tables.columns import Row
+from proofsweep.operations.call_budget import CallBudget
+from proofsweep.operations.lost_sidecars import ProvenItem
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.outage_guard import OutageGuard
+from proofsweep.operations.some_at_once import some_at_once
+from proofsweep.partner.partner import Partner
+from proofsweep.store.operation_journals import OperationJournals
+from proofsweep.store.store import open_store
+
+# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: half makes twice the
+# parts; twice holds twice the bytes, which a service may make 2 MiB for each.
+_WAVE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    """A sealed sidecar, or why there is none; and the request ID of its answer."""
+
+    content: bytes = b""
+    outcome: str = ""
+    detail: str | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An item that was asked for: its row, which names the place to write to, and what is to be written there."""
+
+    row: Row
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidecarRecovery:
+    """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file.
+
+    Attributes:
+        journals: take the rows of what is about to be written, so that no file is without a row.
+        files: where local sidecars are read.
+        is_watched: whether a location lies in a folder to which others deliver; nothing is written there.
+        prefix: the folder or bucket prefix to write below; None writes beside the audio.
+        most_bytes: the largest sidecar that is read.
+        compares_all: ask also for sidecars that are as they were when the service accepted them.
+        outcomes: how many items ended how; intact, absent and watched ones cost no call and have no row.
+    """
+
+    partner: Partner
+    log: OperationLog
+    journals: OperationJournals
+    budget: CallBudget
+    outage: OutageGuard
+    files: Files
+    is_watched: Callable[[str], bool]
+    clock: Callable[[], datetime]
+    prefix: str | None = None
+    most_bytes: int
+    compares_all: bool = False
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def run(self, items: Iterable[ProvenItem]) -> None:
+        """Recover what is missing.
+
+        Raises:
+            RunMustStop: the calls, the quota or the service end before the items; each that was asked for has its row.
+            ResultsError: the results store cannot be written.
+        """
+        waiting = (item for item in items if item.proof_id not in NO_PROOF_IDS)
+        for number in count():
+            if not (wave := list(islice(waiting, _WAVE))):
+                return
+            asked: list[_Asked] = []
+            try:
+                self.outcomes.update(filter(None, some_at_once(wave, partial(self._ask, asked))))
+            finally:
+                self._end(number, asked)
+
+    def _ask(self, asked: list[_Asked], item: ProvenItem) -> str | None:
+        """Compare one item's sidecar with the sealed one; or say why it is not asked for."""
+        local = self._local(item)
+        local_sha256 = None if local is None else sha256(local).hexdigest()
+        is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
+        if is_as_accepted and not self.compares_all:
+            return "intact"
+        if (skipped := self._skipped(item)) is not None:
+            return skipped
+        with self.budget.promised():
+            sealed = self._sealed(item)
+        row: Row = {
+            "proof_id": item.proof_id,
+            "item_id": item.item_id,
+            "audio": item.audio,
+            "sidecar": item.sidecar,
+            "outcome": sealed.outcome,
+            "recovered_to": None,
+            "sidecar_bytes": len(sealed.content) or None,
+            "sidecar_sha256": sha256(sealed.content).hexdigest() if sealed.content else None,
+            "local_sha256": local_sha256,
+            "detail": sealed.detail,
+            "request_id": sealed.request_id,
+            "acted_at": self.clock(),
+        }
+        if not sealed.content:
+            asked.append(_Asked(row))
+        elif local == sealed.content:
+            asked.append(_Asked(row | {"outcome": "same"}))
+        else:
+            asked.append(_Asked(row | self._intended(item), sealed.content))
+        return None
+
+    def _end(self, number: int, asked: Sequence[_Asked]) -> None:
+        """End a wave.
+
+        (1) The rows of files to be written go into the journal, (2) the files are written, (3) all rows go into the
+        table.
+        """
+        operation_id, writes = self.log.operation.operation_id, [each for each in asked if each.content]
+        rows = [each.row for each in asked if not each.content]
+        if writes:
+            self.journals.add(operation_id, number, [write.row for write in writes])  # (1)
+            self.log.flush()  # the calls
+            rows += some_at_once(writes, self._written)  # (2)
+        self.log.add("recoveries", rows)
+        self.log.flush()  # (3)
+        self.outcomes.update(str(row["outcome"]) for row in rows)
+        if writes:
+            self.journals.delete(operation_id)
+
+    def _local(self, item: ProvenItem) -> bytes | None:
+        """Read the local sidecar; None if it is missing, or cannot be read as one."""
+        try:
+            return (
+                None if item.placed_sidecar is None else read_sidecar(item.placed_sidecar, self.most_bytes, self.files)
+            )
+        except SourceError:
+            return None
+
+    def _skipped(self, item: ProvenItem) -> str | None:
+        """Say why nothing may be written beside an audio: its sidecar would be taken for that of another file."""
+        if self.prefix is not None:
+            return None
+        with suppress(SourceError):
+            facts = self.files.facts(item.placed_audio)
+            if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
+                return "absent"
+        return "watched" if self.is_watched(item.placed_sidecar or item.placed_audio) else None
+
+    def _sealed(self, item: ProvenItem) -> _Sealed:
+        """Ask for the sealed sidecar (contract, GetProofResponse: base64, identical to what issuance produced)."""
+        seen: list[Exchange] = []
+
+        def note(exchange: Exchange) -> None:
+            seen.append(exchange)
+            self.log.note(exchange)
+
+        try:
+            proof = self.partner.in_new_session(note).proof(item.proof_id)
+        except CallFailed as failed:
+            self.outage.failed(failed)
+            outcome = "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
+            return _Sealed(outcome=outcome, detail=failed.message, request_id=failed.request_id)
+        self.outage.answered()
+        request_id = seen[-1].request_id
+        if proof.sidecar is None:
+            no_member = "The answer has no sidecar under the name of service.sidecar_field."
+            return _Sealed(outcome="failed", detail=no_member, request_id=request_id)
+        try:
+            content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)
+        except (binascii.Error, ValueError):
+            content = b""
+        if not content:
+            return _Sealed(
+                outcome="failed", detail="The sealed sidecar is no base64 of any bytes.", request_id=request_id
+            )
+        return _Sealed(content=content, request_id=request_id)
+
+    def _intended(self, item: ProvenItem) -> Row:
+        """Name the place of the sealed bytes, and what the row says if they can be written there."""
+        is_there = self._is_there(item)
+        differs = "The local sidecar is not the sealed one, and was left as it is."
+        return {
+            "outcome": "differs" if is_there else "recovered",
+            "recovered_to": self._place(item, is_there=is_there),
+            "detail": differs if is_there else None,
+        }
+
+    def _written(self, write: _Asked) -> Row:
+        """Write sealed bytes where no file is; give the row as it turned out."""
+        place = str(write.row["recovered_to"])
+        folder, name = posixpath.split(place)
+        try:
+            open_store(folder).create(name, write.content)
+        except NameTaken:
+            return write.row | {"recovered_to": None} | self._found(write, place)
+        except ResultsError:
+            cannot = f"Nothing can be written at {place}: check rights and space."
+            return write.row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
+        return write.row
+
+    def _found(self, write: _Asked, place: str) -> Row:
+        """Say of a place that is taken whether the sealed sidecar is there already."""
+        try:
+            is_sealed = Moves(self.files).digest(place) == write.row["sidecar_sha256"]
+        except SourceError:
+            is_sealed = False
+        if not is_sealed:
+            return {"outcome": "exists", "detail": f"A file is at {place} already; it was left as it is."}
+        outcome = "same" if write.row["outcome"] == "recovered" else "differs"
+        return {"outcome": outcome, "detail": f"The sealed sidecar is at {place} already."}
+
+    def _is_there(self, item: ProvenItem) -> bool:
+        """Say whether something has the sidecar's name: it may be damaged, empty or no file."""
+        try:
+            return item.placed_sidecar is not None and self.files.facts(item.placed_sidecar) is not None
+        except SourceError:
+            return True
+
+    def _place(self, item: ProvenItem, *, is_there: bool) -> str:
+        """Name the place: below the prefix as the catalog names the audio; else where the sidecar was, or beside it."""
+        if self.prefix is None:
+            return f"{item.placed_sidecar}.recovered" if is_there else str(item.placed_sidecar)
+        audio = item.relative_path or posixpath.basename(item.audio)
+        safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
+        name = posixpath.basename(item.sidecar) if item.sidecar else f"{safe[-1]}.sidecar"
+        return "/".join([self.prefix.rstrip("/"), *safe[:-1], name])

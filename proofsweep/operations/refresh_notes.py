@@ -1,0 +1,133 @@
+"""Ask for process notes until they are ready (contract, Endpoints 9): polling, within a budget of calls."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from itertools import islice
+
+from proofsweep.contract.models import Interpretation
+from proofsweep.errors import CallFailed
+from proofsweep.model.exchanges import Exchange
+from proofsweep.model.tables.columns import Row
+from proofsweep.operations.call_budget import CallBudget
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.outage_guard import OutageGuard
+from proofsweep.operations.some_at_once import some_at_once
+from proofsweep.operations.wanted_notes import WantedNote
+from proofsweep.partner.partner import Partner
+
+# Contract, Endpoints 9: the wait that is suggested when the answer suggests none.
+_USUAL_WAIT_SECONDS = 2.0
+# Contract, Endpoints 9: a client may stop polling after about two minutes and check later.
+_MOST_SECONDS = 120.0
+# Notes that are asked for before those that wait are looked at again. Chosen: at 80 calls a second that is less than a
+# second, so no repeat is late; half and twice are alike.
+_WAVE = 64
+
+
+@dataclass(slots=True)
+class _Poll:
+    """One note on its way; `due_at` and `began_at` are monotonic seconds."""
+
+    wanted: WantedNote
+    due_at: float = 0.0
+    began_at: float | None = None
+    asks: int = 0
+    last: Exchange | None = None
+    answer: Interpretation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRefresh:
+    """Asks for notes, some at once; each ends in one row of `interpretations`.
+
+    Attributes:
+        clock: gives the time in UTC.
+        states: how many notes ended how.
+    """
+
+    partner: Partner
+    log: OperationLog
+    budget: CallBudget
+    outage: OutageGuard
+    clock: Callable[[], datetime]
+    states: Counter[str] = field(default_factory=Counter)
+    _pending: dict[str, _Poll] = field(default_factory=dict)
+
+    def run(self, wanted: Iterable[WantedNote]) -> None:
+        """Ask for all notes, and again for those that are pending, when they say; two minutes for each at most.
+
+        Raises:
+            RunMustStop: the calls, the quota or the service end before the notes; those that were asked for have rows.
+            ResultsError: the store cannot be written.
+        """
+        new = map(_Poll, wanted)
+        try:
+            while polls := self._due() or list(islice(new, _WAVE)) or self._awaited():
+                for _ in some_at_once(polls, self._ask):
+                    pass
+        finally:
+            for poll in [*self._pending.values()]:
+                self._end(poll, "pending")
+
+    def _due(self) -> list[_Poll]:
+        now = self._now()
+        return [poll for poll in self._pending.values() if poll.due_at <= now]
+
+    def _awaited(self) -> list[_Poll]:
+        """Wait until the first note is due again; none if no note waits."""
+        first = min(self._pending.values(), key=lambda poll: poll.due_at, default=None)
+        if first is None:
+            return []
+        self.partner.session.context.dispatcher.stop.rest(first.due_at - self._now())
+        return [first]
+
+    def _ask(self, poll: _Poll) -> None:
+        """Ask once, and write the row unless the note is pending and may be asked for again."""
+        with self.budget.promised():
+            status = self._answer_to(poll)
+        if status == "pending" and poll.due_at <= (poll.began_at or 0.0) + _MOST_SECONDS:
+            self._pending[poll.wanted.proof_id] = poll
+        else:
+            self._end(poll, status)
+
+    def _answer_to(self, poll: _Poll) -> str:
+        """Give the status, or what a failure means."""
+
+        def note(exchange: Exchange) -> None:
+            poll.last = exchange
+            self.log.note(exchange)
+
+        poll.began_at = self._now() if poll.began_at is None else poll.began_at
+        poll.asks += 1
+        try:
+            poll.answer = self.partner.in_new_session(note).interpretation(poll.wanted.proof_id)
+        except CallFailed as failed:
+            self.outage.failed(failed)
+            return "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
+        self.outage.answered()
+        told = poll.answer.retry_after_seconds
+        poll.due_at = self._now() + (told if told is not None and told > 0 else _USUAL_WAIT_SECONDS)
+        return poll.answer.status
+
+    def _end(self, poll: _Poll, status: str) -> None:
+        self._pending.pop(poll.wanted.proof_id, None)
+        answer = poll.answer or Interpretation(status=status)
+        row: Row = {
+            "proof_id": poll.wanted.proof_id,
+            "item_id": poll.wanted.item_id,
+            "status": status,
+            "text": answer.text,
+            "policy_version": answer.policy_version,
+            "retry_after_seconds": answer.retry_after_seconds,
+            "asks": poll.asks,
+            "asked_at": self.clock() if poll.last is None else poll.last.started_at,
+            "request_id": None if poll.last is None else poll.last.request_id,
+        }
+        self.log.add("interpretations", [row])
+        self.states[status] += 1
+
+    def _now(self) -> float:
+        return self.partner.session.context.dispatcher.clock()

@@ -1,0 +1,203 @@
+"""Which call goes next. Pure: the time is an argument.
+
+A verify call goes before a retried slot, and a retried slot before a new one: slots are short-lived, so work in hand is
+finished first. The number of unused slots is bounded, so that none is requested that cannot be used soon, and so is the
+number of uploads, so that they do not share a full link.
+"""
+
+import math
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.partner.pacing.cycles import Sent
+from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.partner.pacing.stall_guard import StallGuard
+from proofsweep.partner.pacing.upload_limit import UploadLimit
+
+# All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.
+# Slots beyond what the rate needs. Half: a slow lane runs out of filled slots. Twice: slots get older before use.
+_SPARE_SLOTS = 8
+# Slots per call that the pace makes while a slot lives. Half: verify calls run out. Twice: slots get older before use.
+_SLOTS_PER_CALL = 0.75
+# When a slot whose item never reported is forgotten. Half: a very slow upload may still use it. Twice: 15 minutes more.
+_LOST_SLOT_SECONDS = 900.0
+# The highest age that counts for the average. Half: long uploads are underrated. Twice: one stuck upload weighs more.
+_OLDEST_SLOT_SECONDS = 120.0
+# The weight of one slot in the average age. Half: follows a change half as fast. Twice: one file changes it more.
+_SLOT_AGE_WEIGHT = 0.02
+# What was learned of the rate before so small a limit was found comes from the limit. Half: limits of 8 are used later.
+# Twice: a rate that looks like a limit is refused more often.
+_SMALL_LIMIT = 16
+
+
+class Priority(IntEnum):
+    """What a call is for, the most urgent first."""
+
+    CONTROL = 0
+    OTHER = 1
+    RETRIED_SLOT = 2
+    NEW_SLOT = 3
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A call in the queue, and then in flight.
+
+    Attributes:
+        holder: the item that the call is for; a slot belongs to the item that requested it.
+        is_for_slot: the call requests a slot.
+        sent: None while it waits.
+        in_flight: calls in flight when it was sent, itself included.
+        is_over: its result is known.
+    """
+
+    priority: Priority
+    holder: Hashable
+    is_for_slot: bool = False
+    sent: Sent | None = None
+    in_flight: int = 0
+    is_over: bool = False
+
+
+class CallQueue:
+    """The calls that wait for one lane of the service; times are monotonic seconds of one clock.
+
+    Attributes:
+        limit: None where no concurrency limit is looked for.
+        in_flight: calls in flight.
+        is_held: only the calls of a control go.
+        slot_gap_seconds: the least time between two new slots, to leave the lane to others; 0 for none.
+    """
+
+    def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None) -> None:
+        self.pacer = pacer
+        self.limit = limit
+        self.in_flight = 0
+        self.is_held = False
+        self.slot_gap_seconds = 0.0
+        self._last_slot_at = -math.inf
+        self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
+        self._slots: dict[Hashable, float] = {}
+        self._slot_seconds = 1.0
+        self._stalls = StallGuard()
+        self._uploads = UploadLimit()
+
+    def enter(self, priority: Priority, holder: Hashable, *, is_for_slot: bool = False) -> Ticket:
+        """Queue a call. Where its priority does not say that it requests a slot, `is_for_slot` does."""
+        ticket = Ticket(priority, holder, is_for_slot or priority >= Priority.RETRIED_SLOT)
+        self._queues[priority].append(ticket)
+        return ticket
+
+    def release(self, ticket: Ticket) -> None:
+        """Take a waiting call out of the queue; it will not be made."""
+        self._queues[ticket.priority].remove(ticket)
+
+    def waiting(self, priority: Priority) -> int:
+        """Count the calls of one priority that wait."""
+        return len(self._queues[priority])
+
+    @property
+    def most_at_once(self) -> float:
+        """The most calls that the lane takes at once; infinite where no such limit was seen."""
+        return math.inf if self.limit is None else self.limit.most
+
+    def first(self) -> Ticket | None:
+        """Give the most urgent call, whether it may go or not."""
+        return next((queue[0] for queue in self._queues if queue), None)
+
+    def head(self, now: float) -> Ticket | None:
+        """Give the call that goes next; None when there is none, or when it must wait for others to end."""
+        if self.in_flight >= self._limit(now) or self._stalls.is_stalled(now, self.in_flight):
+            return None
+        ticket = self.first()
+        if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
+            return None
+        is_new = ticket.priority is Priority.NEW_SLOT
+        return None if is_new and (now < self._slot_due_at or self._slots_are_enough(now)) else ticket
+
+    def wake_at(self, now: float) -> float:
+        """Give the time at which the next call may go; infinite when it must wait for another to end."""
+        if self.head(now) is not None:
+            return self.pacer.next_at
+        return self._slot_due_at if now < self._slot_due_at else math.inf
+
+    def take_next(self, now: float) -> Ticket | None:
+        """Let the next call go, if it may go now."""
+        ticket = None if now < self.pacer.next_at else self.head(now)
+        if ticket is None:
+            return None
+        ticket.sent = self.pacer.send(now)  # first: if this fails, the call still waits
+        self._queues[ticket.priority].popleft()
+        if ticket.priority is Priority.NEW_SLOT:
+            self._last_slot_at = now
+        if not self.in_flight:
+            self._stalls.began(now)
+        self.in_flight += 1
+        ticket.in_flight = self.in_flight
+        if ticket.is_for_slot:
+            self._slots[ticket.holder] = now
+            self._uploads.began(ticket.holder)
+        elif ticket.holder in self._slots:
+            age_seconds = min(_OLDEST_SLOT_SECONDS, now - self._slots.pop(ticket.holder))
+            self._uploads.ended(ticket.holder, 0.0, 0.0, now)
+            self._slot_seconds += _SLOT_AGE_WEIGHT * (age_seconds - self._slot_seconds)
+        return ticket
+
+    def was_answered(self, ticket: Ticket, now: float) -> None:
+        """Take note that a call is over, and was not throttled."""
+        self._close(ticket, now)
+        if self.limit is not None:
+            self.limit.was_admitted(ticket.in_flight)
+
+    def was_uploaded(self, holder: Hashable, size_bytes: float, seconds: float, now: float) -> None:
+        """Take note that an upload is over; 0 bytes if it brought nothing."""
+        self._uploads.ended(holder, size_bytes, seconds, now)
+
+    def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
+        """Take note of a 429, and pause all calls for so long."""
+        self.drop(ticket.holder if ticket.is_for_slot else None, ticket, now)
+        was_unlimited = self.most_at_once == math.inf
+        if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
+            self.pacer.pause(now, pause_seconds)
+            if was_unlimited and self.most_at_once <= _SMALL_LIMIT and ticket.sent is not None:
+                self.pacer.search_again(ticket.sent, now)
+        else:
+            self.pacer.throttled(ticket.sent, now, pause_seconds)
+
+    def drop(self, holder: Hashable, ticket: Ticket | None, now: float) -> None:
+        """Take note that a call is over without a result, and that its holder has no slot, or will not use it."""
+        self._slots.pop(holder, None)
+        self._uploads.ended(holder, 0.0, 0.0, now)
+        if ticket is not None:
+            self._close(ticket, now)
+
+    def remember(self, rate: float) -> None:
+        """Begin with a rate that the lane had before, unless a 429 has shown a newer one."""
+        if self.pacer.learned_rate is None:
+            self.pacer = Pacer(rate)
+
+    def _limit(self, now: float) -> float:
+        return math.inf if self.limit is None else self.limit.allowed(now)
+
+    def _close(self, ticket: Ticket, now: float) -> None:
+        if not ticket.is_over:
+            self.in_flight -= 1
+            self._stalls.ended(now)
+        ticket.is_over = True
+
+    @property
+    def _slot_due_at(self) -> float:
+        """The time from which a new slot may be requested: only new work yields, slots in hand are used."""
+        return self._last_slot_at + self.slot_gap_seconds
+
+    def _slots_are_enough(self, now: float) -> bool:
+        enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
+        if len(self._slots) < enough and not self._uploads.is_reached:
+            return False
+        oldest = next(iter(self._slots))
+        if now - self._slots[oldest] > _LOST_SLOT_SECONDS:  # its holder never reported its end
+            self.drop(oldest, None, now)
+        return True

@@ -1,0 +1,125 @@
+"""What is known of a lane: its token bucket, and whether it has changed. Pure."""
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from proofsweep.partner.pacing.cycles import Cycle
+from proofsweep.partner.pacing.token_bucket import TokenBucket, fit
+
+# All chosen, and checked together in benchmarks/simulation.
+# The lowest rate learned. Half or twice changes nothing but how often a lane that is almost shut is tried.
+_LEAST_CALLS_PER_SECOND = 0.01
+# How far above the rate the pace stays after 429s that came late, as a share. Half: a small bucket overflows. Twice:
+# earlier 429s.
+_MOST_LIFT = 0.007
+# Cycles that the fit remembers. Half: size and rate cannot be told apart. Twice: a change is noticed later.
+_CYCLES = 5
+# Calls that make a cycle meaningful. Half: one call more means quite another rate. Twice: slow lanes learn late.
+_MEANINGFUL_CALLS = 6
+# The smallest new size of the bucket, as a share of the old one. Half: one odd cycle loses it. Twice: it never shrinks.
+_MOST_SHRINKING_SHARE = 0.6
+
+
+class RateChange(StrEnum):
+    """What a 429 changed in what is known of the lane."""
+
+    FOUND = "found"
+    THE_SAME = "the same"
+    NARROWER = "narrower"
+    WIDER = "wider"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What was so when a 429 came.
+
+    Attributes:
+        is_first: nothing was known before.
+        is_narrower: several 429s agree that the lane is narrower than the model.
+        is_shared: others seem to use the lane too.
+        is_overdue: the pace was already growing, because the 429 came late.
+        is_short: it came soon after the last one.
+        pace: calls per second that could go.
+        level: tokens that the model still had; below 0 if more went through.
+        earliness: 1 right after the last 429, -1 at the end of the quiet time, less later.
+    """
+
+    is_first: bool
+    is_narrower: bool
+    is_shared: bool
+    is_overdue: bool
+    is_short: bool
+    pace: float
+    level: float
+    earliness: float
+
+
+@dataclass(slots=True)
+class LaneModel:
+    """Learns from the cycles that emptied the bucket.
+
+    Attributes:
+        bucket: the token bucket that explains them best.
+        widest: calls per second that it once let through.
+        lift: the logarithm of how far above the rate the pace stays.
+        calm_cycles: regular cycles since the last change.
+    """
+
+    bucket: TokenBucket
+    widest: float = 0.0
+    lift: float = 0.0
+    calm_cycles: int = 0
+    _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_CYCLES))
+
+    def learn(self, cycle: Cycle, seen: Circumstances) -> RateChange:
+        """Learn from a cycle, and find out whether the lane has changed."""
+        before = self.bucket
+        is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
+        if seen.is_narrower or is_wider:
+            self._cycles.clear()
+        self._cycles.append(cycle)
+        self._fit(cycle, seen, is_wider=is_wider)
+        is_late = seen.earliness < -1 and not seen.is_narrower
+        self.lift = min(_MOST_LIFT, self.lift + 0.01) if is_late else self.lift / 2
+        gave_more = is_wider or -seen.level > 0.25 * before.burst + 3
+        self._settle(is_new=seen.is_narrower or seen.is_first, is_unsettled=gave_more and not seen.is_shared)
+        if seen.is_first:
+            return RateChange.FOUND
+        return RateChange.NARROWER if seen.is_narrower else RateChange.WIDER if is_wider else RateChange.THE_SAME
+
+    def _fit(self, cycle: Cycle, seen: Circumstances, *, is_wider: bool) -> None:
+        before = self.bucket
+        # Else one call more means another rate.
+        is_meaningful = seen.is_first or seen.is_narrower or cycle.calls >= _MEANINGFUL_CALLS
+        least = _LEAST_CALLS_PER_SECOND if is_meaningful else before.rate / 2
+        least_burst = 1.0 if seen.is_first else _MOST_SHRINKING_SHARE * before.burst
+        fitted = fit(self._cycles, self._likely_burst(cycle, seen, is_wider=is_wider), least_burst)
+        self.bucket = replace(fitted, rate=max(least, fitted.rate * _surplus(cycle, seen)))
+        if self.calm_cycles > 1:
+            self.widest = max(0.98 * self.widest, fitted.rate)
+
+    def _settle(self, *, is_new: bool, is_unsettled: bool) -> None:
+        """Lengthen the quiet time after regular cycles."""
+        self.calm_cycles = 0 if is_new else min(self.calm_cycles, 2) if is_unsettled else self.calm_cycles + 1
+
+    def _likely_burst(self, cycle: Cycle, seen: Circumstances, *, is_wider: bool) -> float:
+        """Guess the size of the bucket: as before, or smaller if the 429 came late, or larger if it came early."""
+        burst, rate = self.bucket.burst, self.bucket.rate
+        if seen.is_first:
+            return seen.pace / 4
+        if is_wider:
+            return max(seen.pace / 4, burst)
+        if seen.is_overdue:
+            return min(burst, max(0.85 * burst, 0.3 * rate))
+        if seen.earliness > 0 and cycle.calls > _CYCLES:
+            return max(burst, min((1.5 if seen.is_short else 1.15) * burst, 1.5 * rate))
+        return burst
+
+
+def _surplus(cycle: Cycle, seen: Circumstances) -> float:
+    """Give a factor for the rate after a cycle that let more through than the model has.
+
+    A larger bucket would explain cycles of one kind as well, and then the rate would never be found.
+    """
+    return 1.0 if seen.is_first else 1 + 2 * min(0.05, max(0.0, -seen.level - 3.0) / cycle.calls)

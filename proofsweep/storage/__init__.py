@@ -1,1 +1,0 @@
-"""Read catalogs and their files, and read and write the results store."""

@@ -1,1 +1,0 @@
-"""Open the buckets of each cloud, and tell what their failures mean."""

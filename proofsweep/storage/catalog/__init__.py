@@ -1,1 +1,0 @@
-"""Catalogs of many files: manifests and folders, read as rows."""

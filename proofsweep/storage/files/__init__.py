@@ -1,1 +1,0 @@
-"""One audio file or sidecar: where it lies, what it is, its bytes."""

@@ -1,1 +1,0 @@
-"""The results store: plans, legs, the journal and the parts of the tables."""

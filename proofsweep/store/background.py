@@ -1,0 +1,51 @@
+"""Run something in a thread beside the work."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from proofsweep.errors import RunMustStop
+from proofsweep.partner.stop import StopSwitch
+
+
+@contextmanager
+def beside(
+    name: str, work: Callable[[threading.Event], None], stop: StopSwitch | None = None
+) -> Iterator[Callable[[], None]]:
+    """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread.
+
+    An error in the thread ends the main work, and is raised in place of the main work's own.
+
+    Args:
+        name: of the thread.
+        work: returns soon after its event is set.
+        stop: pulled at once when the thread fails; None if the main work can go on without it.
+
+    Yields:
+        a function that ends the thread early; a second call does nothing.
+    """
+    over, errors = threading.Event(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            work(over)
+        except BaseException as error:
+            if stop is None:
+                raise
+            errors.append(error)
+            broken = f"The thread {name} failed through a mistake of this program ({type(error).__name__})."
+            stop.pull(RunMustStop(broken, ended_by="error"))
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+
+    def end() -> None:
+        over.set()
+        thread.join()
+
+    try:
+        yield end
+    finally:
+        end()
+        if errors:
+            raise errors[0]

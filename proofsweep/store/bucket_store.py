@@ -1,0 +1,147 @@
+"""A results store in a bucket: it creates an object only if there is none of that name."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
+
+import obstore
+
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.files.bucket_failures import FAILURES, FailureKind, failure_of
+from proofsweep.files.locations import root_and_key
+from proofsweep.files.open_bucket import open_bucket
+
+if TYPE_CHECKING:
+    from obstore import ListResult, ObjectMeta
+    from obstore.store import ObjectStore
+
+# chosen: a create is tried again if the existing object is gone by then. Half gives up at the first such race; twice
+# waits longer for a store that is broken.
+_CREATE_ATTEMPTS = 3
+# obstore's error of a request that it sent once only: then the existing object is another process's.
+_FIRST_TRY = re.compile(r"\bretries: 0,")
+
+
+class BucketStore:
+    """A results store below a bucket URL; `open_root` opens the bucket at the first use.
+
+    If the bucket lets several creates of one name succeed, the last one's object remains; read it back to see whose.
+    """
+
+    def __init__(self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket) -> None:
+        self.url = url.rstrip("/")
+        self._root, self._prefix = root_and_key(self.url)
+        self._open_root = open_root
+        self._store: ObjectStore | None = None
+
+    def within(self, folder: str) -> "BucketStore":
+        """Open a longer prefix of the bucket."""
+        return BucketStore(f"{self.url}/{folder}", self._open_root)
+
+    def create(self, name: str, content: bytes) -> None:
+        """Put an object if there is none; one that an unanswered attempt of this call has put counts as created."""
+        for _ in range(_CREATE_ATTEMPTS):
+            try:
+                obstore.put(self._bucket, self._key(name), content, mode="create")
+            except FAILURES as error:
+                if failure_of(error).kind is not FailureKind.TAKEN:
+                    self._fail("written", error)
+                there = self.read(name)
+                if there is None:  # it is gone again: its writer failed
+                    continue
+                if there == content and not _FIRST_TRY.search(str(error)):
+                    return
+                raise NameTaken(f"{name} exists already.") from None
+            else:
+                return
+        raise ResultsError(
+            f"The results store {self.url} cannot be written (other processes write {name} at the same time)."
+        )
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Put an object, also over one of that name."""
+        try:
+            obstore.put(self._bucket, self._key(name), content, mode="overwrite")
+        except FAILURES as error:
+            self._fail("written", error)
+
+    def read(self, name: str) -> bytes | None:
+        """Get an object's content, if there is one."""
+        try:
+            return bytes(obstore.get(self._bucket, self._key(name)).bytes())
+        except FAILURES as error:
+            if failure_of(error).kind is FailureKind.MISSING:
+                return None
+            self._fail("read", error)
+
+    def read_range(self, name: str, start: int, end: int) -> bytes:
+        """Get the bytes of an object from `start` to before `end`."""
+        try:
+            return bytes(obstore.get_range(self._bucket, self._key(name), start=start, end=end))
+        except FAILURES as error:
+            self._fail("read", error)
+
+    def names(self, folder: str) -> list[str]:
+        """List the objects right below a folder."""
+        return sorted(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Read the sizes from the same listing."""
+        found = {self._name(meta["path"]): meta["size"] for meta in self._below(folder)["objects"]}
+        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(f"{folder}/")}
+
+    def folders(self, folder: str, after: str = "") -> list[str]:
+        """List the prefixes right below a folder. After a given one, nothing before it is listed."""
+        if after:
+            return self._later_folders(folder, after)
+        paths = [self._name(prefix.rstrip("/")) for prefix in self._below(folder)["common_prefixes"]]
+        return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
+
+    def delete(self, name: str) -> None:
+        """Delete an object, if it is there."""
+        try:
+            obstore.delete(self._bucket, self._key(name))
+        except FAILURES as error:
+            if failure_of(error).kind is not FailureKind.MISSING:
+                self._fail("written", error)
+
+    @property
+    def _bucket(self) -> "ObjectStore":
+        if self._store is None:
+            try:
+                self._store = self._open_root(self._root)
+            except FAILURES as error:
+                self._fail("opened", error)
+        return self._store
+
+    def _below(self, folder: str) -> "ListResult[list[ObjectMeta]]":
+        try:
+            return obstore.list_with_delimiter(self._bucket, self._key(folder) + "/")  # type: ignore[return-value]
+        except FAILURES as error:
+            self._fail("listed", error)
+
+    def _later_folders(self, folder: str, after: str) -> list[str]:
+        """Begin the listing behind all that lies in the folder `after`: `0` is the character that follows `/`."""
+        below = self._key(folder) + "/"
+        try:
+            pages = obstore.list(self._bucket, below, offset=f"{below}{after}0")
+            found = {meta["path"].removeprefix(below).partition("/")[0] for page in pages for meta in page}
+        except FAILURES as error:
+            self._fail("listed", error)
+        return sorted(name for name in found if name > after and not name.startswith("."))
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}" if self._prefix else name
+
+    def _name(self, key: str) -> str:
+        return key.removeprefix(f"{self._prefix}/") if self._prefix else key
+
+    def _fail(self, what: str, error: Exception) -> NoReturn:
+        failure = failure_of(error)
+        sentence = FailureKind.NO_BUCKET if failure.kind is FailureKind.MISSING else failure.sentence
+        raise ResultsError(f"The results store {self.url} cannot be {what}: {sentence}.") from None
+
+
+def _is_open(path: str) -> bool:
+    """Say whether a name is not hidden, as in a folder."""
+    return not path.rpartition("/")[2].startswith(".")

@@ -1,0 +1,130 @@
+"""What is derived from a results store, kept as immutable entries that several processes may add at once.
+
+No entry is ever changed. One that replaces others names them; a reader ignores the named ones, and they are deleted
+only later, so that a reader that listed them before can still read them. No conditional write is needed, and two
+processes that replace the same entries at once only leave the same facts twice.
+"""
+
+import gzip
+import json
+import secrets
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from proofsweep.errors import ResultsError
+from proofsweep.store.store import Store
+
+# Chosen: a reader needs some seconds, and a store's listing may be late by as much. Half is risky for a slow reader of
+# a large snapshot; twice keeps more objects that count for nothing.
+_GRACE = timedelta(minutes=10)
+# Chosen: a reader that meets a deletion lists again; more than two in a row mean that the listing itself is wrong.
+_ATTEMPTS = 4
+
+_ENDING = ".json.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: what it says, the objects that belong to it, and the objects that it replaces."""
+
+    name: str
+    body: dict[str, object]
+    objects: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedLog:
+    """The entries in one folder of a results store."""
+
+    store: Store
+    folder: str
+    clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+
+    def names(self) -> list[str]:
+        """List all entries, also replaced ones; the oldest first."""
+        return [name for name in self.store.names(self.folder) if name.endswith(_ENDING)]
+
+    def entries(self) -> list[Entry]:
+        """Read the entries that no other replaces.
+
+        Raises:
+            ResultsError: an entry is damaged, or entries are always deleted before they can be read.
+        """
+        for _ in range(_ATTEMPTS):
+            found = self._read_newest_first(self.names())
+            if found is not None:
+                return found
+        raise ResultsError(f"{self.folder} in the results store {self.store.url} changes while it is read; try again.")
+
+    def new_name(self) -> str:
+        """Give a name for a new entry that no other process uses; it sorts by time."""
+        return f"{self.folder}/{_stamp(self.clock())}-{secrets.token_hex(4)}{_ENDING}"
+
+    def add(
+        self,
+        body: dict[str, object],
+        *,
+        name: str | None = None,
+        objects: Sequence[str] = (),
+        replaced: Sequence[Entry] = (),
+        also: Sequence[str] = (),
+    ) -> None:
+        """Write an entry, in the place of others if so; delete what was replaced long ago.
+
+        Args:
+            body: what the entry says, as JSON.
+            name: from `new_name`; None makes one.
+            objects: names of objects that were written for this entry.
+            replaced: entries that this one holds the facts of.
+            also: names of further objects to replace, which were not read.
+        """
+        old, carried = self._outdated(replaced)
+        names = [*also, *carried, *(name for entry in replaced for name in (entry.name, *entry.objects))]
+        document = {"objects": list(objects), "replaces": sorted({*names} - {*old}), "body": body}
+        content = gzip.compress(json.dumps(document, default=str).encode("utf-8", "replace"), compresslevel=5)
+        self.store.create(name or self.new_name(), content)
+        for each in old:
+            self.store.delete(each)
+
+    def _outdated(self, replaced: Sequence[Entry]) -> tuple[list[str], list[str]]:
+        """Part what the replaced entries had replaced: what can be deleted now, and what still waits."""
+        limit = f"{self.folder}/{_stamp(self.clock() - _GRACE)}"
+        old = [name for entry in replaced if entry.name < limit for name in entry.replaces]
+        waiting = [name for entry in replaced if entry.name >= limit for name in entry.replaces]
+        return old, waiting
+
+    def _read_newest_first(self, names: Sequence[str]) -> list[Entry] | None:
+        """Read what is not replaced; None if something was deleted since it was listed."""
+        found: list[Entry] = []
+        damaged: set[str] = set()
+        replaced: set[str] = set()
+        for name in reversed(names):
+            if name not in replaced:
+                content = self.store.read(name)
+                if content is None:
+                    return None
+                entry = _entry(name, content)
+                damaged |= {name} if entry is None else set()
+                found += [] if entry is None else [entry]
+                replaced.update(() if entry is None else entry.replaces)
+        for name in sorted(damaged - replaced):
+            raise ResultsError(
+                f"{name} in the results store {self.store.url} is damaged. It is derived: run proofsweep compact."
+            )
+        return [entry for entry in found if entry.name not in replaced]
+
+
+def _entry(name: str, content: bytes) -> Entry | None:
+    """Read an entry; None if it is damaged."""
+    try:
+        document = json.loads(gzip.decompress(content))
+        return Entry(name, document["body"], tuple(document["objects"]), tuple(document["replaces"]))
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error):
+        return None
+
+
+def _stamp(now: datetime) -> str:
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%S%f}"

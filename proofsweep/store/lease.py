@@ -1,0 +1,231 @@
+"""A lease: one process at a time works on something, and every other process can tell whether it still does.
+
+Each term of a lease is a numbered folder: `claim.json` is created once and names the process, `heartbeat.json` says
+that it is alive, `receipt.json` ends the term. A process that finds the last term ended, or its process dead, takes the
+lease over with the next number.
+"""
+
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+from proofsweep.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.model import layout
+from proofsweep.model.runs import STALE_SECONDS, Claim, ClockReading, is_fresh
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.plans_and_parts import Results, json_bytes
+from proofsweep.store.receipts import has_claim, last_leg, receipt_of
+from proofsweep.store.store import Store
+
+_CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The lease of one thing in a store.
+
+    Attributes:
+        name: of what is leased.
+        clock: gives the time in UTC.
+        uptime: gives the seconds of this boot's monotonic clock, the same in all its processes.
+        rest: waits for a number of seconds.
+        busy: the message for a process that comes while another holds the lease; `{holder}` stands for that one.
+    """
+
+    results: Results
+    name: str
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    uptime: Callable[[], float] = time.monotonic
+    rest: Callable[[float], None] = time.sleep
+    busy: str = "This is being worked on by {holder}."
+
+    def last(self) -> int:
+        """Return the number of the last term that was claimed; 0 without one."""
+        return last_leg(self.results.store, self.name)
+
+    def last_inactive(self) -> int:
+        """Return the number of the last term, which is over.
+
+        Raises:
+            RunIsActive: its process is alive.
+        """
+        last = self.last()
+        if last and self.is_active(last):
+            raise self.active_error(last)
+        return last
+
+    def claim(self, number: int, facts: Row | None = None) -> None:
+        """Claim a term for this process; another process that takes it over needs the `facts`.
+
+        Raises:
+            RunIsActive: another process was first, or last where the store let both through.
+            ResultsError: it cannot be known; the term is released if the store permits it.
+        """
+        claim = own_claim(self.now(), facts or {})
+        try:
+            self.results.store.create(layout.claim_name(self.name, number), json_bytes(asdict(claim)))
+        except NameTaken as taken:
+            raise self.active_error(number) from taken
+        try:
+            holder = self.holder(number)
+        except ResultsError:
+            self.release(number)
+            raise
+        if holder != claim:
+            raise self.active_error(number)
+
+    def release(self, number: int) -> None:
+        """Take back this process's claim of a term that could not begin, so that the term does not exist."""
+        with suppress(ResultsError):  # then the claim is stale soon, or at once when this process ends
+            self.results.store.delete(layout.claim_name(self.name, number))
+
+    def beat(self, number: int) -> None:
+        """Write the heartbeat: this process is alive now."""
+        write_sign(self.results.store, self._heartbeat_name(number), self.now())
+
+    def write_receipt(self, number: int, receipt: dict[str, object]) -> None:
+        """End a term; NameTaken if another process has ended it."""
+        self.results.store.create(layout.receipt_name(self.name, number), json_bytes(receipt))
+
+    def receipt(self, number: int) -> dict[str, object] | None:
+        """Read how a term ended; None while it lasts."""
+        return receipt_of(self.results.store, self.name, number)
+
+    def is_superseded(self, number: int) -> bool:
+        """Whether another process has taken a term over: it has claimed the next one, or ended this one."""
+        return has_claim(self.results.store, self.name, number + 1) or self.receipt(number) is not None
+
+    def holder(self, number: int) -> Claim | None:
+        """Read who claimed a term; None if the claim cannot be read."""
+        content = self.results.store.read(layout.claim_name(self.name, number))
+        try:
+            claim = json.loads(content or b"")
+            return Claim(**{name: value for name, value in claim.items() if name in _CLAIM_FIELDS})
+        except (ValueError, TypeError, AttributeError):
+            return None
+
+    def who_holds(self, number: int) -> str:
+        """Return a person's words for the process that claimed a term."""
+        holder = self.holder(number)
+        return "another process" if holder is None else f"process {holder.pid} on {holder.host}"
+
+    def active_error(self, number: int) -> RunIsActive:
+        """Return the error for a process that comes while a term lasts."""
+        return RunIsActive(self.busy.format(holder=self.who_holds(number)))
+
+    def is_alive(self, number: int) -> bool:
+        """Whether a term without a receipt is still worked on, judged by its last sign of life."""
+        holder = self.holder(number)
+        if holder is None or is_gone(holder):
+            return False
+        beaten = read_sign(self.results.store, self._heartbeat_name(number))
+        return is_fresh(beaten or holder.claimed, self.now())
+
+    def is_active(self, number: int) -> bool:
+        """Whether a process works on a term; one that ends meanwhile is not active any more."""
+        if self.receipt(number) is not None:
+            return False
+        return (self.is_alive(number) or self.is_heard(number)) and self.receipt(number) is None
+
+    def is_heard(self, number: int) -> bool:
+        """Wait up to 30 s for a new heartbeat of a term that seems dead, if two hosts' clocks had to be compared."""
+        holder, name = self.holder(number), self._heartbeat_name(number)
+        if holder is None or is_gone(holder) or holder.boot == boot_id() != "":
+            return False
+        before = self.results.store.read(name)
+        for _ in range(STALE_SECONDS):
+            self.rest(1.0)
+            if self.receipt(number) is not None:
+                return False
+            if self.results.store.read(name) != before:
+                return True
+        return False
+
+    def active_claim(self) -> Claim | None:
+        """Return the last term's claim while its process is alive; None when nobody holds the lease."""
+        last = self.last()
+        return self.holder(last) if last and self.receipt(last) is None and self.is_alive(last) else None
+
+    def now(self) -> ClockReading:
+        """Read both clocks."""
+        return ClockReading(self.clock(), self.uptime(), boot_id())
+
+    def _heartbeat_name(self, number: int) -> str:
+        return f"{layout.leg_folder(self.name, number)}/heartbeat.json"
+
+
+def write_sign(store: Store, name: str, now: ClockReading) -> None:
+    """Write a sign of life in the place of the last one."""
+    store.replace(name, json_bytes(asdict(now) | {"at": now.at.isoformat()}))
+
+
+def read_sign(store: Store, name: str) -> ClockReading | None:
+    """Read the last sign of life; None if there is none that can be read: a power cut may leave it empty."""
+    try:
+        sign = json.loads(store.read(name) or b"")
+        return ClockReading(datetime.fromisoformat(sign["at"]), float(sign["uptime_seconds"]), sign["boot"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def own_claim(now: ClockReading, facts: Row) -> Claim:
+    """Return which process this is."""
+    pid = os.getpid()
+    return Claim(
+        host=socket.gethostname(),
+        boot=now.boot,
+        pid=pid,
+        pid_namespace=_pid_namespace(),
+        process_started=_process_started(pid),
+        claimed_at=now.at.isoformat(),
+        uptime_seconds=now.uptime_seconds,
+        token=secrets.token_hex(8),
+        facts=facts,
+    )
+
+
+def is_gone(claim: Claim) -> bool:
+    """Whether the claim's process no longer exists; that is known only where its process ID has a meaning here."""
+    here = (socket.gethostname(), boot_id(), _pid_namespace())
+    if (claim.host, claim.boot, claim.pid_namespace) != here:
+        return False
+    try:
+        os.kill(claim.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return bool(claim.process_started) and _process_started(claim.pid) != claim.process_started
+
+
+def boot_id() -> str:
+    """Return what identifies this boot of this machine; empty where the system does not tell."""
+    return _text_of("/proc/sys/kernel/random/boot_id")
+
+
+def _pid_namespace() -> str:
+    """Return what identifies the PID namespace of this process; empty where the system has none."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _process_started(pid: int) -> str:
+    """Return the start time of a process as the kernel says it; empty for a zombie or if it is not known."""
+    stat = _text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return "" if not stat or stat[0] == "Z" else stat[19]
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,237 @@
+"""The results store: plans, shards and the parts of the tables."""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from proofsweep.errors import ResultsError
+from proofsweep.model import layout
+from proofsweep.model.items import WorkItem
+from proofsweep.model.runs import Plan, rows_of_shard
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.schemas import conformed
+from proofsweep.store.prunings import pruned_names
+from proofsweep.store.receipts import Part, ended_parts
+from proofsweep.store.row_digests import ROOT_KEY, with_merkle_root
+from proofsweep.store.store import Store
+
+SCHEMAS = {
+    "verdicts": schemas.VERDICTS,
+    "exchanges": schemas.EXCHANGES,
+    "runs": schemas.RUNS,
+    "ingest": schemas.INGEST,
+    "drift": schemas.DRIFT,
+    "probes": schemas.PROBES,
+    "rotations": schemas.ROTATIONS,
+    "erasures": schemas.ERASURES,
+    "proofs": schemas.PROOFS,
+    "interpretations": schemas.INTERPRETATIONS,
+    "recoveries": schemas.RECOVERIES,
+}
+
+RECEIPTED = ("verdicts", "exchanges")
+"""The tables whose parts the receipts of legs name."""
+
+# Planned items that are made of a shard at once, some 3 KB each while they are made. Half or twice takes as long.
+_ITEMS_AT_ONCE = 500
+
+OPERATION_TABLES = ("rotations", "erasures", "proofs", "interpretations", "recoveries")
+"""The tables that only operations write."""
+
+
+class Results:
+    """Reads and writes the plans, shards and parts of one results store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def write_shard(self, run_id: str, shard: int, table: pa.Table) -> None:
+        """Write one shard's work items."""
+        self.store.create(layout.shard_name(run_id, shard), parquet_of(table))
+
+    def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
+        """Read one shard's work items, in manifest order."""
+        return list(self.each_shard_item(run_id, shard))
+
+    def each_shard_item(self, run_id: str, shard: int) -> Iterator[WorkItem]:
+        """Give one shard's work items one by one, in manifest order: a large run has tens of thousands in a shard."""
+        table = _table_of(self._required(layout.shard_name(run_id, shard)))
+        for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
+            yield from map(planned_items.planned_item, portion.to_pylist())
+
+    def items(self, plan: Plan) -> Iterator[WorkItem]:
+        """Give all items of a run one by one."""
+        return (item for shard in range(plan.shards) for item in self.each_shard_item(plan.run_id, shard))
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write the plan, after its shards: this makes the run exist."""
+        self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
+
+    def plan(self, run_id: str) -> Plan:
+        """Read a run's plan.
+
+        Raises:
+            ResultsError: there is no such run here.
+        """
+        content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
+        if content is None:
+            raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
+        try:
+            return _checked(plan_of(json.loads(content)))
+        except (ValueError, TypeError, AttributeError) as damage:
+            raise ResultsError(
+                f"{layout.plan_name(run_id)} in the results store {self.store.url} is damaged: it is not a whole plan. "
+                "Restore it from a backup."
+            ) from damage
+
+    def plan_digest(self, run_id: str) -> str:
+        """Give the hex sha256 of the plan in the store."""
+        return sha256_hex(self._required(layout.plan_name(run_id)))
+
+    def run_ids(self) -> list[str]:
+        """List the runs that have a plan, oldest first."""
+        named = self.store.folders("_runs")
+        return [run_id for run_id in named if self.store.read(layout.plan_name(run_id)) is not None]
+
+    def parts_of(self, table: str, plan: Plan) -> list[str]:
+        """List the names of one run's parts of a table, sorted.
+
+        A leg that has ended has the verdicts that its receipt names, whatever the listing shows. Exchanges may come
+        later: those of a leg that was taken over and came back. What a pruning has deleted,
+        or will delete, is left out.
+        """
+        return self._parts_of(table, plan, {} if table == "runs" else ended_parts(self.store, plan.run_id))
+
+    def verdicts_by_shard(self, plan: Plan) -> dict[int, list[Part]]:
+        """Give the verdicts parts of all legs of a run, by shard."""
+        ended = ended_parts(self.store, plan.run_id)
+        known = {part.name: part for parts in ended.values() for part in parts}
+        shards: dict[int, list[Part]] = {}
+        for name in self._parts_of("verdicts", plan, ended):
+            shards.setdefault(layout.shard_and_leg_of(name)[0], []).append(known.get(name) or self.part(name))
+        return shards
+
+    def is_finished(self, plan: Plan, shard: int, parts: Sequence[Part]) -> bool:
+        """Say whether a shard's parts hold all its rows; a single part that does need not be read."""
+        rows = rows_of_shard(plan, shard)
+        return any(part.rows >= rows for part in parts) or len(self.rows_in(parts)) >= rows
+
+    def rows_in(self, parts: Iterable[Part]) -> set[int]:
+        """Give the manifest rows that verdicts parts hold."""
+        read = self.tables([part.name for part in parts if part.rows], ["manifest_row"])
+        return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
+
+    def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
+        """Write one part with its table's whole schema, and read it back.
+
+        Raises:
+            NameTaken: another process wrote it; this one must stop its work on the leg.
+        """
+        schema = SCHEMAS[table]
+        content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
+        whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
+        self.store.create(name, parquet_of(with_merkle_root(whole) if table in RECEIPTED else whole))
+        return self.part(name)
+
+    def part(self, name: str) -> Part:
+        """Describe a part in the store."""
+        content = self._required(name)
+        read = pq.read_metadata(io.BytesIO(content))
+        root = (read.metadata or {}).get(ROOT_KEY)
+        return Part(
+            name=name,
+            rows=read.num_rows,
+            sha256=sha256_hex(content),
+            merkle_root=None if root is None else root.decode("ascii", "replace"),
+        )
+
+    def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
+        """Read parts of one table into Arrow, with the whole schema even if there are none."""
+        none = pa.Table.from_batches([], schema=_schema(table, columns))  # `empty_table` would import pandas
+        parts = [none, *self.tables(names, columns)]
+        return pa.concat_tables(parts, promote_options="default")  # a column that an older part lacks is nullable there
+
+    def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """Read parts one by one: those of a long run do not fit in memory together."""
+        return (self._table(name, columns) for name in names)
+
+    def all_parts(self, table: str) -> Iterator[str]:
+        """List the names of all parts of a table, oldest first."""
+        for folder in self.store.folders(table):
+            yield from self.store.names(f"{table}/{folder}")
+
+    def _parts_of(self, table: str, plan: Plan, ended: Mapping[int, Sequence[Part]]) -> list[str]:
+        folder = layout.table_folder(table, plan.run_date)
+        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
+        named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
+        is_late = table == "exchanges"
+        found = {*named, *(name for name in listed if is_late or layout.leg_of(name) not in ended)}
+        return sorted(found if table == "runs" else found - pruned_names(self.store, plan.run_id))
+
+    def _table(self, name: str, columns: list[str] | None) -> pa.Table:
+        content = self.store.read(name)
+        schema = _schema(name.partition("/")[0], columns)
+        if content is None and name in pruned_names(self.store, layout.run_of(name)):  # since it was listed
+            return schema.empty_table()
+        try:
+            return conformed(_table_of(self._required(name) if content is None else content, columns), schema)
+        except (pa.ArrowException, OSError) as damage:
+            raise ResultsError(
+                f"{name} in the results store {self.store.url} is damaged: it cannot be read as Parquet. Restore it "
+                "from a backup."
+            ) from damage
+
+    def _required(self, name: str) -> bytes:
+        content = self.store.read(name)
+        if content is None:
+            raise ResultsError(f"{name} is missing from the results store {self.store.url}.")
+        return content
+
+
+def _schema(table: str, columns: list[str] | None) -> pa.Schema:
+    """Give the schema of some columns of a table; None stands for all."""
+    whole = SCHEMAS[table]
+    return whole if columns is None else pa.schema(map(whole.field, columns)).with_metadata(whole.metadata)
+
+
+def plan_of(document: dict[str, Any]) -> Plan:
+    """Read a plan from its document; what a later version has added is ignored."""
+    known = {field.name for field in fields(Plan)}
+    return Plan(**{name: value for name, value in document.items() if name in known})
+
+
+def _checked(plan: Plan) -> Plan:
+    """Give a plan whose counts are numbers and whose date is one; TypeError or ValueError otherwise."""
+    plan.run_date.isoformat()
+    if not all(isinstance(count, int) for count in (plan.items, plan.shards, plan.shard_items)):
+        raise TypeError("a plan counts in whole numbers")
+    return plan
+
+
+def parquet_of(table: pa.Table) -> bytes:
+    """Encode a table as one Parquet object."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
+    """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
+    return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
+
+
+def json_bytes(document: object) -> bytes:
+    """Encode a small document for people and programs."""
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+
+
+def sha256_hex(content: bytes) -> str:
+    """Give the digest in lowercase hex."""
+    return hashlib.sha256(content).hexdigest()

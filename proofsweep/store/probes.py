@@ -1,0 +1,111 @@
+"""The table `probes`: each pass of monitoring adds one small object, and those of an hour become one part.
+
+A row is known by its pass and its call. A part is written before the objects of its passes are deleted, so nothing is
+ever missing; a reader that meets both takes one of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import date, datetime
+from itertools import count
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.model import layout
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.plans_and_parts import Results
+
+_TABLE = "probes"
+_KEY = ["operation_id", "call"]
+
+# Days of which hours may wait for their part: also those of the last pass before a pause, and of the turn of a day.
+_NEWEST_DAYS = 2
+# Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
+_AT_ONCE = 16
+
+
+def add_pass(results: Results, pass_id: str, began: datetime, rows: Sequence[Row]) -> None:
+    """Write the rows of a pass; its ID says when it began, too.
+
+    Raises:
+        ResultsError: the store cannot be written.
+    """
+    results.create_part(layout.pass_name(pass_id, began.date()), _TABLE, rows)
+
+
+def publish_hours(results: Results, now: datetime) -> None:
+    """Make one part of the passes of each hour that is over; it can break off anywhere, and be repeated at any time.
+
+    Raises:
+        ResultsError: the store cannot be used, or an object is damaged.
+    """
+    for folder in results.store.folders(_TABLE)[-_NEWEST_DAYS:]:
+        for hour, passes in _waiting(results.store.names(f"{_TABLE}/{folder}")).items():
+            if hour < layout.hour_of(now):
+                _publish(results, date.fromisoformat(folder.removeprefix("run_date=")), hour, passes)
+
+
+def read_probes(results: Results, columns: Sequence[str] | None = None, days: Iterable[date] | None = None) -> pa.Table:
+    """Give some columns of the table, or all, of some days, or of all: each row once.
+
+    The objects of the passes are read before the parts, into which another process may put them meanwhile.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    listed = results.store.folders(_TABLE) if days is None else (f"run_date={day}" for day in days)
+    folders = [f"{_TABLE}/{each}" for each in listed]
+    needed = None if columns is None else [*columns, *(name for name in _KEY if name not in columns)]
+    tables = [results.table(_TABLE, [], needed)]
+    for of_hours in (False, True):
+        names = [name for each in folders for name in results.store.names(each) if layout.is_hour(name) is of_hours]
+        tables += _present(results, names, needed)
+    rows = pa.concat_tables(tables, promote_options="default")
+    places = {key: place for place, key in enumerate(zip(*(rows[name].to_pylist() for name in _KEY), strict=True))}
+    once = rows.take(pa.array(sorted(places.values()), pa.int64()))
+    return once if columns is None else once.select(list(columns))
+
+
+def _waiting(names: Iterable[str]) -> dict[str, list[str]]:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        if not layout.is_hour(name):
+            found[layout.hour_in(name)].append(name)
+    return found
+
+
+def _publish(results: Results, day: date, hour: str, passes: Sequence[str]) -> None:
+    """Write the rows that no part of the hour has; passes that came late get one more.
+
+    Whoever writes part n has read all before it, and a name is taken once: no row is in two parts.
+    """
+    rest = pa.concat_tables([results.table(_TABLE, []), *_present(results, passes, None)])
+    for number in count():
+        if not rest.num_rows:
+            break
+        name = layout.hour_name(hour, day, number)
+        with suppress(NameTaken):
+            results.create_part(name, _TABLE, rest)
+        there = results.table(_TABLE, [name], _KEY[:1])[_KEY[0]]  # also after our own: not each store keeps the first
+        rest = rest.filter(pc.invert(pc.is_in(rest[_KEY[0]], there.combine_chunks())))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(results.store.delete, passes))
+
+
+def _present(results: Results, names: Iterable[str], columns: list[str] | None) -> Iterator[pa.Table]:
+    """Read objects, but for those that another process deleted since they were listed."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield from (rows for rows in pool.map(lambda name: _read(results, name, columns), names) if rows is not None)
+
+
+def _read(results: Results, name: str, columns: list[str] | None) -> pa.Table | None:
+    try:
+        return results.table(_TABLE, [name], columns)
+    except ResultsError:
+        if results.store.read(name) is None:
+            return None
+        raise

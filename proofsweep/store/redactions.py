@@ -1,0 +1,101 @@
+"""The redactions of a store: an intent is written before the first change, a receipt after the last."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import asdict
+from datetime import datetime
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import TypeAdapter
+
+from proofsweep.errors import ResultsError
+from proofsweep.model import layout
+from proofsweep.model.redaction import KEPT, MARKER, Completed, Redaction
+from proofsweep.store.lease import Lease
+from proofsweep.store.plans_and_parts import Results, json_bytes, sha256_hex
+from proofsweep.store.row_digests import row_digests
+from proofsweep.store.store import Store
+
+_Document = TypeVar("_Document")
+_REDACTION, _COMPLETED = TypeAdapter(Redaction), TypeAdapter(Completed)
+_BUSY = "A redaction is at work in this results store already: {holder}."
+
+
+def redaction_lease(results: Results, clock: Callable[[], datetime]) -> Lease:
+    """Give the lease of redactions: no leg begins while it is held, and none is claimed while a leg is alive."""
+    return Lease(Results(results.store.within("_redacting")), "redactions", clock, busy=_BUSY)
+
+
+def redactions_of(store: Store) -> Iterator[Redaction]:
+    """Read the intents of all redactions, the oldest first.
+
+    Raises:
+        ResultsError: one is damaged or cannot be read.
+    """
+    for name in store.names(layout.REDACTED_FOLDER):
+        if name.endswith("-intent.json"):
+            yield _read(store, name, _REDACTION)
+
+
+def intent_digest(store: Store, redaction: Redaction) -> str:
+    """Give the hex sha256 of an intent in the store."""
+    return sha256_hex(store.read(layout.redaction_intent_name(redaction.number)) or b"")
+
+
+def completion_of(store: Store, redaction: Redaction) -> Completed | None:
+    """Say how a redaction ended; None if it did not come to its end.
+
+    Raises:
+        ResultsError: its receipt is damaged or cannot be read.
+    """
+    name = layout.redaction_receipt_name(redaction.number)
+    return None if store.read(name) is None else _read(store, name, _COMPLETED)
+
+
+def write_intent(store: Store, redaction: Redaction) -> None:
+    """Say what will be removed.
+
+    Raises:
+        NameTaken: another process redacts at the same moment.
+    """
+    store.create(layout.redaction_intent_name(redaction.number), json_bytes(redaction.document()))
+
+
+def write_completion(store: Store, redaction: Redaction, completed: Completed) -> None:
+    """Say that all is removed.
+
+    Raises:
+        NameTaken: another process completed the same redaction.
+    """
+    store.create(layout.redaction_receipt_name(redaction.number), json_bytes(asdict(completed)))
+
+
+def redacted(table: pa.Table, folder: str, places: Collection[int]) -> pa.Table:
+    """Take the content from the rows at some places; the other rows and the metadata stay as they are."""
+    is_redacted = np.zeros(table.num_rows, dtype=bool)
+    is_redacted[list(places)] = True
+    mask = pa.array(is_redacted)
+    for place, field in enumerate(table.schema):
+        if field.name not in KEPT[folder]:
+            marker = MARKER.encode() if pa.types.is_binary(field.type) else MARKER
+            replacement = pa.scalar(None if field.nullable else marker, field.type)
+            table = table.set_column(place, field, pc.if_else(mask, replacement, table[field.name]))
+    return table
+
+
+def recorded_digests(table: pa.Table, name: str, redactions: Iterable[Redaction]) -> list[bytes]:
+    """Give the digest of each row of an object as it was recorded: of redacted rows, as their redactions note it."""
+    digests = row_digests(table)
+    for each in (each for redaction in redactions for each in redaction.objects if each.name == name):
+        for place, digest in each.rows.items():
+            digests[place] = bytes.fromhex(digest)
+    return digests
+
+
+def _read(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
+    try:
+        return reader.validate_json(store.read(name) or b"")
+    except ValueError as damage:
+        raise ResultsError(f"{name} in the results store {store.url} is damaged. Restore it from a backup.") from damage

@@ -1,0 +1,234 @@
+"""The index of runs: what a list of runs needs, so that no reader has to open each run. Derived.
+
+Each record is that of a whole run. Of two records of a run the one that knows more ended legs counts, so the order in
+which processes write them does not matter.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from proofsweep.errors import ResultsError
+from proofsweep.files.locations import resolved_location
+from proofsweep.model.layout import INDEX_FOLDER, leg_folder
+from proofsweep.model.run_records import RECEIPT_MEMBERS, LegRecord, RunRecord, epoch_at
+from proofsweep.model.runs import PARTIAL_KINDS, Plan
+from proofsweep.store.derived_log import DerivedLog, Entry
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results, plan_of
+from proofsweep.store.prunings import wholly_pruned
+
+# Chosen: half folds at each run, which writes the whole index; twice costs each reader as many more requests.
+_MOST_ENTRIES = 4
+# Chosen: a plan of millions of rows takes minutes between its name and its existence, and clocks differ. Half would do;
+# twice costs one more page of a listing.
+_SETTLING = timedelta(days=1)
+# Chosen: requests that wait for a bucket at once; twice gains little, half doubles the first indexing of an old store.
+_READERS = 16
+# Chosen: runs without an end that a person may still resume; each costs one request, so twice costs ten more.
+_WATCHED = 10
+_NONE: Mapping[str, Sequence[str]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedRuns:
+    """What the index says.
+
+    Attributes:
+        records: by run ID.
+        pruned: environment and catalog identity of the runs of which a pruning left no row, by run ID.
+        complete_to: each run up to this ID is in the index; empty if older runs were never indexed.
+    """
+
+    records: Mapping[str, RunRecord] = field(default_factory=dict)
+    pruned: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    complete_to: str = ""
+
+    def newest_first(self) -> Iterator[RunRecord]:
+        """Give the runs, the newest first."""
+        return (self.records[run_id] for run_id in sorted(self.records, reverse=True))
+
+    def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:
+        """Return the plans of an environment and of a catalog, the newest first; none that was superseded."""
+        plans = [run.plan for run in self.newest_first() if not run.is_superseded]
+        if catalog is not None:
+            names = {catalog, resolved_location(catalog)}
+            plans = [plan for plan in plans if plan.identity in names or plan.catalog == catalog]
+        return [plan for plan in plans if environment in {None, plan.environment}]
+
+
+def newest_whole(plans: Sequence[Plan]) -> Plan | None:
+    """Return the first of some plans that is of a whole catalog; one of a part only if there is nothing else."""
+    return next((plan for plan in plans if plan.catalog_kind not in PARTIAL_KINDS), next(iter(plans), None))
+
+
+class RunIndex:
+    """Reads and extends the index of one results store."""
+
+    def __init__(self, results: Results, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._results = results
+        self._clock = clock
+        self._log = DerivedLog(results.store, INDEX_FOLDER, clock)
+
+    def read(self) -> IndexedRuns:
+        """Read the index as it is; runs of the last day may be missing, and older ones if it is not complete.
+
+        Raises:
+            ResultsError: it cannot be read.
+        """
+        return _merged(self._log.entries())
+
+    def refreshed(self, *, most: int | None = None) -> IndexedRuns:
+        """Read the index, and what it misses from the runs themselves; keep that for the next reader if it can be.
+
+        Args:
+            most: read at most this many missing runs, the newest; None reads all.
+
+        Raises:
+            ResultsError: the store cannot be read.
+        """
+        index = self._readable()
+        if not index.complete_to:
+            index = _merged_with(index, [], pruned=self._catalogs_of(wholly_pruned(self._results.store, index.pruned)))
+        missing = [name for name in self._later_runs(index) if name not in index.records and name not in index.pruned]
+        chosen = missing if most is None else missing[-most:]
+        complete_to = index.complete_to if len(chosen) < len(missing) else self._complete_to(index, missing)
+        found = self._records([*chosen, *self._outdated(index)])
+        new = [record for record in found if record.is_newer_than(index.records.get(record.plan.run_id))]
+        if new or (complete_to and not index.complete_to and index.records):
+            with suppress(ResultsError):  # a reader may have no right to write
+                self._add(IndexedRuns(records=_by_id(new), pruned=index.pruned, complete_to=complete_to))
+        return _merged_with(index, new, complete_to)
+
+    def add(self, records: Iterable[RunRecord], *, complete_to: str = "", pruned: Iterable[str] = ()) -> None:
+        """Write what is known of some runs; fold the index's entries if they are many.
+
+        Raises:
+            ResultsError: the index cannot be read or written.
+        """
+        self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned), complete_to=complete_to))
+
+    def _add(self, new: IndexedRuns) -> None:
+        entries = self._log.entries() if len(self._log.names()) >= _MOST_ENTRIES else []
+        folded = entries if len(entries) >= _MOST_ENTRIES else []
+        whole = _merged(folded)
+        whole = _merged_with(whole, new.records.values(), new.complete_to, new.pruned)
+        self._log.add(_body(whole), replaced=folded)
+
+    def rebuild(self) -> IndexedRuns:
+        """Make the index anew from the runs themselves; of an old entry, only the groups of its legs are kept.
+
+        Raises:
+            ResultsError: the store cannot be read or written.
+        """
+        before = self._log.names()  # what is added from now on stays
+        known, gone = self._readable(), self._catalogs_of(wholly_pruned(self._results.store))
+        names = [name for name in self._results.store.folders("_runs") if name not in gone]
+        found = self._records(names)
+        records = _by_id(found)
+        records = {name: _with_groups(record, known.records.get(name)) for name, record in records.items()}
+        whole = IndexedRuns(records=records, pruned=gone, complete_to=self._complete_to(IndexedRuns(), names))
+        self._log.add(_body(whole), also=before)
+        return whole
+
+    def epoch(self) -> int:
+        """Return the epoch of a leg that begins now.
+
+        Raises:
+            ResultsError: the store cannot be read.
+        """
+        return epoch_at(self.refreshed().records.values(), self._clock())
+
+    def record_of(self, run_id: str) -> RunRecord | None:
+        """Read a run from its plan and receipts; None if it has no plan."""
+        try:
+            plan = self._results.plan(run_id)
+        except (ResultsError, ValueError):
+            return None
+        legs = Legs(self._results, run_id)
+        receipts = {number: legs.receipt(number) for number in legs.numbers()}
+        ended = [_leg_record(number, receipt) for number, receipt in sorted(receipts.items()) if receipt is not None]
+        return RunRecord(plan=plan, legs=ended)
+
+    def _readable(self) -> IndexedRuns:
+        """Read the index; a damaged one counts as none."""
+        try:
+            return self.read()
+        except ResultsError:
+            return IndexedRuns()
+
+    def _later_runs(self, index: IndexedRuns) -> list[str]:
+        return self._results.store.folders("_runs", index.complete_to)
+
+    def _records(self, run_ids: Iterable[str]) -> list[RunRecord]:
+        with ThreadPoolExecutor(_READERS) as pool:
+            return [record for record in pool.map(self.record_of, run_ids) if record is not None]
+
+    def _catalogs_of(self, run_ids: Iterable[str]) -> dict[str, Sequence[str]]:
+        """Return environment and identity of runs, by ID."""
+        plans = (record.plan for record in self._records(run_ids))
+        return {plan.run_id: (plan.environment, plan.identity) for plan in plans}
+
+    def _outdated(self, index: IndexedRuns) -> list[str]:
+        """Name the unfinished runs of which another leg began since they were indexed."""
+        unfinished = [record for record in index.newest_first() if not record.is_over][:_WATCHED]
+        claims = [f"{leg_folder(run.plan.run_id, len(run.legs) + 1)}/claim.json" for run in unfinished]
+        return [
+            run.plan.run_id
+            for run, claim in zip(unfinished, claims, strict=True)
+            if self._results.store.read(claim) is not None
+        ]
+
+    def _complete_to(self, index: IndexedRuns, missing: Iterable[str]) -> str:
+        """Name the newest run that is old enough that no older one can still appear; empty if none is."""
+        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
+        settled = [name for name in (*index.records, *missing) if name < limit]
+        return max(settled, default=index.complete_to)
+
+
+def _by_id(records: Iterable[RunRecord]) -> dict[str, RunRecord]:
+    return {record.plan.run_id: record for record in records}
+
+
+def _leg_record(leg: int, receipt: dict[str, object]) -> LegRecord:
+    return LegRecord(leg=leg, receipt={name: receipt.get(name) for name in RECEIPT_MEMBERS})
+
+
+def _with_groups(record: RunRecord, known: RunRecord | None) -> RunRecord:
+    """Keep the groups of legs that an older record has: a leg that has ended never changes."""
+    if known is None:
+        return record
+    groups = {leg.leg: leg for leg in known.legs if leg.groups is not None}
+    return RunRecord(plan=record.plan, legs=[groups.get(leg.leg, leg) for leg in record.legs])
+
+
+def _merged(entries: Iterable[Entry]) -> IndexedRuns:
+    whole = IndexedRuns()
+    for entry in entries:
+        body: dict[str, Any] = entry.body
+        whole = _merged_with(whole, map(_record, body["runs"]), body["complete_to"], body["pruned"])
+    return whole
+
+
+def _merged_with(
+    index: IndexedRuns, records: Iterable[RunRecord], complete_to: str = "", pruned: Mapping[str, Sequence[str]] = _NONE
+) -> IndexedRuns:
+    merged = dict(index.records)
+    for record in records:
+        if record.is_newer_than(merged.get(record.plan.run_id)):
+            merged[record.plan.run_id] = record
+    gone = {**index.pruned, **pruned}
+    kept = {name: record for name, record in merged.items() if name not in gone}
+    return IndexedRuns(records=kept, pruned=gone, complete_to=max(index.complete_to, complete_to))
+
+
+def _body(index: IndexedRuns) -> dict[str, object]:
+    runs = [record.document() for record in index.newest_first()]
+    return {"runs": runs, "pruned": index.pruned, "complete_to": index.complete_to}
+
+
+def _record(document: dict[str, Any]) -> RunRecord:
+    return RunRecord(plan=plan_of(document["plan"]), legs=[LegRecord(**leg) for leg in document["legs"]])

@@ -1,0 +1,83 @@
+"""The port to a results store: small objects, each created once.
+
+Only a leg's heartbeat and derived snapshots are ever replaced or lose their value; all other objects are immutable.
+"""
+
+from pathlib import Path
+from typing import Protocol
+
+from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
+from proofsweep.store.folder_store import FolderStore
+
+
+class Store(Protocol):
+    """A tree of objects with names like `verdicts/run_date=2026-11-20/a.parquet`."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, for a person; holds no credentials."""
+        ...
+
+    def create(self, name: str, content: bytes) -> None:
+        """Make an object; a reader sees it whole or not at all.
+
+        Raises:
+            NameTaken: an object of that name exists.
+            ResultsError: the store cannot be written.
+        """
+        ...
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Make an object or overwrite it; a reader sees the old or the new one, whole.
+
+        Raises:
+            ResultsError: the store cannot be written.
+        """
+        ...
+
+    def read(self, name: str) -> bytes | None:
+        """Give an object's content; None if there is none."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """List the full names of the objects directly in a folder, sorted; none if the folder is missing."""
+        ...
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Give the sizes in bytes of the objects directly in a folder, by their full names."""
+        ...
+
+    def folders(self, folder: str, after: str = "") -> list[str]:
+        """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete an object; a missing one is no error."""
+        ...
+
+    def within(self, folder: str) -> "Store":
+        """Open a folder of it as a store of its own."""
+        ...
+
+
+def open_store(url: str) -> Store:
+    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
+
+    Raises:
+        ResultsError: the location is of another kind, or holds credentials.
+    """
+    scheme, has_scheme, rest = url.partition("://")
+    if not has_scheme:
+        return FolderStore(Path(url).expanduser().absolute())
+    if scheme == "file":
+        return FolderStore(Path(rest).absolute())
+    if is_bucket(url):
+        from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets
+
+        try:
+            return BucketStore(path_of(url, "/"))
+        except CatalogError as error:
+            raise ResultsError(f"The results store cannot be used: {error.message}.") from error
+    kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
+    raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")

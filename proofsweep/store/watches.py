@@ -1,0 +1,161 @@
+"""What the passes over one watched folder remember: files that wait, moves, and runs not disposed of yet.
+
+What is known of waiting files is derived: without it they only wait anew, and failed files begin to count again.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.files.locations import is_bucket
+from proofsweep.model.ingest import Move, PastAnswer, Sighting, watch_id
+from proofsweep.model.items import WorkItem
+from proofsweep.store.store import Store, open_store
+
+# By these a file is recognised that was renamed since its answer. Chosen: some 2 MB; half forgets a delivery of several
+# thousand files sooner, and verifies those that are renamed once more; twice doubles what each pass reads.
+MOST_ANSWERS = 5_000
+
+# Inside the results store, so that one URL holds everything.
+_FOLDER = "_ingest"
+_SIGHTINGS, _ANSWERS, _MOVES, _LETTERS = "sightings.json", "answers.json", "moves.json", "letters.json"
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+
+def ingest_store(results_url: str) -> Store:
+    """Open the part of a results store in which watched folders and their claims are kept."""
+    return open_store(f"{results_url.rstrip('/')}/{_FOLDER}")
+
+
+def watched_ids(store: Store) -> list[str]:
+    """Name the folders that were watched with an ingest store."""
+    return store.folders("_runs")
+
+
+def is_watched(location: str, ids: Collection[str], environments: Collection[str]) -> bool:
+    """Whether a location is or lies in a watched folder, by its name or by where links lead; `ids` name the folders."""
+    places = {location, location if is_bucket(location) else os.path.realpath(location)}
+    above = {
+        "/".join(parts[: depth + 1]) for parts in (each.split("/") for each in places) for depth in range(len(parts))
+    }
+    return any(watch_id(environment, folder) in ids for environment in environments for folder in above)
+
+
+def forget_files(results_store: Store) -> None:
+    """Delete what all watched folders know of single files, which is derived: waiting ones wait anew.
+
+    Raises:
+        ResultsError: the store cannot be written.
+    """
+    for watch in results_store.folders(_FOLDER):
+        for name in (_SIGHTINGS, _ANSWERS):
+            results_store.delete(f"{_FOLDER}/{watch}/{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One watched folder in the ingest store; `name` is a watch ID."""
+
+    store: Store
+    name: str
+
+    def sightings(self) -> dict[str, Sighting]:
+        """Read what is known of waiting files, by item ID; nothing if it cannot be understood."""
+        with suppress(*_DAMAGE):
+            document = json.loads(self._content(_SIGHTINGS) or b"{}")
+            return {item_id: _sighting(facts) for item_id, facts in document.items()}
+        return {}
+
+    def keep(self, sightings: Mapping[str, Sighting]) -> None:
+        """Write what is known of waiting files in the place of what was known before."""
+        self._replace(_SIGHTINGS, {item_id: asdict(sighting) for item_id, sighting in sightings.items()})
+
+    def answers(self) -> dict[str, PastAnswer]:
+        """Read the newest answers, by item ID; none if they cannot be understood."""
+        with suppress(*_DAMAGE):
+            return {answer.item_id: answer for answer in map(_answer, json.loads(self._content(_ANSWERS) or b"[]"))}
+        return {}
+
+    def keep_answers(self, answers: Iterable[PastAnswer]) -> None:
+        """Write the newest of some answers, the last ones, in the place of those that were kept before."""
+        self._replace(_ANSWERS, [asdict(answer) for answer in deque(answers, maxlen=MOST_ANSWERS)])
+
+    def moves(self) -> tuple[str | None, list[Move]]:
+        """Read the moves that were begun and not ended, and the part that takes their rows; None if another one does.
+
+        Raises:
+            ResultsError: they cannot be understood.
+        """
+        try:
+            document = json.loads(self._content(_MOVES) or b'{"part": null, "moves": []}')
+            return document["part"], [_move(facts) for facts in document["moves"]]
+        except _DAMAGE as damage:
+            raise ResultsError(
+                f"{self.name}/{_MOVES} in {self.store.url} is damaged: see whether each pair is whole where files are "
+                "moved, then delete it."
+            ) from damage
+
+    def keep_moves(self, part: str | None, moves: Collection[Move]) -> None:
+        """Write which moves begin now, in the place of what was kept before."""
+        if moves:
+            self._replace(_MOVES, {"part": part, "moves": [asdict(move) for move in moves]})
+        else:
+            self.store.delete(f"{self.name}/{_MOVES}")
+
+    def letters_due(self) -> dict[str, list[str]]:
+        """Read for which items letters must be written, by the parts of `ingest` that hold their rows."""
+        with suppress(*_DAMAGE):
+            document = json.loads(self._content(_LETTERS) or b"{}")
+            return {part: list(map(str, items)) for part, items in document.items()}
+        return {}
+
+    def keep_letters_due(self, due: Mapping[str, Sequence[str]]) -> None:
+        """Write for which items letters must be written, in the place of what was due before."""
+        self._replace(_LETTERS, due)
+
+    def open_runs(self) -> list[str]:
+        """List the runs that were begun and not disposed of, oldest first."""
+        return [name.rpartition("/")[2].removesuffix(".json") for name in self.store.names(f"{self.name}/runs")]
+
+    def open_run(self, run_id: str) -> None:
+        """Note a run before it is planned, so that none is forgotten."""
+        try:
+            self.store.create(self._run(run_id), b"{}\n")
+        except NameTaken as taken:
+            raise ResultsError(f"The run {run_id} is noted already.") from taken
+
+    def close_run(self, run_id: str) -> None:
+        """Forget a run: all its files are disposed of, or it was never planned."""
+        self.store.delete(self._run(run_id))
+
+    def _content(self, name: str) -> bytes | None:
+        return self.store.read(f"{self.name}/{name}")
+
+    def _replace(self, name: str, document: object) -> None:
+        self.store.replace(f"{self.name}/{name}", json.dumps(document, default=datetime.isoformat).encode())
+
+    def _run(self, run_id: str) -> str:
+        return f"{self.name}/runs/{run_id}.json"
+
+
+def _answer(facts: dict[str, Any]) -> PastAnswer:
+    return PastAnswer(**facts | {"verified_at": _time(facts["verified_at"])})
+
+
+def _move(facts: dict[str, Any]) -> Move:
+    return Move(**facts | {"item": WorkItem(**facts["item"]), "answer": _answer(facts["answer"])})
+
+
+def _sighting(facts: dict[str, Any]) -> Sighting:
+    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")})
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

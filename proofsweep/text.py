@@ -1,0 +1,52 @@
+"""Text that others wrote, made safe to show: no file name or answer can forge a line or steer a terminal. Pure.
+
+What a catalog or the partner sends is stored as it is, and passes through here where a person reads it: on a terminal,
+in a log, in an error, in Prefect. A character that is not seen, or that moves what is seen, is written as an escape.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime
+from unicodedata import category
+
+# Control and format characters (the overrides of writing direction are such), surrogates, separators of lines.
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+# Persian and the scripts of India need these two to be spelled, and emoji are joined with the second.
+_JOINERS = "\u200c\u200d"
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
+
+
+def printable(text: str) -> str:
+    """Write text on one line: a character that is not seen becomes an escape, as in a Python string."""
+    return _escaped(text, lambda char: char.encode("unicode_escape").decode())
+
+
+def printable_json(document: object) -> str:
+    """Write one JSON object on one line; its reader gets every character back."""
+    return _escaped(json.dumps(document, ensure_ascii=False, default=str), lambda char: json.dumps(char)[1:-1])
+
+
+def markdown(text: str) -> str:
+    """Write text on one line of Markdown, or in a cell of a table, so that it is shown as it is."""
+    return _MARKDOWN.sub(r"\\\1", printable(text))
+
+
+def minute_of(instant: datetime) -> str:
+    """Write an instant in UTC, to the minute."""
+    return f"{instant:%Y-%m-%d %H:%M} UTC"
+
+
+def reset_clause(reset: datetime | None, now: datetime) -> str:
+    """Say in a clause when the quota resets; a time in the past says nothing."""
+    if reset is None or reset <= now:
+        return "its reset time is not known"
+    return f"it resets {reset:%Y-%m-%d %H:%M} UTC"
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    if text.isprintable():
+        return text
+    return "".join(escape(char) if category(char) in _UNSEEN and char not in _JOINERS else char for char in text)

@@ -1,1 +1,0 @@
-"""Check what was recorded, prove one row of it, and redact one item."""

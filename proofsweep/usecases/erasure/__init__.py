@@ -1,1 +1,0 @@
-"""Erase proofs from a list, and record each answer."""

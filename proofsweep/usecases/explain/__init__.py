@@ -1,1 +1,0 @@
-"""Everything that a results store knows about one file."""

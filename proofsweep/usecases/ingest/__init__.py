@@ -1,1 +1,0 @@
-"""Watched folders: what is delivered there is verified once, and moved by its verdict."""

@@ -1,1 +1,0 @@
-"""Process notes of accepted proofs: asked for until they are ready."""

@@ -1,1 +1,0 @@
-"""One item, from its file to its outcome."""

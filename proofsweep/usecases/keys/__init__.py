@@ -1,1 +1,0 @@
-"""List the partner's keys, and rotate the one in use."""

@@ -1,1 +1,0 @@
-"""One attempt at a run, from claim to receipt."""

@@ -1,1 +1,0 @@
-"""Monitoring: probe the service, keep what it said, and find what must be told."""

@@ -1,1 +1,0 @@
-"""Before a run: what a catalog holds, what it will cost, and the plan."""

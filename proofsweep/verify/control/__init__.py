@@ -1,0 +1,4 @@
+"""Whose fault is a strange outcome? A control, a call whose answer is known, decides. `rules` has the rule.
+
+Read `rules` (pure), `control`, and `calls` for the controls themselves.
+"""

@@ -1,0 +1,253 @@
+"""Make a control: take something whose answer is known through the core flow, or look at the source."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http import HTTPStatus
+from itertools import chain
+
+from proofsweep.errors import ResourceShortage, SourceError
+from proofsweep.files.audio import open_audio, read_sidecar
+from proofsweep.files.files import Files
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.model.runs import EndedBy
+from proofsweep.partner.session import KEY_REFUSED
+from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.verify.control.probe_audio import ProbeFiles, probe_item
+from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
+from proofsweep.verify.control.source_control import SourceControl
+from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import verify_item
+
+_SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
+_NO_ROW = -1
+# Accepted items that are sent for one CONTENT control; most of them must be accepted again.
+_ACCEPTED_SENT = 3
+# Accepted items that are kept of each mode, and among which some are drawn. Chosen: half draws the same ones again and
+# again; twice draws larger files.
+_KEPT = 32
+# Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
+_REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How a control came out.
+
+    Attributes:
+        why: one sentence for a person, where it came out wrong.
+        ended_by: how the leg ends because of that.
+        most_bytes: the largest audio that it says something of; None for any.
+    """
+
+    finding: ControlFinding
+    why: str = ""
+    ended_by: EndedBy = EndedBy.BREAKER
+    most_bytes: int | None = None
+
+
+_RIGHT = Result(finding=ControlFinding.RIGHT)
+_NO_CONTROL = Result(finding=ControlFinding.NO_CONTROL)
+_NOT_NOW = Result(finding=ControlFinding.NOT_NOW)
+
+
+@dataclass(slots=True, kw_only=True)
+class ControlCalls:
+    """Makes controls with the calls, files and answers of one leg; used by one thread at a time.
+
+    Attributes:
+        verify: what the leg's items are verified with.
+        record: takes each exchange; controls have no row.
+        canaries: items that the service must accept.
+    """
+
+    verify: VerifyContext
+    budget: BudgetGuard
+    record: Callable[[Exchange], None]
+    past: PastAnswers
+    source: SourceControl
+    canaries: Sequence[WorkItem] = ()
+    _accepted: list[AcceptedItem] = field(default_factory=list)
+
+    def note(self, done: Finished) -> None:
+        """Keep an accepted item, since it may serve as a control."""
+        item, read = done.item, done.read
+        if read is None or read.version is None:
+            return
+        self.source.note(item.audio)
+        if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
+            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
+            self._accepted = _ends([*self._accepted, accepted])
+
+    def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
+        """Make the control of a subject.
+
+        Raises:
+            ResultsError: the answers of earlier runs cannot be read.
+        """
+        match subject.doubt:
+            case Doubt.SERVICE | Doubt.KEY:
+                return self._probe(subject.mode)
+            case Doubt.SIZE:
+                return self._send_large(subject.mode, max(size_of(each) for each in suspects))
+            case Doubt.CONTENT:
+                return self._send_accepted(subject.mode)
+            case Doubt.SOURCE:
+                return self._look_at(subject.root, suspects)
+
+    def false_acceptance(self, mode: Mode) -> str | None:
+        """Send the probe audio; say in one sentence that it was accepted, which it never must be."""
+        done = self._sent(probe_item(mode), ProbeFiles())
+        return _SILENCE_ACCEPTED if done is not None and isinstance(done.outcome, Accepted) else None
+
+    def _probe(self, mode: Mode) -> Result:
+        """Send the probe audio; any answer but `valid` shows that the service works."""
+        done = self._sent(probe_item(mode), ProbeFiles())
+        if done is None:
+            return _NOT_NOW
+        if isinstance(done.outcome, Accepted):
+            return _wrong(_SILENCE_ACCEPTED)
+        return _RIGHT if _is_answered(done) else _wrong_failure(done)
+
+    def _send_large(self, mode: Mode, size_bytes: int) -> Result:
+        """Send an accepted item at least as large, or the largest: an answer shows that such uploads work."""
+        known = sorted(self._known(mode))
+        enough = [each for each in known if each.audio_bytes >= size_bytes]
+        for chosen in enough or known[::-1]:
+            done = self._sent_again(chosen)
+            if done is None:
+                return _NOT_NOW
+            if not _is_of_source(done):
+                right = Result(finding=ControlFinding.RIGHT, most_bytes=chosen.audio_bytes)
+                return right if _is_answered(done) else _wrong_failure(done)
+        return _NO_CONTROL
+
+    def _send_accepted(self, mode: Mode) -> Result:
+        """Send canaries and accepted items again; most must be accepted."""
+        sent: list[Finished] = []
+        for done in self._drawn(mode):
+            if done is None:
+                return _NOT_NOW
+            sent += [] if _is_of_source(done) else [done]
+            if len(sent) == _ACCEPTED_SENT:
+                break
+        others = [done for done in sent if not isinstance(done.outcome, Accepted)]
+        if not sent:
+            return _NO_CONTROL
+        if 2 * len(others) < len(sent):
+            return _RIGHT
+        return _wrong(
+            f"{len(others)} of {len(sent)} files that were accepted before, and have not changed, are "
+            f"{_summary(others[-1])} now: suspect another environment, the sidecar's wire name (`proofsweep doctor "
+            "--pair` checks it) or an emptied registry."
+        )
+
+    def _drawn(self, mode: Mode) -> Iterator[Finished | None]:
+        """Send items one by one: all canaries, then unchanged ones among the smallest, in an order drawn anew."""
+        canaries = [item for item in self.canaries if item.mode is mode]
+        for canary in random.sample(canaries, len(canaries)):
+            yield self._sent(canary, self.verify.files.within(None))
+        smallest = sorted(self._known(mode))[:_KEPT]
+        for item in random.sample(smallest, len(smallest)):
+            if self._is_unchanged(item):
+                yield self._sent_again(item)
+
+    def _known(self, mode: Mode) -> set[AcceptedItem]:
+        return {each for each in chain(self._accepted, self.past.accepted()) if each.mode is mode}
+
+    def _is_unchanged(self, item: AcceptedItem) -> bool:
+        """Read and hash an accepted item's files again."""
+        files = self.verify.files
+        try:
+            with open_audio(item.audio, files) as audio:
+                if audio.facts.size_bytes != item.audio_bytes or audio.read_through() != item.audio_sha256:
+                    return False
+            if item.sidecar is None:
+                return True
+            sidecar = read_sidecar(item.sidecar, self.verify.limits.sidecar, files)
+            return sha256(sidecar).hexdigest() == item.sidecar_sha256
+        except SourceError:
+            return False
+
+    def _sent_again(self, item: AcceptedItem) -> Finished | None:
+        again = WorkItem(manifest_row=_NO_ROW, item_id="control", audio=item.audio, sidecar=item.sidecar)
+        return self._sent(again, self.verify.files)
+
+    def _sent(self, item: WorkItem, files: Files) -> Finished | None:
+        """Take an item through the core flow; None if no calls or no time are left for it, or if the leg ends."""
+        if not self.budget.admits_control():
+            return None
+        partner, limits, clock = self.verify.partner.for_control(), self.verify.limits, self.verify.clock
+        context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
+        try:
+            done = verify_item(item, context, self.record)
+        finally:
+            self.budget.release(_NO_ROW)
+        return None if isinstance(done, Deferred) else done
+
+    def _look_at(self, root: str, suspects: Iterable[Finished]) -> Result:
+        try:
+            if self.source.can_be_read(root, [each.item for each in suspects]):
+                return _RIGHT
+        except ResourceShortage:
+            return _NOT_NOW
+        return _wrong(f"The source {root} cannot be read: nothing is left there of what could be read. Is it mounted?")
+
+
+def size_of(done: Finished) -> int:
+    """Return the size of an item's audio in bytes, as far as it is known."""
+    return done.read.size_bytes if done.read is not None else done.item.audio_bytes or 0
+
+
+def _is_answered(done: Finished) -> bool:
+    """Whether the service judged what was sent: by a verdict, or by a status that refuses this content."""
+    if not isinstance(done.outcome, Failed):
+        return True
+    last = done.exchanges[-1] if done.exchanges else None
+    return last is not None and last.call is Call.VERIFY and last.failure is None and last.status in _REFUSED_CONTENT
+
+
+def _is_of_source(done: Finished) -> bool:
+    """Whether an item came out as it did because of its file, which says nothing of the service."""
+    reason = done.outcome.reason if isinstance(done.outcome, Failed) else None
+    return isinstance(done.outcome, Ineligible) or reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}
+
+
+def _wrong(why: str) -> Result:
+    return Result(finding=ControlFinding.WRONG, why=why)
+
+
+def _wrong_failure(done: Finished) -> Result:
+    """Say what is wrong by how a control failed: the key, the way to the service, or the service."""
+    last = done.exchanges[-1] if done.exchanges else None
+    if last is not None and last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
+        if last.error_code is not None:
+            return Result(finding=ControlFinding.WRONG, why=KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED)
+        return _wrong("Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?")
+    return _wrong(f"The service fails for every item, and for a control too: {_summary(done)}")
+
+
+def _summary(done: Finished) -> str:
+    match done.outcome:
+        case Failed(detail=detail) | Ineligible(detail=detail):
+            return detail
+        case Rejected(reason=reason):
+            return f"rejected ({reason})"
+        case _:
+            return word_for(done.outcome)
+
+
+def _ends(accepted: Sequence[AcceptedItem]) -> list[AcceptedItem]:
+    """Return the smallest and the largest of each mode."""
+    if len(accepted) <= 4 * _KEPT:
+        return list(accepted)
+    kept: list[AcceptedItem] = []
+    for mode in Mode:
+        items = sorted(each for each in accepted if each.mode is mode)
+        kept += items if len(items) <= 2 * _KEPT else [*items[:_KEPT], *items[-_KEPT:]]
+    return kept

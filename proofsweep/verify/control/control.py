@@ -1,0 +1,291 @@
+"""Write down what is believed, and put aside what is in doubt until a control has shown whose fault it is."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.logs import Event, log
+from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.outcomes import Finished, Rejected
+from proofsweep.model.tables.columns import Row
+from proofsweep.partner.pacing.dispatcher import Dispatcher
+from proofsweep.verify.control.calls import ControlCalls, Result, size_of
+from proofsweep.verify.control.rules import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
+from proofsweep.verify.control.suspects import Suspect, Suspects
+
+# Chosen: how soon a results store that failed is read again; half asks it more often, twice waits longer at its end.
+_READ_AGAIN_SECONDS = 1.0
+# So many times as often as others go controls that make no call. Chosen: half lets a run of a few files wait for more
+# than a second; twice reads twice as many files.
+_FREE_CONTROLS = 20
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _LostRoot:
+    """Why a root is away, and items of it that could not be read."""
+
+    why: str
+    suspects: Sequence[Finished]
+
+
+@dataclass(slots=True, kw_only=True)
+class Control:
+    """Decides for one process of a leg; safe to use from several threads. `rules` has the rule.
+
+    Attributes:
+        write: writes a row down.
+        mode: of the probe audio that is sent when calls fail for many items.
+        outage_seconds: how long a control may come out wrong before the leg ends.
+        first_wait_seconds: between the first and the second control of a subject.
+        storm_failures: how many failures alike in a row put their mode aside where there is no control; 0 for never.
+        believes: outcomes are written as they come out.
+        suspects: what waits for a control.
+    """
+
+    calls: ControlCalls
+    dispatcher: Dispatcher
+    write: Callable[[Finished, Row], None]
+    mode: Mode
+    outage_seconds: float
+    first_wait_seconds: float
+    storm_failures: int
+    believes: bool = False
+    forget_refusals: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
+    suspects: Suspects = field(default_factory=Suspects)
+    _schedules: dict[Subject, Schedule] = field(default_factory=dict)
+    _wrong_at: float = float("-inf")
+    _lost_roots: dict[str, "_LostRoot"] = field(default_factory=dict)
+    _stormy: set[Mode] = field(default_factory=set)
+    _asking: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def put_aside(self) -> set[int]:
+        """Rows that were tried, and are not written."""
+        return self.suspects.put_aside
+
+    def admit(self, done: Finished, row: Row, began_at: float) -> bool:
+        """Write a row down if nothing is strange about its outcome, and say so; else it waits for a control."""
+        try:
+            doubt = None if self.believes else self._doubt_about(done)
+            if doubt is None:
+                self._believe(done, row)
+            else:
+                root = self.calls.source.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
+                subject = Subject(doubt, done.item.mode, root)
+                now = self.clock()
+                self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
+            self._make_due_controls()
+        except RunMustStop:
+            return False
+        return doubt is None
+
+    def may_try(self, item: WorkItem) -> bool:
+        """Whether an item may be tried now; one whose root is away, or whose mode only fails, comes last."""
+        is_lost = bool(self._lost_roots) and self.calls.source.root_of(item.audio) in self._lost_roots
+        return not is_lost and item.mode not in self._stormy
+
+    def is_well(self) -> bool:
+        """Return when the service works, for a session whose calls fail as those of many others do.
+
+        It is False if a control cannot be made yet: the item must give up, and is in doubt.
+
+        Raises:
+            RunMustStop: the leg ends.
+        """
+        with self._asking:
+            self.dispatcher.stop.check()
+            subject = Subject(Doubt.SERVICE, self.mode)
+            if not self.dispatcher.is_in_doubt:  # another thread made the control meanwhile
+                return True
+            if self.clock() < self._schedule(subject).due_at:
+                return False
+            self._control(subject)
+            return True
+
+    def finish(self) -> None:
+        """Make the controls that are left, and look again at roots that were lost.
+
+        Where there is no control, a few failures are written as they are.
+
+        Raises:
+            RunMustStop: the leg ends.
+        """
+        with self._asking:
+            while waiting := self.suspects.subjects():
+                subject = min(waiting, key=lambda each: self._schedule(each).due_at)
+                self.dispatcher.stop.rest(self._schedule(subject).due_at - self.clock())
+                self._control(subject, is_last=True)
+            for root, lost in list(self._lost_roots.items()):
+                subject = Subject(Doubt.SOURCE, self.mode, root)
+                if self.ask_store(partial(self.calls.make, subject, lost.suspects)).finding is ControlFinding.RIGHT:
+                    del self._lost_roots[root]
+
+    def ask_store(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Return what the results store answers; wait for one that fails.
+
+        Raises:
+            RunMustStop: the leg ends meanwhile, or because of that.
+        """
+        stop, lost_at = self.dispatcher.stop, self.clock() + self.outage_seconds
+        while True:
+            try:
+                return ask()
+            except ResultsError as error:
+                if self.clock() >= lost_at:
+                    why = f"The results store cannot be used: {error.message}"
+                    stop.pull(RunMustStop(why, ended_by="breaker"))
+                stop.rest(_READ_AGAIN_SECONDS)
+
+    def lift_storms(self) -> frozenset[Mode]:
+        """Let items of all modes be tried again; return the modes that were put aside."""
+        stormy, self._stormy = frozenset(self._stormy), set()
+        return stormy
+
+    def put_aside_again(self, mode: Mode) -> None:
+        """Let no more items of a mode be tried if the ones that were tried since failed like all before."""
+        if self.suspects.failures_alike(mode) >= self.storm_failures:
+            self._stormy.add(mode)
+
+    def sentence(self, in_doubt: int) -> str:
+        """Say why rows remain when all else is done."""
+        said = [lost.why for lost in self._lost_roots.values()]
+        if self._stormy:
+            said.append("Files fail alike, and none is answered: is a setting wrong, such as the sidecar's wire name?")
+        if not said:
+            said.append("Nothing shows whether the service or these files are at fault.")
+        return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last; --believe takes them."
+
+    def _doubt_about(self, done: Finished) -> Doubt | None:
+        refusals, was_accepted = self.suspects.note(done), self._was_accepted(done)
+        if was_accepted:
+            self.suspects.refused_again.add(done.item.manifest_row)
+        return doubt_about(done, was_accepted=was_accepted, refusals_alike=refusals)
+
+    def _believe(self, done: Finished, row: Row) -> None:
+        self.write(done, row)
+        self.suspects.was_written(done.item.manifest_row)
+        self.calls.note(done)
+
+    def _make_due_controls(self) -> None:
+        """Make the controls that are due. After too many tries in a row, wait for the next one."""
+        subjects = self.suspects.subjects()
+        if not subjects or not self._asking.acquire(blocking=self._must_wait):
+            return
+        try:
+            self.dispatcher.stop.check()
+            for subject in subjects:
+                wait_seconds = self._schedule(subject).due_at - self.clock()
+                is_due = wait_seconds <= 0.0 or self._must_wait
+                if is_due and subject in self.suspects.subjects():  # else the control before has decided
+                    self.dispatcher.stop.rest(wait_seconds)
+                    self._control(subject)
+        finally:
+            self._asking.release()
+
+    @property
+    def _must_wait(self) -> bool:
+        return self.suspects.tries_in_a_row >= TRIES_IN_A_ROW
+
+    def _schedule(self, subject: Subject) -> Schedule:
+        is_free = subject.doubt is Doubt.SOURCE  # it makes no call
+        first_wait_seconds = self.first_wait_seconds / (_FREE_CONTROLS if is_free else 1)
+        return self._schedules.setdefault(subject, Schedule(first_wait_seconds))
+
+    def _control(self, subject: Subject, *, is_last: bool = False) -> None:
+        """Make the control of a subject, and decide about the suspects whose tries ended before it."""
+        began_at = self.clock()
+        if subject.doubt is Doubt.KEY:  # a key that is refused is so for every call: none goes before this is known
+            self.dispatcher.hold(is_held=True)
+        suspects = self.suspects.take(lambda each: each.subject == subject and each.ended_at <= began_at)
+        result = self._made(subject, [each.done for each in suspects])
+        match result.finding:
+            case ControlFinding.RIGHT:
+                self._schedule(subject).began(began_at)
+                self._trust()
+                self._believe_all(suspects, result)
+            case ControlFinding.WRONG:
+                self._wait_until_right(subject, [each.done for each in suspects], result)
+            case ControlFinding.NO_CONTROL if subject.doubt is Doubt.CONTENT:
+                self._decide_alone(subject.mode, suspects, is_last=is_last)
+            case ControlFinding.NO_CONTROL | ControlFinding.NOT_NOW:
+                self._schedule(subject).began(began_at)
+                if subject.doubt is Doubt.KEY:
+                    self.dispatcher.hold(is_held=False)
+                self.dispatcher.stop.check()
+
+    def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
+        result = self.ask_store(lambda: self.calls.make(subject, suspects))
+        if result.finding is not ControlFinding.NO_CONTROL:
+            log(Event.CONTROL_ENDED, doubt=subject.doubt, mode=subject.mode, finding=result.finding)
+        return result
+
+    def _trust(self) -> None:
+        self.dispatcher.hold(is_held=False)
+        self.suspects.tries_in_a_row = 0
+
+    def _believe_all(self, suspects: Sequence[Suspect], result: Result) -> None:
+        """Believe what ended before the control, unless one came out wrong since its first try."""
+        for each in suspects:
+            is_covered = result.most_bytes is None or size_of(each.done) <= result.most_bytes
+            if is_covered and each.began_at > self._wrong_at:
+                self._believe(each.done, each.row)
+
+    def _decide_alone(self, mode: Mode, suspects: Sequence[Suspect], *, is_last: bool) -> None:
+        """Decide without a control: a refusal is believed, and so are a few failures at the end."""
+        refused = [each for each in suspects if isinstance(each.done.outcome, Rejected)]
+        failed = [each for each in suspects if not isinstance(each.done.outcome, Rejected)]
+        self._believe_all(refused, Result(finding=ControlFinding.NO_CONTROL))
+        if self.storm_failures and self.suspects.failures_alike(mode) >= self.storm_failures:
+            self._stormy.add(mode)
+        elif is_last:
+            self._believe_all(failed, Result(finding=ControlFinding.NO_CONTROL))
+        else:
+            for each in failed:
+                self.suspects.add(each)
+
+    def _wait_until_right(self, subject: Subject, suspects: Sequence[Finished], result: Result) -> None:
+        """Let only controls go until one comes out right; end the leg when it takes too long.
+
+        Items of a root that is away come last then, and others go on.
+
+        Raises:
+            RunMustStop: the leg ends.
+        """
+        lost_at = self.clock() + self.outage_seconds
+        self.dispatcher.hold(is_held=True)
+        wrong = result
+        while result.finding is not ControlFinding.RIGHT:
+            wrong = result if result.finding is ControlFinding.WRONG else wrong
+            self._wrong_at = self.clock()
+            self.suspects.take()
+            self.forget_refusals()
+            if self._wrong_at >= lost_at:
+                self._give_up(subject, suspects, wrong)
+                break
+            self._schedule(subject).began(self._wrong_at)
+            self.dispatcher.stop.rest(min(self._schedule(subject).due_at, lost_at) - self._wrong_at)
+            result = self._made(subject, suspects)
+        self._wrong_at = self.clock()
+        self._trust()
+
+    def _give_up(self, subject: Subject, suspects: Sequence[Finished], wrong: Result) -> None:
+        """End the leg; of a root that is away, only let its items come last."""
+        if subject.doubt is Doubt.SOURCE:
+            self._lost_roots[subject.root] = _LostRoot(wrong.why, suspects)
+            return
+        self.dispatcher.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
+        self.dispatcher.stop.check()
+
+    def _was_accepted(self, done: Finished) -> bool:
+        """Whether the service accepted these same bytes before; RunMustStop if the leg ends meanwhile."""
+        read = done.read
+        if not isinstance(done.outcome, Rejected) or read is None or read.sha256 is None:
+            return False
+        audio, sidecar = read.sha256, read.sidecar_sha256
+        return self.ask_store(lambda: self.calls.past.was_accepted(done.item.mode, audio, sidecar))

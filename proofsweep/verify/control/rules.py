@@ -1,0 +1,158 @@
+"""Whose fault is a strange outcome: the item's or the world's? Pure: the time is an argument, in monotonic seconds.
+
+A control is a call whose answer is known. A strange outcome is believed exactly if the control beside it comes out as
+it must. Each kind of doubt has a control of its own, in the mode of what is in doubt:
+
+    what happened                        doubt    control                                comes out right
+    5xx, connection lost, bad answer     SERVICE  the probe audio                        with any answer but `valid`
+    time-out of an upload or a verify    SIZE     an accepted item at least as large     with an answer
+    403 with an API key                  KEY      the probe audio, the key read again    as for SERVICE
+    422 or another 4xx; refused although CONTENT  up to three accepted items, unchanged  if most are accepted
+    these bytes were accepted; twenty
+    refusals alike in a row
+    a file cannot be read                SOURCE   files of the same root                 if one can be read
+
+    control           the row              the leg                            the next night
+    right             is written           goes on                            nothing
+    wrong             remains, put aside   only controls go, until one is     the row comes last
+                                           right; after `breaker_seconds`
+                                           the leg ends with 7 or 8
+    cannot be made    SIZE: put aside. CONTENT: a refusal is written; a       the row comes last, if it
+                      failure is written at the end, unless `storm_failures`  has none
+                      of them came alike in a row
+    not possible now  remains, put aside   ends with its quota or window      the row comes last
+
+A control decides only about tries that ended before it began; a wrong one since a try began makes that try worthless.
+What is put aside is tried again last in the same leg, and what is in doubt still then remains: the leg ends with 8.
+"""
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from http import HTTPStatus
+
+from proofsweep.model.exchanges import Call, Exchange, Failure, may_be_outage
+from proofsweep.model.items import Mode, proof_id_of
+from proofsweep.model.outcomes import Failed, Finished, Rejected
+from proofsweep.model.reasons import SOURCE_REASONS, Ineligible, Reason
+
+# So many refusals alike in a row are strange. Chosen: half asks for controls in a folder of bad files, twice lets twice
+# the refusals stand when the registry was emptied in the night.
+REFUSALS_IN_A_ROW = 20
+# So many tries in a row without an answer wait for the next control. Chosen: half makes bad files wait sooner, twice
+# spends twice the calls on an outage that began just after a control.
+TRIES_IN_A_ROW = 100
+# The wait between two controls doubles up to six times the first one: 10 to 60 s. Chosen: one more doubling would find
+# the end of an outage two minutes late.
+_LONGEST_WAITS = 6
+
+
+class Doubt(StrEnum):
+    """What a control must tell; the table above says how."""
+
+    SERVICE = "service"
+    SIZE = "size"
+    KEY = "key"
+    CONTENT = "content"
+    SOURCE = "source"
+
+
+class ControlFinding(StrEnum):
+    """How a control came out."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    NO_CONTROL = "no control"
+    NOT_NOW = "not now"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is in doubt: the kind, the mode, and for SOURCE the root."""
+
+    doubt: Doubt
+    mode: Mode
+    root: str = ""
+
+
+def doubt_about(done: Finished, *, was_accepted: bool, refusals_alike: int) -> Doubt | None:
+    """Return what an outcome makes doubtful; None if nothing is strange about it.
+
+    `was_accepted` says it of these same bytes. `refusals_alike` are those of its mode in a row, this one included.
+    """
+    match done.outcome:
+        case Rejected():
+            return Doubt.CONTENT if was_accepted or refusals_alike >= REFUSALS_IN_A_ROW else None
+        case Ineligible(reason=reason):
+            return Doubt.SOURCE if reason in SOURCE_REASONS and done.item.audio else None
+        case Failed(reason=Reason.SOURCE_CHANGED):
+            return None
+        case Failed(reason=Reason.SOURCE_UNAVAILABLE) if proof_id_of(done.item.audio) is None:
+            return Doubt.SOURCE
+        case Failed():
+            return _doubt_about_failure(done.exchanges[-1]) if done.exchanges else Doubt.SERVICE
+    return None
+
+
+def _doubt_about_failure(last: Exchange) -> Doubt | None:
+    """Judge by the last exchange of a failed item."""
+    if last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
+        return Doubt.KEY
+    if last.failure is Failure.TIMEOUT and last.call in {Call.SLOT, Call.VERIFY}:
+        return Doubt.SIZE
+    if last.call is Call.VERIFY and not may_be_outage(last):
+        return Doubt.CONTENT
+    return Doubt.SERVICE if may_be_outage(last) or last.call is Call.SLOT else None
+
+
+@dataclass(slots=True)
+class Schedule:
+    """When the controls of one subject may begin, and what they showed.
+
+    Attributes:
+        first_wait_seconds: between the first and the second control.
+        wrong_at: when the last control began that came out wrong.
+    """
+
+    first_wait_seconds: float
+    due_at: float = -math.inf
+    wrong_at: float = -math.inf
+    _asked: int = 0
+
+    def began(self, now: float) -> None:
+        """Take note that a control begins; the first goes at once, and the waits after it double."""
+        self.due_at = now + self.first_wait_seconds * min(2.0**self._asked, _LONGEST_WAITS)
+        self._asked = min(self._asked + 1, _LONGEST_WAITS)
+
+
+@dataclass(slots=True)
+class Streaks:
+    """Refusals and failures of each mode that came alike in a row."""
+
+    _refusals: dict[Mode, tuple[str, int]] = field(default_factory=dict)
+    _failures: dict[Mode, tuple[str, int]] = field(default_factory=dict)
+
+    def note(self, done: Finished) -> int:
+        """Take note of an outcome; return how many refusals of its mode came alike in a row."""
+        mode = done.item.mode
+        match done.outcome:
+            case Rejected(reason=reason):
+                self._failures.pop(mode, None)
+                self._refusals[mode] = _longer(self._refusals.get(mode), reason)
+                return self._refusals[mode][1]
+            case Failed(reason=reason):
+                self._failures[mode] = _longer(self._failures.get(mode), reason)
+            case Ineligible():
+                pass
+            case _:
+                self._failures.pop(mode, None)
+                self._refusals.pop(mode, None)
+        return 0
+
+    def failures(self, mode: Mode) -> int:
+        """Return how many items of a mode failed alike in a row, none being answered in between."""
+        return self._failures.get(mode, ("", 0))[1]
+
+
+def _longer(streak: tuple[str, int] | None, reason: str) -> tuple[str, int]:
+    return (reason, streak[1] + 1) if streak is not None and streak[0] == reason else (reason, 1)

@@ -1,0 +1,51 @@
+"""Verify one file now: the same steps as in a run, and the same row, but nothing is stored."""
+
+import posixpath
+from pathlib import Path
+
+from proofsweep.catalog.preflight import SizeLimits, work_item_of
+from proofsweep.errors import SourceError
+from proofsweep.files.files import Files
+from proofsweep.files.locations import path_of
+from proofsweep.model.items import FileFacts, ManifestRow, WorkItem
+from proofsweep.model.outcomes import Deferred, Finished
+from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.partner.partner import Partner
+from proofsweep.verify.item.item_work import Clock, VerifyContext
+from proofsweep.verify.item.verify_item import verify_item
+
+
+def check_file(
+    audio: str, sidecar: str | None, partner: Partner, limits: SizeLimits, files: Files, *, clock: Clock
+) -> Finished | Deferred:
+    """Take one file, or one pair, through the core flow; an ineligible one costs no call.
+
+    Raises:
+        CatalogError: a location is a URL of a kind that is not read, or holds credentials.
+    """
+    context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
+    return verify_item(_item(audio, sidecar, limits, files), context)
+
+
+def _item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+    here = str(Path.cwd())
+    audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
+    facts, refused = _facts(files, audio_path)
+    row = ManifestRow(
+        number=0,
+        audio=audio_path,
+        sidecar=sidecar_path,
+        named_audio=posixpath.basename(audio_path),
+        named_sidecar="" if sidecar_path is None else posixpath.basename(sidecar_path),
+        audio_facts=facts,
+        sidecar_facts=None if sidecar_path is None else _facts(files, sidecar_path)[0],
+        refused=refused,
+    )
+    return work_item_of(row, posixpath.basename(audio_path), limits)
+
+
+def _facts(files: Files, location: str) -> tuple[FileFacts | None, Ineligible | None]:
+    try:
+        return files.facts(location), None
+    except SourceError as error:
+        return None, Ineligible(Reason(error.reason), error.message)

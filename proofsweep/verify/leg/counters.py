@@ -1,0 +1,69 @@
+"""What a leg has done so far, for a progress display; the truth is in the parts."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proofsweep.model.outcomes import Accepted, Finished, Rejected, word_for
+from proofsweep.partner.pacing.dispatcher import LaneStatus
+
+# What a process knows of the lane counts for so long while others tell more; each does so every second. Chosen: half
+# forgets one whose machine is busy; twice counts a lost one longer.
+_LANE_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class Counters:
+    """Counts that worker threads and worker processes add to, and a progress display reads.
+
+    Attributes:
+        rows: finished rows by outcome word.
+        audio_bytes: of the files that the service answered.
+        cpu_seconds: of worker processes.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    audio_bytes: int = 0
+    cpu_seconds: float = 0.0
+    _cpu_told: float = field(default_factory=time.process_time)
+    _lanes: dict[str, tuple[LaneStatus, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def lane(self) -> LaneStatus | None:
+        """What worker processes know of it together; None if this process does the work."""
+        told = list(self._lanes.values())
+        if not told:
+            return None
+        since = max(told_at for _, told_at in told) - _LANE_SECONDS
+        there = [lane for lane, told_at in told if told_at >= since]
+        rates = [lane.rate for lane in there if lane.rate is not None]
+        most = [lane.most for lane in there if lane.most is not None]
+        is_outage = any(lane.is_outage for lane in there)
+        return LaneStatus(sum(rates) if rates else None, sum(most) if most else None, None, is_outage)
+
+    def note(self, done: Finished) -> None:
+        """Count one finished row."""
+        with self._lock:
+            self.rows[word_for(done.outcome)] += 1
+            if isinstance(done.outcome, Accepted | Rejected):
+                self.audio_bytes += done.read.size_bytes if done.read else 0
+
+    def hand_over(self) -> dict[str, object]:
+        """Return what was counted since the last time, as `take` takes it."""
+        with self._lock:
+            now = time.process_time()
+            told = {"rows": dict(self.rows), "audio_bytes": self.audio_bytes, "cpu_seconds": now - self._cpu_told}
+            self.rows, self.audio_bytes, self._cpu_told = Counter(), 0, now
+            return told
+
+    def take(self, told: Mapping[str, Any]) -> None:
+        """Add what a worker process handed over, its name as `writer`, and its `lane` as it knows it now."""
+        with self._lock:
+            self.rows.update(told["rows"])
+            self.audio_bytes += told["audio_bytes"]
+            self.cpu_seconds += told["cpu_seconds"]
+            self._lanes[told["writer"]] = (LaneStatus(*told["lane"]), time.monotonic())

@@ -1,0 +1,122 @@
+"""Keep a leg alive while it is worked on: the journal every second, a heartbeat every ten."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
+from proofsweep.model.runs import ClockReading, is_due
+from proofsweep.partner.stop import StopSwitch
+from proofsweep.store.journal import FLUSH_SECONDS, Journal
+from proofsweep.store.legs import Legs
+from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.verify.leg.audit_trail import AuditTrail
+
+# A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
+# written down: half of it stops work for a slow write, twice as long risks twice the work.
+_SLOW_WRITE_SECONDS = 5.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Heartbeat:
+    """Shows that one leg is alive, and that what it does can be written down.
+
+    Attributes:
+        patience_seconds: how long the results store may fail before the leg ends.
+        is_holder: whether this process holds the leg; else it only keeps its journal, and gives no sign of life.
+        on_beat: called at each heartbeat; ResultsError counts as a store that fails.
+    """
+
+    legs: Legs
+    leg: int
+    journal: Journal
+    trail: AuditTrail
+    budget: BudgetGuard
+    stop: StopSwitch
+    patience_seconds: float
+    is_holder: bool = True
+    on_beat: Callable[[], None] = lambda: None
+    _beaten_at: ClockReading = field(init=False)
+    _writing_since: float | None = None
+    _failing_since: float | None = None
+
+    def __post_init__(self) -> None:
+        self._beaten_at = self.legs.now()  # the claim is a sign of life
+
+    @property
+    def store_is_well(self) -> bool:
+        """Say whether the results store takes what is written; read by threads beside the one that writes."""
+        since = self._writing_since
+        return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
+
+    def keep(self, over: threading.Event) -> None:
+        """Write every second until `over` is set, and once more then.
+
+        A store that fails at that last moment is waited for as well, unless the leg was stopped.
+        """
+        while True:
+            is_last = over.is_set()
+            if not is_last:
+                self.budget.stop_at_closing()
+            self._write_or_complain()
+            if is_last and (self._failing_since is None or self.stop.reason is not None):
+                return
+            if is_last:
+                time.sleep(FLUSH_SECONDS)
+            else:
+                over.wait(FLUSH_SECONDS)
+
+    def keep_beating(self, over: threading.Event) -> None:
+        """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
+        while not over.wait(FLUSH_SECONDS):
+            with suppress(ResultsError):  # settling finds out by itself
+                if self._is_due():
+                    self._beat()
+
+    def write(self) -> None:
+        """Give a sign of life when it is due, and flush.
+
+        Raises:
+            ResultsError: the store failed; what could not be written is kept for the next time.
+        """
+        self._writing_since = time.monotonic()
+        try:
+            if self._is_due():
+                self._beat()
+                self._stop_if_superseded()
+                self.on_beat()
+            self.trail.write_unattributed()
+            self.journal.flush()
+        finally:
+            self._writing_since = None
+        self._failing_since = None
+
+    def _write_or_complain(self) -> None:
+        """Write; a store that fails for longer than the leg's patience ends the leg."""
+        try:
+            self.write()
+        except ResultsError as error:
+            now = time.monotonic()
+            self._failing_since = self._failing_since or now
+            if now - self._failing_since >= self.patience_seconds:
+                self.stop.pull(RunMustStop(_complaint(error), ended_by="breaker"))
+        except ProofsweepError as error:
+            self.stop.pull(RunMustStop(_complaint(error), ended_by="error"))
+
+    def _is_due(self) -> bool:
+        return is_due(self._beaten_at, self.legs.now())
+
+    def _beat(self) -> None:
+        if self.is_holder:
+            self.legs.beat(self.leg)
+        self._beaten_at = self.legs.now()
+
+    def _stop_if_superseded(self) -> None:
+        if self.legs.is_superseded(self.leg):
+            self.stop.pull(RunMustStop("Another process took this leg over.", ended_by="error"))
+
+
+def _complaint(error: ProofsweepError) -> str:
+    return f"The run's own records cannot be kept: {error.message}"

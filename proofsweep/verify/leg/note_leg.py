@@ -1,0 +1,95 @@
+"""Bring the index of runs and the snapshot up to date when a run begins and when a leg ends; never fail for it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyarrow.compute as pc
+
+from proofsweep.errors import ProofsweepError
+from proofsweep.logs import Event, log
+from proofsweep.model import layout
+from proofsweep.model.exchanges import Call
+from proofsweep.model.run_records import LegRecord, RunRecord
+from proofsweep.model.runs import Plan
+from proofsweep.store.newest_rows import reduced
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.run_index import RunIndex
+from proofsweep.store.snapshot import Snapshot, missing_legs
+from proofsweep.verify.leg.leg_rows import LegRows
+
+# Chosen: each leg that ends also adds so much of what the snapshot lacks, since it could not be written then. Half
+# needs twice the legs until all is added; twice makes the end of a leg wait twice as long; `compact` adds all at once.
+_LATE_RUNS = 100
+_LATE_PARTS = 200
+
+
+def note_run(results: Results, plan: Plan) -> None:
+    """Add a run that was planned to the index."""
+    _attempt(plan.run_id, "index", lambda: RunIndex(results).add([RunRecord(plan=plan)]))
+
+
+def note_leg(results: Results, plan: Plan) -> None:
+    """Add what the legs of a run left behind, once one of them has ended; what fails now, a later leg adds."""
+    _attempt(plan.run_id, "snapshot", lambda: _note_rows(results, plan))
+    _attempt(plan.run_id, "snapshot", lambda: _note_late_legs(results))
+
+
+def _attempt(run_id: str, what: str, update: Callable[[], object]) -> None:
+    try:
+        update()
+    except ProofsweepError as error:
+        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=error.message)
+    except Exception as mistake:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
+        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=type(mistake).__name__)
+
+
+def _note_rows(results: Results, plan: Plan) -> None:
+    """Add this run to the snapshot, then to the index: a leg that only the index has is added later."""
+    index = RunIndex(results)
+    record = index.record_of(plan.run_id)
+    if record is None:
+        return
+    snapshot = Snapshot(results.store)
+    missing = [legs for _, legs in missing_legs(snapshot.entries(), [record])]
+    rows = LegRows(results, plan, missing[0] if missing else [])
+    try:
+        if rows.legs:
+            snapshot.add(reduced(rows), {plan.run_id: rows.legs})
+    finally:
+        index.add([_measured(results, record, rows)])
+
+
+def _measured(results: Results, record: RunRecord, rows: LegRows) -> RunRecord:
+    """Add what was counted while the rows were read."""
+    return replace(record, legs=[measured_leg(results, record.plan, leg, rows) for leg in record.legs])
+
+
+def measured_leg(results: Results, plan: Plan, leg: LegRecord, rows: LegRows) -> LegRecord:
+    """Add to a leg's record what was counted while its rows were read, and its share of uploads."""
+    if leg.leg not in rows.groups:
+        return leg
+    share = upload_share(results, plan, leg.leg) if leg.groups is None else leg.upload_share
+    return replace(leg, groups=rows.groups[leg.leg], upload_share=share)
+
+
+def _note_late_legs(results: Results) -> None:
+    """Add some legs that the snapshot lacks, the newest first."""
+    snapshot = Snapshot(results.store)
+    runs = RunIndex(results).refreshed(most=_LATE_RUNS)
+    parts = 0
+    for plan, legs in missing_legs(snapshot.entries(), runs.newest_first()):
+        snapshot.add(reduced(LegRows(results, plan, legs)), {plan.run_id: legs})
+        parts += plan.shards * len(legs)
+        if parts >= _LATE_PARTS:
+            break
+
+
+def upload_share(results: Results, plan: Plan, leg: int) -> float | None:
+    """Say which share of a leg's time in exchanges its uploads took, by the first part of its audit trail."""
+    name = layout.exchanges_name(plan.run_id, plan.run_date, 0, leg)
+    if results.store.read(name) is None:
+        return None
+    table = results.table("exchanges", [name], ["call", "elapsed_ms"])
+    total = pc.sum(table["elapsed_ms"]).as_py()
+    slots = pc.sum(table.filter(pc.field("call") == str(Call.SLOT))["elapsed_ms"]).as_py()
+    return (slots or 0.0) / total if total else None

@@ -1,0 +1,65 @@
+"""What no leg of a run has finished yet."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from proofsweep.model.items import WorkItem
+from proofsweep.model.runs import Plan, Slice, slices_of
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.receipts import Part
+
+
+class RemainingItems:
+    """Read from the store: the items of the shards less the rows of the parts. Safe to use from several threads."""
+
+    def __init__(self, results: Results, plan: Plan) -> None:
+        self._results = results
+        self._plan = plan
+        self._first_shard: Sequence[WorkItem] | None = None
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _parts(self) -> dict[int, list[Part]]:
+        """The parts of the legs before this one; they have all ended, so nothing is added."""
+        return self._results.verdicts_by_shard(self._plan)
+
+    @property
+    def count(self) -> int:
+        """How many rows remained when the leg began."""
+        return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
+
+    def slices(self) -> list[Slice]:
+        """Cut what remains into Prefect tasks."""
+        unfinished = {shard for shard in range(self._plan.shards) if not self._is_finished(shard)}
+        pieces = [piece for piece in slices_of(self._plan) if piece.shard in unfinished]
+        return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
+
+    def all_items(self) -> Iterator[WorkItem]:
+        """Give all items that remain."""
+        return (item for piece in self.slices() for item in self.items(piece))
+
+    def items(self, piece: Slice) -> Iterator[WorkItem]:
+        """Give the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
+        wanted = self.rows(piece)
+        items = self._only_shard() if self._plan.shards == 1 else self._items_of_shard(piece.shard)
+        return (item for item in items if item.manifest_row in wanted)
+
+    def _only_shard(self) -> Sequence[WorkItem]:
+        with self._lock:
+            if self._first_shard is None:
+                self._first_shard = list(self._items_of_shard(0))
+            return self._first_shard
+
+    def _is_finished(self, shard: int) -> bool:
+        return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
+
+    def rows(self, piece: Slice) -> range:
+        """Return the rows of a slice, whether they remain or not."""
+        first = piece.shard * self._plan.shard_items
+        return range(first + piece.first, first + piece.last)
+
+    def _items_of_shard(self, shard: int) -> Iterator[WorkItem]:
+        finished = self._results.rows_in(self._parts.get(shard, []))
+        items = self._results.each_shard_item(self._plan.run_id, shard)
+        return (item for item in items if item.manifest_row not in finished)

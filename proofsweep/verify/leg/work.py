@@ -1,0 +1,201 @@
+"""Work through one slice of a shard after the other, and try last what is in doubt when all other files are done."""
+
+import random
+import secrets
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+
+import pyarrow as pa
+
+from proofsweep.allocators import give_memory_back
+from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.logs import Event, log
+from proofsweep.model import layout
+from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.outcomes import Deferred
+from proofsweep.model.runs import Slice
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.verdicts import row_of
+from proofsweep.store.journal import Segments
+from proofsweep.store.plans_and_parts import SCHEMAS
+from proofsweep.verify.budget.budget import calls_of
+from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.publish import PublishedRows
+
+# How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
+_STORE_CHECK_SECONDS = 0.2
+
+# Items whose rows are kept as they come, some 10 KB each, before they are packed. Chosen: as many as a shard has at
+# least. Half wakes this thread twice as often, twice needs twice the memory in a run of millions.
+_ITEMS_AT_ONCE = 1_000
+
+# Items of a mode that only fails which are tried before all others of it. Chosen: half may meet bad files alone; twice
+# spends twice the calls each night on a setting that is wrong.
+_EXPLORED = 5
+
+# Nobody can find a salt of 128 bits by trying. Half could be found by a large effort; twice makes the tables a tenth
+# larger for nothing.
+_SALT_BYTES = 16
+
+
+def verify_slice(leg: LegContext, piece: Slice, written: Sequence[int] = b"") -> int:
+    """Work through what remains of a slice; return the number of rows it finished.
+
+    (1) read what remains, less what was in doubt before, (2) verify on the worker threads, (3) publish if the shard is
+    done. A shard that ends early and one that is cut into single items publish nothing: their rows are in the journal
+    until the leg's end.
+
+    Args:
+        leg: the leg, as this process sees it.
+        piece: the slice.
+        written: `rows_written`, if another process of this leg may have finished rows of the slice.
+
+    Raises:
+        NameTaken: another leg has taken this one over, or another process of this leg has published the shard.
+    """
+    later = leg.in_doubt_before & set(leg.remaining.rows(piece))
+    items = (item for item in leg.remaining.items(piece) if item.manifest_row not in later)  # (1)
+    if written:
+        items = (item for item in items if not written[item.manifest_row])
+    rows = [SCHEMAS["verdicts"].empty_table()]
+    is_whole = not later and not written
+    for worked in _verified(leg, items):  # (2)
+        rows.append(_table_of([row for row in worked if row is not None]))
+        is_whole = is_whole and None not in worked
+    whole = pa.concat_tables(rows)
+    if whole.num_rows and is_whole and not leg.plan.is_small:
+        with suppress(ResultsError):  # a store that fails for a while: the rows are published at the leg's end
+            _publish(leg, piece.shard, whole)  # (3)
+    return whole.num_rows
+
+
+def rows_written(leg: LegContext, writers: Collection[str] | None = None) -> bytearray:
+    """Read which rows of the plan are in the journals of this leg: one byte for each row.
+
+    Args:
+        leg: the leg; what this process has finished is written down first.
+        writers: the processes whose journals are read, which may have millions of rows; None for all.
+
+    Raises:
+        ResultsError: the store cannot be used.
+    """
+    leg.journal.flush()
+    segments, written = Segments(leg.results, leg.plan.run_id, leg.leg), bytearray(leg.plan.items)
+    for name in segments.names("verdicts"):
+        is_wanted = writers is None or name.rsplit("-", 2)[1] in writers
+        rows = segments.table(name, ["manifest_row"]) if is_wanted else None
+        for row in () if rows is None else rows["manifest_row"].to_numpy():
+            written[row] = 1
+    return written
+
+
+def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[list[Row | None]]:
+    """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle."""
+    begun: deque[list[Future[Row | None]]] = deque()
+    while portion := list(islice(items, _ITEMS_AT_ONCE)):
+        begun.append([leg.workers.submit(work_item, leg, item) for item in portion])
+        if len(begun) > 1:
+            yield _worked(leg, begun.popleft())
+    while begun:
+        yield _worked(leg, begun.popleft())
+
+
+def _worked(leg: LegContext, futures: Sequence[Future[Row | None]]) -> list[Row | None]:
+    """Wait for items, with one wake-up and not one for each; end the leg if a worker fails."""
+    done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+    try:
+        return [future.result() for future in done]
+    except Exception:
+        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by="error"))
+        raise
+
+
+def _table_of(rows: Sequence[Row]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=SCHEMAS["verdicts"])
+
+
+def work_item(leg: LegContext, item: WorkItem) -> Row | None:
+    """Verify one item and write its row down; None when the row remains, or waits for a control."""
+    _wait_for_store(leg)
+    row_number, calls = item.manifest_row, calls_of(item.audio)
+    if leg.stop.reason is not None or not leg.control.may_try(item):
+        return None
+    is_free = item.ineligible is not None and not item.may_be_found
+    if not (is_free or leg.budget.admits(row_number, calls)):
+        return None
+    began_at = leg.control.clock()
+    try:
+        done = verify_item(item, leg.verify, leg.trail.of_row(item.manifest_row))
+        if isinstance(done, Deferred):
+            return None
+        row = row_of(done, leg.row_context) | {"row_salt": secrets.token_hex(_SALT_BYTES)}
+        return row if leg.control.admit(done, row, began_at) else None
+    finally:
+        leg.budget.release(item.manifest_row)
+
+
+def _wait_for_store(leg: LegContext) -> None:
+    """Begin nothing that could not be written down."""
+    with suppress(RunMustStop):
+        while not leg.heartbeat.store_is_well:
+            leg.stop.rest(_STORE_CHECK_SECONDS)
+
+
+def _publish(leg: LegContext, shard: int, rows: pa.Table) -> None:
+    leg.journal.flush()  # first: else a kill could leave rows whose exchanges were only in memory
+    name = layout.verdicts_name(leg.plan.run_id, leg.plan.run_date, shard, leg.leg)
+    part = leg.results.create_part(name, "verdicts", rows.sort_by("manifest_row"))
+    give_memory_back()
+    log(Event.SHARD_PUBLISHED, run_id=leg.plan.run_id, leg=leg.leg, shard=shard, rows=part.rows)
+
+
+def work_last(leg: LegContext) -> None:
+    """Finish what a leg has left; what remains in doubt then ends it.
+
+    (1) make the controls that are due, (2) try what has no row once more, with the service asked for each file, (3)
+    make the controls again.
+    """
+    try:
+        leg.control.finish()  # (1)
+        if leg.counters.lane is None and leg.counters.rows.total() >= leg.remaining.count:
+            return
+        last = replace(leg, verify=replace(leg.verify, duplicates=None))
+        for mode in leg.control.lift_storms():
+            _explore(last, mode)
+        for _ in _verified(last, unfinished(leg)):  # (2)
+            pass
+        leg.control.finish()  # (3)
+        in_doubt = sum(1 for _ in unfinished(leg))
+    except RunMustStop:
+        return
+    except ResultsError as error:
+        leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by="breaker"))
+        return
+    if in_doubt:
+        leg.stop.pull(RunMustStop(leg.control.sentence(in_doubt), ended_by="breaker"))
+
+
+def unfinished(leg: LegContext) -> Iterator[WorkItem]:
+    """Give the items that have no row yet, of all processes of the leg.
+
+    Raises:
+        ResultsError: the store cannot be used.
+    """
+    written, published = rows_written(leg), PublishedRows(leg.results, leg.plan)
+    items = leg.remaining.all_items()
+    return (item for item in items if not written[item.manifest_row] and not published.has(item.manifest_row))
+
+
+def _explore(leg: LegContext, mode: Mode) -> None:
+    """Try a few items of a mode that only failed: if they fail too, the others are not tried."""
+    rows = [item.manifest_row for item in unfinished(leg) if item.mode is mode]
+    drawn = frozenset(random.sample(rows, min(_EXPLORED, len(rows))))
+    for item in [item for item in unfinished(leg) if item.manifest_row in drawn]:
+        leg.control.lift_storms()
+        work_item(leg, item)
+    leg.control.put_aside_again(mode)

@@ -1,0 +1,129 @@
+"""A worker process's part in a leg that another process holds: from its first slice until the leg is over."""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from proofsweep.errors import NameTaken, ResultsError, RunMustStop
+from proofsweep.model import layout
+from proofsweep.store.background import beside
+from proofsweep.store.journal import FLUSH_SECONDS, Segments
+from proofsweep.verify.budget.budget import Shortage
+from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.publish import publish_exchanges
+from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.verify.leg.work import rows_written, verify_slice
+
+IsOver = Callable[[dict[str, object], float], bool]
+"""Tells counts to the process that holds the leg, waits for so many seconds, and returns whether the leg is over."""
+
+_OVER = RunMustStop("The leg is over for this process.", ended_by="error")
+
+# Bounds the shards in the memory of a process. Chosen: with 1 its threads idle at each shard's end, with 4 only the
+# memory grows.
+SHARDS_AT_ONCE = 2
+
+
+class GrantedBudget(BudgetGuard):
+    """Lets items begin while granted calls are left; else they remain, and their slice comes back.
+
+    Attributes:
+        refused: how many items could not begin so far.
+    """
+
+    refused = 0
+    _reported = 0
+
+    def hand_back(self, calls: int) -> int:
+        """End a slice that came with so many calls: what is left of them goes. Return the calls made since the last."""
+        with self._lock:
+            made, self._reported = self._budget.spent - self._reported, self._budget.spent
+            self.count_slice(granted=min(calls, self._budget.grantable() or 0))
+            return made
+
+    def _run_out(self, shortage: Shortage) -> None:  # noqa: ARG002 - only calls can run out here
+        """Let the item remain: the process that holds the leg decides whether calls are left."""
+        with self._lock:
+            self.refused += 1
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkerProcess:
+    """One worker process of a leg; safe to use from several threads.
+
+    Attributes:
+        leg: the leg as this process sees it, with an engine and a journal of its own.
+        budget: the one of `leg`.
+        abort: abandons the items in flight.
+        drain_seconds: time that items in flight have when the leg is over.
+    """
+
+    leg: LegContext
+    budget: GrantedBudget
+    is_over: IsOver
+    abort: Callable[[], None]
+    drain_seconds: float
+    _shards: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(SHARDS_AT_ONCE))
+
+    def verify(self, granted: GrantedSlice) -> SliceResult:
+        """Work through a slice in its turn, and write everything down before the task ends."""
+        stop, is_done, is_lost = self.leg.stop, False, False
+        with self._shards:
+            refused = self.budget.refused
+            self.budget.count_slice(granted=-granted.calls)  # here they are received
+            try:
+                with suppress(RunMustStop):
+                    self._tell(0.0)
+                    stop.check()
+                    is_lost = self._work(granted)
+                    is_done = not is_lost and self.budget.refused == refused and stop.reason is None
+            finally:
+                calls = self.budget.hand_back(granted.calls)
+                self._tell(0.0)
+        reason = None if stop.reason is _OVER else stop.reason
+        return SliceResult(is_done=is_done, is_lost=is_lost, calls=calls, stop=reason)
+
+    def follow(self) -> None:
+        """Keep the journal and tell counts until the leg is over; then let the items in flight end."""
+        with beside("heartbeat", self.leg.heartbeat.keep, self.leg.stop):
+            while self.leg.stop.reason is None:
+                self._tell(FLUSH_SECONDS)
+            timer = threading.Timer(self.drain_seconds, self.abort)
+            timer.start()
+            for _ in range(SHARDS_AT_ONCE):  # they are free when no slice is worked on
+                self._shards.acquire()
+            timer.cancel()
+            self._shards.release(SHARDS_AT_ONCE)
+        leg = self.leg
+        with suppress(ResultsError):
+            if leg.heartbeat.legs.receipt(leg.leg) is not None:  # it was settled without this process
+                segments = Segments(leg.results, leg.plan.run_id, leg.leg)
+                publish_exchanges(leg.results, leg.plan, leg.leg, segments)
+                segments.delete()
+
+    def _tell(self, seconds: float) -> None:
+        """Tell what this process has done since the last time; stop if the leg is over within these seconds."""
+        lane, writer = self.leg.dispatcher.status(), self.leg.journal.writer
+        known = {"writer": writer, "lane": (lane.rate, lane.most, None, lane.is_outage)}
+        if self.is_over(self.leg.counters.hand_over() | known, seconds):
+            self.leg.stop.pull(_OVER)
+
+    def _work(self, granted: GrantedSlice) -> bool:
+        """Verify what is left of a slice, or return that a process which had begun this attempt was lost."""
+        leg, piece, store = self.leg, granted.piece, self.leg.results.store
+        begun = partial(layout.begun_name, leg.plan.run_id, leg.leg, piece.shard, piece.first)
+        before = [begun(attempt) for attempt in range(granted.attempt)]
+        try:
+            leg.control.ask_store(partial(store.create, begun(granted.attempt), leg.journal.writer.encode()))
+        except NameTaken:  # Dask runs its task again
+            return True
+        writers = leg.control.ask_store(lambda: {(store.read(name) or b"").decode() for name in before})
+        written = leg.control.ask_store(lambda: rows_written(leg, writers)) if writers else b""
+        with suppress(NameTaken):  # a process that was taken for lost has published the shard; or the leg is lost
+            verify_slice(leg, piece, written)
+        leg.trail.write_unattributed()
+        leg.control.ask_store(leg.journal.flush)
+        return False

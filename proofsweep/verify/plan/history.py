@@ -1,0 +1,67 @@
+"""What earlier legs in the same store took, for a forecast of the next one."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import islice
+
+from proofsweep.model.run_records import LegRecord
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables.runs import stored_row
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.run_index import RunIndex
+from proofsweep.verify.leg.note_leg import upload_share
+from proofsweep.verify.plan.forecast import Measurement
+from proofsweep.verify.plan.last_sample import remembered_sample
+
+# Chosen: enough legs to even out a bad night; twice as many would keep an old pace for longer.
+_LEGS = 10
+
+
+def measured_legs(results: Results, environment: str) -> list[Measurement]:
+    """Measure the newest legs that sent anything to this environment; the newest first."""
+    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
+    legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
+    return list(islice((found for each in legs if (found := _measured(results, *each)) is not None), _LEGS))
+
+
+def sample_since_last_leg(results: Results, environment: str) -> Measurement | None:
+    """Give the last sample of an environment, unless a leg has ended since: what a leg took says more."""
+    found = remembered_sample(results.store, environment)
+    if found is None:
+        return None
+    sample, measured_at = found
+    runs = (
+        run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment and run.legs
+    )
+    last = next((stored_row(dict(run.legs[-1].counts)).get("finished_at") for run in runs), None)
+    return None if isinstance(last, datetime) and last > measured_at else sample
+
+
+def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | None:
+    row = stored_row(dict(leg.counts))
+    rows = sum(_number(row, outcome) or 0 for outcome in ("accepted", "rejected", "failed"))
+    rows -= _number(leg.receipt, "duplicates") or 0  # the next catalog may have none
+    began, ended = row.get("started_at"), row.get("finished_at")
+    if rows <= 0 or not isinstance(began, datetime) or not isinstance(ended, datetime) or ended <= began:
+        return None
+    before, after, cpu_seconds = (
+        _number(row, "quota_before"),
+        _number(row, "quota_after"),
+        leg.receipt.get("cpu_seconds"),
+    )
+    share = upload_share(results, plan, leg.leg) if leg.groups is None else leg.upload_share
+    return Measurement(
+        rows=rows,
+        seconds=(ended - began).total_seconds(),
+        calls=_number(row, "calls") or 0,
+        sent_bytes=_number(row, "bytes_sent") or 0,
+        throttled=_number(row, "throttled") or 0,
+        cpu_seconds=cpu_seconds if isinstance(cpu_seconds, float) else None,
+        upload_share=share,
+        quota_spent=before - after if before is not None and after is not None and before >= after else None,
+    )
+
+
+def _number(cells: Mapping[str, object], name: str) -> int | None:
+    found = cells.get(name)
+    return found if isinstance(found, int) else None

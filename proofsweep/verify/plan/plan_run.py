@@ -1,0 +1,141 @@
+"""Plan a run: read the catalog, judge each row by its listing, write the shards, then the plan."""
+
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+
+from proofsweep import __version__
+from proofsweep.catalog.open_catalog import Catalog
+from proofsweep.catalog.preflight import SizeLimits
+from proofsweep.files.locations import url_of
+from proofsweep.model import layout
+from proofsweep.model.runs import Plan, new_run_id, shard_items_for
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.plan.due_rows import DueRows
+from proofsweep.verify.plan.survey import Survey, format_by_name, ignored_entries, items_of
+
+# Rows in memory before they go to disk. Chosen: half writes twice as often; twice needs twice the memory.
+_SPOOL_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """What to plan, and for which service.
+
+    Attributes:
+        before_writing: called when the catalog is read and counted; if it raises, nothing was written.
+        run_id: the run's name; None draws one.
+        claim: the last claim on the catalog; None if nobody looked.
+        identity: what the runs of one catalog have in common.
+        selection: the options by which rows were chosen; empty for all rows.
+    """
+
+    catalog: Catalog
+    limits: SizeLimits
+    environment: str
+    base_url: str
+    before_writing: Callable[[Survey], None]
+    claim: str | None = None
+    identity: str = ""
+    selection: str = ""
+    run_id: str | None = None
+
+    @property
+    def skipped(self) -> int:
+        """Rows that the catalog leaves out, once it is read."""
+        return self.catalog.skipped if isinstance(self.catalog, DueRows) else 0
+
+
+def plan_run(request: PlanRequest, results: Results, now: datetime) -> Plan:
+    """Write a run's shards and then its plan; without a plan there is no run.
+
+    Raises:
+        CatalogError: the catalog cannot be read, or is empty; nothing was written.
+        ResultsError: the results store cannot be written.
+    """
+    run_id = request.run_id or new_run_id(now, secrets.token_hex(3))
+    survey = Survey()
+    with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
+        for item in items_of(request.catalog, request.limits):
+            survey.note(item, format_by_name(item), request.limits.one_file)
+            spool.add(planned_items.planned_row(item))
+        request.before_writing(survey)
+        for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
+            results.write_shard(run_id, shard, table)
+    if isinstance(request.catalog, DueRows) and request.skipped:
+        results.store.create(layout.listed_name(run_id), request.catalog.listed.content())
+    plan = _plan_of(request, survey, run_id, now)
+    results.write_plan(plan)
+    return plan
+
+
+def _plan_of(request: PlanRequest, survey: Survey, run_id: str, now: datetime) -> Plan:
+    shard_items = shard_items_for(survey.items)
+    return Plan(
+        run_id=run_id,
+        created_at=now.isoformat(),
+        environment=request.environment,
+        base_url=request.base_url,
+        catalog=request.catalog.location,
+        catalog_kind=request.catalog.kind,
+        catalog_digest=request.catalog.digest(),
+        items=survey.items,
+        eligible=survey.eligible,
+        pairs=survey.pairs,
+        audio_bytes=survey.audio_bytes,
+        shard_items=shard_items,
+        shards=-(-survey.items // shard_items),
+        reasons=dict(survey.reasons),
+        ignored=ignored_entries(request.catalog),
+        proofsweep_version=__version__,
+        catalog_root=None if request.catalog.root is None else url_of(request.catalog.root),
+        skipped=request.skipped,
+        selection=request.selection,
+        catalog_identity=request.identity,
+        catalog_claim=request.claim,
+    )
+
+
+class _Spool:
+    """Planned rows on local disk: the size of a shard is known only when all rows are counted."""
+
+    def __init__(self, folder: str) -> None:
+        self._path = f"{folder}/items"
+        self._waiting: list[Row] = []
+        self._writer = pa.ipc.new_file(self._path, schemas.ITEMS)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def add(self, row: Row) -> None:
+        self._waiting.append(row)
+        if len(self._waiting) == _SPOOL_ROWS:
+            self._write()
+
+    def tables(self, rows_each: int) -> Iterator[pa.Table]:
+        """Give all rows that were added, in tables of so many rows."""
+        self._write()
+        self.close()
+        with pa.OSFile(self._path, "rb") as content:
+            spooled = pa.ipc.open_file(content)
+            batches = (spooled.get_batch(number) for number in range(spooled.num_record_batches))
+            waiting = schemas.ITEMS.empty_table()
+            for batch in batches:
+                waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
+                while waiting.num_rows >= rows_each:
+                    yield waiting.slice(0, rows_each)
+                    waiting = waiting.slice(rows_each)
+            if waiting.num_rows:
+                yield waiting
+
+    def _write(self) -> None:
+        if self._waiting:
+            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=schemas.ITEMS))
+            self._waiting = []

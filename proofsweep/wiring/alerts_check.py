@@ -1,0 +1,175 @@
+"""A check from outside the runs, wired: what nobody would tell if no run came to its end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from proofsweep.alerts.end_alerts import alerts_of_end
+from proofsweep.alerts.events import AlertKind, state_of_ending
+from proofsweep.alerts.key_alerts import unexplained_usage
+from proofsweep.alerts.killed_work import killed_work
+from proofsweep.alerts.memory import IsTold
+from proofsweep.alerts.messages import Alert, cause_of, quoted
+from proofsweep.alerts.past_legs import (
+    calls_of_day,
+    ended_at,
+    line_of_leg,
+    newest_leg,
+    night_facts,
+    recent_runs,
+)
+from proofsweep.alerts.run_alerts import alerts_of_run
+from proofsweep.alerts.schedule_alerts import daily_digest, no_success
+from proofsweep.answers.describe_run import describe_run
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.contract.models import PartnerUsageResponse
+from proofsweep.errors import ProofsweepError, RunMustStop
+from proofsweep.files.locations import path_of
+from proofsweep.model.items import printable
+from proofsweep.model.run_records import RunRecord
+from proofsweep.model.runs import EndedBy
+from proofsweep.settings import Settings
+from proofsweep.store.legs import Legs
+from proofsweep.verify.plan.examine_service import ServiceStatus
+from proofsweep.verify.plan.forecast import Need
+from proofsweep.wiring.alerts import Occasion, alert_of_quota, alerts_of_key, facts_of_run, flow_end
+from proofsweep.wiring.engines import ReadBlock, engine_for, utc_now
+from proofsweep.wiring.runs import bounds_for
+from proofsweep.wiring.stores import results_for
+
+# Chosen: a month's quota is spent over at most 31 nights. Half would miss legs of a run that waits for its quota; twice
+# doubles what a check reads.
+_LOOK_BACK_DAYS = 35
+
+_FLOW = "check-alerts"
+
+# Attempts of the one call. Chosen: half fails at one lost connection; twice waits longer, and the next check comes.
+_ATTEMPTS = 2
+
+
+@dataclass(slots=True)
+class Check:
+    """Decides what must be told now, about some catalogs or, without names, about all together.
+
+    Attributes:
+        folder: relative catalogs lie in it.
+        skipped: one line for each thing that could not be looked at.
+    """
+
+    settings: Settings
+    catalogs: Sequence[str]
+    folder: str
+    read_block: ReadBlock | None = None
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def occasion(self) -> Occasion:
+        """Give what tells somebody of what is found."""
+        return Occasion(self.settings, lambda: (self.decide, []))
+
+    def decide(self, is_told: IsTold) -> list[Alert]:
+        """Give the alerts that hold now.
+
+        Raises:
+            CatalogError, ConfigError, ResultsError: something that the check needs cannot be read.
+        """
+        now = utc_now()
+        named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
+        found: list[Alert | None] = [*alerts_of_key(self.settings, self._key_in_use(), now)]
+        usage = self._usage(found)
+        for location in named or [None]:
+            found.append(self._no_success(location, now))
+            found += self._of_newest_run(location, usage, is_told)
+        since, environment = now - timedelta(days=_LOOK_BACK_DAYS), self.settings.service.environment
+        for end in killed_work(results_for(self.settings), environment, since):
+            found += alerts_of_end(end)
+        if usage is not None:
+            found.append(self._unexplained_usage(usage[0], now, is_told))
+        found.append(self._digest(now))
+        return [alert for alert in found if alert is not None]
+
+    def _key_in_use(self) -> str | None:
+        """Give the fingerprint of the key; None if it cannot be read, which the call for the usage says."""
+        try:
+            return engine_for(self.settings, self.read_block).key_fingerprint
+        except ProofsweepError:
+            return None
+
+    def _usage(self, found: list[Alert | None]) -> tuple[PartnerUsageResponse, AnswerHeaders] | None:
+        """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
+        try:
+            return engine_for(self.settings, self.read_block).partner.with_attempts(_ATTEMPTS).usage(days=2)
+        except ProofsweepError as error:
+            if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
+                state = state_of_ending(error.ended_by)
+                found += alerts_of_end(
+                    flow_end(self.settings, _FLOW, state, _FLOW, [f"It said: {quoted(error.message)}"])
+                )
+            else:
+                self.skipped.append(f"The quota and its usage were not checked: {error.message}")
+        return None
+
+    def _no_success(self, location: str | None, now: datetime) -> Alert | None:
+        hours = self.settings.alerts.no_success_hours
+        facts = night_facts(
+            results_for(self.settings),
+            self.settings.service.environment,
+            location,
+            since=now - timedelta(days=_LOOK_BACK_DAYS),
+            enough=now - timedelta(hours=hours),
+        )
+        return no_success(facts, now, hours)
+
+    def _digest(self, now: datetime) -> Alert | None:
+        """Tell of the newest leg of the last two days, so that the head of the records leaves the store."""
+        results, environment = results_for(self.settings), self.settings.service.environment
+        newest = newest_leg(results, environment, now - timedelta(days=_LOOK_BACK_DAYS))
+        ended = None if newest is None else ended_at(newest[1])
+        if newest is None or ended is None or ended < now - timedelta(days=2):
+            return None
+        head = Legs(results, newest[0].run_id).receipt_digest(newest[1].leg)
+        return daily_digest(environment, results.store.url, line_of_leg(*newest), ended, head or "")
+
+    def _of_newest_run(
+        self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, is_told: IsTold
+    ) -> list[Alert | None]:
+        """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
+        newest, results = self._newest_run(location), results_for(self.settings)
+        if newest is None or newest.is_over:
+            return []
+        legs = Legs(results, newest.plan.run_id)
+        if not legs.last() or legs.active_claim() is not None:
+            return []
+        run = describe_run(results, newest.plan.run_id)
+        if not run.remaining:
+            return []
+        found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.settings, run), is_told)]
+        return found if usage is None else [*found, self._quota_short(run, usage[1])]
+
+    def _newest_run(self, location: str | None) -> RunRecord | None:
+        runs = recent_runs(results_for(self.settings), utc_now() - timedelta(days=_LOOK_BACK_DAYS))
+        label = self.settings.service.environment
+        mine = (run for run in runs if run.plan.environment == label and location in {None, run.plan.catalog})
+        return next((run for run in mine if not run.is_superseded), None)
+
+    def _quota_short(self, run: RunStatus, headers: AnswerHeaders) -> Alert | None:
+        sent = run.finished - run.rows("ineligible")
+        need = Need(eligible=max(0, min(run.remaining, run.plan.eligible - sent)), audio_bytes=0)
+        service = ServiceStatus(headroom=headers.rate_remaining, quota_reset=headers.rate_reset)
+        return alert_of_quota(self.settings, run.plan, need, service, bounds_for(self.settings))
+
+    def _unexplained_usage(self, usage: PartnerUsageResponse, now: datetime, is_told: IsTold) -> Alert | None:
+        """Compare yesterday's calls, in UTC; today's are not over."""
+        service, tolerated = self.settings.service, self.settings.alerts.unexplained_calls
+        day = now.date() - timedelta(days=1)
+        used = next((one.used for one in usage.days if (one.date or "").startswith(day.isoformat())), None)
+        cause = cause_of(AlertKind.USAGE, service.environment, day.isoformat())
+        if used is None or used <= tolerated or is_told(cause):
+            return None
+        since = now - timedelta(days=_LOOK_BACK_DAYS)
+        ours = calls_of_day(results_for(self.settings), service.base_url, day, since)
+        if ours is None:
+            self.skipped.append("The usage was not checked: a leg that made calls has not ended, or was killed.")
+            return None
+        return unexplained_usage(service.environment, day, used, ours, tolerated)

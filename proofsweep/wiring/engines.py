@@ -1,0 +1,247 @@
+"""One engine per process and settings: everything that is shared between all that is done with one service."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+
+from pydantic import SecretStr
+
+from proofsweep import __version__
+from proofsweep.catalog.preflight import SizeLimits
+from proofsweep.errors import ConfigError
+from proofsweep.files.files import Files
+from proofsweep.logs import Event, log
+from proofsweep.model.exchanges import Exchange
+from proofsweep.partner.context import ClientContext
+from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
+from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
+from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.partner.pacing.service_health import ServiceHealth
+from proofsweep.partner.partner import Partner
+from proofsweep.partner.retry import RetryPolicy
+from proofsweep.partner.session import Session
+from proofsweep.partner.stop import StopSwitch
+from proofsweep.partner.transport import Timeouts, Transport
+from proofsweep.settings import ServiceSettings, Settings, environment
+from proofsweep.store.key_bindings import check_key
+from proofsweep.store.store import open_store
+from proofsweep.verify.leg.workers import Workers
+from proofsweep.verify.plan.examine_service import (
+    ServiceStatus,
+    await_service,
+    examine_service,
+    refuse_without_quota,
+)
+from proofsweep.wiring.open_files import most_open_files, workers_that_fit
+
+ReadBlock = Callable[[str], str]
+"""Reads a secret block of the orchestrator, which the core knows nothing of."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Engine:
+    """What one process shares between all it does with one service.
+
+    Attributes:
+        unattributed: exchanges that belong to no row and are not written down yet.
+    """
+
+    settings: Settings
+    partner: Partner
+    dispatcher: Dispatcher
+    transport: Transport
+    key: CurrentKey
+    stop: StopSwitch
+    limits: SizeLimits
+    files: Files
+    workers: Workers
+    unattributed: list[Exchange] = field(default_factory=list)
+    _service: ServiceStatus | None = None
+
+    def service(self) -> ServiceStatus:
+        """Examine the service, once for this engine; ConfigError or RunMustStop if it cannot be asked."""
+        if self._service is None:
+            self._service = examine_service(self.partner)
+        return self._service
+
+    def usable_service(self, reserve: int = 0) -> ServiceStatus:
+        """Examine the service, and see that its quota leaves calls above a reserve.
+
+        Raises:
+            ConfigError, RunMustStop: it cannot be worked with.
+        """
+        refuse_without_quota(self.service(), reserve, utc_now())
+        return self.service()
+
+    def awaited_service(self, reserve: int = 0) -> ServiceStatus:
+        """Do the same for a run, which waits for a service that is down as long as for one that fails later.
+
+        Raises:
+            ConfigError, RunMustStop: it cannot be worked with, or the run was asked to stop.
+        """
+        if self._service is None:
+            self._service = await_service(self.partner, self.settings.retry.breaker_seconds)
+        return self.usable_service(reserve)
+
+    def abort(self) -> None:
+        """End what is in flight, once the leg was asked to stop; unfinished rows remain."""
+        self.stop.abort()
+        self.transport.abort()
+
+    def close(self) -> None:
+        """Let the workers finish what is in flight, and close all connections."""
+        self.workers.shutdown(wait=True, cancel_futures=True)
+        self.transport.close()
+
+    @property
+    def key_fingerprint(self) -> str:
+        """Tell the key in use from others."""
+        return fingerprint(self.key.get())
+
+
+_lock = threading.RLock()
+_engines: dict[str, Engine] = {}
+
+
+def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engine:
+    """Give this process's engine for these settings; one whose leg was stopped is made anew.
+
+    Raises:
+        ConfigError: the key cannot be had.
+        ResultsError: the key was used with another service.
+    """
+    name = settings.model_dump_json()
+    with _lock:
+        if name not in _engines or _engines[name].stop.reason is not None:
+            _engines[name] = build_engine(settings, read_block)
+        return _engines[name]
+
+
+def close_engines() -> None:
+    """Close every engine that this process still holds, when a leg or a command is over."""
+    with _lock:
+        for engine in _engines.values():
+            engine.close()
+        _engines.clear()
+
+
+def limits_for(settings: Settings) -> SizeLimits:
+    """Give the largest sizes that are sent."""
+    return SizeLimits(
+        pair=settings.limits.pair_bytes,
+        sidecar=settings.limits.sidecar_bytes,
+        is_sidecar_field_known=settings.service.sidecar_field is not None,
+    )
+
+
+def utc_now() -> datetime:
+    """Give the time; the one wall clock that everything else is given."""
+    return datetime.now(UTC)
+
+
+def build_engine(settings: Settings, read_block: ReadBlock | None, *, key: KeySource | None = None) -> Engine:
+    """Make an engine that nothing else shares; `engine_for` gives the process's own.
+
+    `key` is used instead of the one of the settings.
+    """
+    stop = StopSwitch()
+    unattributed: list[Exchange] = []
+    retry, times = settings.retry, settings.timeouts
+    transport = Transport(user_agent=f"proofsweep/{__version__}", timeouts=Timeouts(**times.model_dump()))
+    most = workers_that_fit(settings.pace.workers, most_open_files())
+    workers = Workers(most, release=transport.close_thread_connections)
+    dispatcher = _dispatcher(settings, stop, workers)
+    current_key = CurrentKey(key or _own_key(settings, read_block))
+    context = ClientContext(
+        base_url=settings.service.base_url,
+        transport=transport,
+        dispatcher=dispatcher,
+        key=current_key,
+        policy=RetryPolicy(
+            attempts=retry.attempts,
+            first_wait_seconds=retry.first_wait_seconds,
+            longest_wait_seconds=retry.longest_wait_seconds,
+        ),
+        record_unattributed=unattributed.append,
+        watch=_HeaderWatch(),
+    )
+    return Engine(
+        settings=settings,
+        partner=Partner(
+            sidecar_field=settings.service.sidecar_field,
+            session=Session(context, unattributed.append),
+            asset_field=settings.service.asset_field,
+        ),
+        dispatcher=dispatcher,
+        transport=transport,
+        key=current_key,
+        stop=stop,
+        limits=limits_for(settings),
+        files=Files(),
+        workers=workers,
+        unattributed=unattributed,
+    )
+
+
+def _dispatcher(settings: Settings, stop: StopSwitch, workers: Workers) -> Dispatcher:
+    pace = settings.pace
+    return Dispatcher(
+        CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit() if pace.detect_cap else None),
+        ServiceHealth(longest_pause_seconds=pace.longest_pause_seconds),
+        stop,
+        report=partial(_log_lane, workers),
+        make_room=workers.make_room,
+    )
+
+
+def _log_lane(workers: Workers, lane: LaneStatus) -> None:
+    log(
+        Event.LANE_LEARNED,
+        rate=lane.rate,
+        most_at_once=lane.most,
+        threads=workers.threads,
+        why=lane.rate_change,
+        outage=lane.is_outage,
+    )
+
+
+class _HeaderWatch:
+    """Logs the name of each header of the quota that cannot be read, once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._logged: set[str] = set()
+
+    def __call__(self, exchange: Exchange) -> None:
+        for header in exchange.headers.unreadable:
+            with self._lock:
+                is_new = header not in self._logged
+                self._logged.add(header)
+            if is_new:
+                log(Event.HEADER_IGNORED, header=header, call=exchange.call)
+
+
+def _own_key(settings: Settings, read_block: ReadBlock | None) -> KeySource:
+    """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
+    read, store = _key_source(settings.service, read_block), open_store(settings.results.url)
+
+    def read_own() -> SecretStr:
+        key = read()
+        check_key(store, fingerprint(key), settings.service.base_url)
+        return key
+
+    return read_own
+
+
+def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySource:
+    if service.api_key_file is not None:
+        return key_file(service.api_key_file)
+    if service.api_key_env is not None:
+        return key_variable(service.api_key_env, environment())
+    if service.api_key_block is not None and read_block is not None:
+        return key_block(service.api_key_block, read_block)
+    raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")

@@ -1,0 +1,283 @@
+"""Legs, wired: from a run's name to the context in which its items are verified."""
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from proofsweep import __version__
+from proofsweep.contract.verdicts import Verdict
+from proofsweep.errors import ConfigError
+from proofsweep.files.locations import path_of
+from proofsweep.ingest.pass_claim import yield_to_ingest
+from proofsweep.model.items import Mode
+from proofsweep.model.outcomes import Finished
+from proofsweep.model.runs import INGEST, Plan
+from proofsweep.model.tables.columns import Row
+from proofsweep.settings import Settings, load_settings
+from proofsweep.store.journal import Journal
+from proofsweep.store.lane_claims import LaneClaim
+from proofsweep.store.legs import Legs
+from proofsweep.store.past_answers import PastAnswers
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.recovered_sidecars import recovered_sidecars
+from proofsweep.store.store import open_store
+from proofsweep.store.watches import ingest_store
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.verify.control.calls import ControlCalls
+from proofsweep.verify.control.control import Control
+from proofsweep.verify.control.source_control import SourceControl
+from proofsweep.verify.item.duplicates import DuplicateCache
+from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.leg.audit_trail import AuditTrail
+from proofsweep.verify.leg.counters import Counters
+from proofsweep.verify.leg.heartbeat import Heartbeat
+from proofsweep.verify.leg.last_rate import last_rate
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.leg_session import LegRequest, leg_session
+from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.wiring.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
+from proofsweep.wiring.open_files import say_if_fewer
+from proofsweep.wiring.runs import bounds_for, canaries_for
+from proofsweep.wiring.stores import results_for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegOptions:
+    """What a person may ask of a leg; `LegHandle` says what each means. None is as in the settings."""
+
+    dedupe: bool | None = None
+    believe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegHandle:
+    """What a worker process needs to open a leg that was claimed. Holds no secret.
+
+    Attributes:
+        settings: of the process that holds the leg, whatever the environment of the worker process is.
+        bounds: of the leg.
+        dedupe: whether the same bytes are verified only once.
+        believes: whether outcomes are written as they come out, without a control.
+        processes: how many worker processes share the lane and the items in flight.
+        version: of the program that claimed the leg.
+    """
+
+    settings: Settings
+    run_id: str
+    leg: int
+    bounds: Bounds = field(default_factory=Bounds)
+    dedupe: bool = True
+    believes: bool = False
+    processes: int = field(default=1, compare=False)
+    version: str = __version__
+
+
+_lock = threading.Lock()
+_legs: dict[LegHandle, LegContext] = {}
+
+
+@contextmanager
+def held_leg(
+    run_id: str,
+    config: str | None,
+    results_url: str | None,
+    *,
+    flow_run_id: str | None,
+    read_block: ReadBlock | None,
+    bounds: Bounds | None = None,
+    options: LegOptions = LegOptions(),
+) -> Iterator[tuple[LegHandle, LegContext]]:
+    """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
+
+    Raises:
+        RunIsActive: another leg is alive.
+        ConfigError, ResultsError, RunMustStop: it cannot be begun; nothing was claimed.
+    """
+    settings = load_settings(config, results_url)
+    engine, results = engine_for(settings, read_block), results_for(settings)
+    bounds = bounds or bounds_for(settings)
+    dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
+    unclaimed = LegHandle(
+        settings=_anywhere(settings), run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe, believes=options.believe
+    )
+    request = LegRequest(
+        results=results,
+        plan=_plan_with_wire_name(results, run_id, settings),
+        environment=settings.service.environment,
+        base_url=settings.service.base_url,
+        service=lambda: engine.awaited_service(bounds.reserve),
+        key_fingerprint=lambda: engine.key_fingerprint,
+        flow_run_id=flow_run_id,
+        canaries=canaries_for(settings),
+        clock=utc_now,
+        context_of=lambda leg: _hold(replace(unclaimed, leg=leg), engine),
+    )
+    try:
+        remember_rate(engine, results)
+        with leg_session(request) as leg:
+            yield replace(unclaimed, leg=leg.leg), leg
+    finally:
+        with _lock:
+            _legs.clear()
+        close_engines()
+
+
+def remember_rate(engine: Engine, results: Results, processes: int = 1) -> None:
+    """Begin with the rate that an earlier leg learned, or with this process's share of it."""
+    since = utc_now() - timedelta(days=engine.settings.pace.remember_days)
+    rate = last_rate(results, engine.settings.service.base_url, engine.key_fingerprint, since)
+    engine.dispatcher.remember(None if rate is None else rate / processes)
+
+
+def leg_held_here(handle: LegHandle) -> LegContext | None:
+    """Give the context of a leg that this process holds; None in its worker processes."""
+    with _lock:
+        return _legs.get(handle)
+
+
+def active_legs() -> list[LegContext]:
+    """Give the legs that this process works on."""
+    with _lock:
+        return list(_legs.values())
+
+
+def _hold(handle: LegHandle, engine: Engine) -> LegContext:
+    """Make the context of a leg that this process has claimed."""
+    ask_seconds = engine.settings.bounds.ask_seconds
+    budget = BudgetGuard(handle.bounds, engine.partner.for_control(), engine.stop, utc_now, ask_seconds)
+    leg = build_context(handle, engine, budget, is_holder=True)
+    with _lock:
+        _legs[handle] = leg
+    return leg
+
+
+def _anywhere(settings: Settings) -> Settings:
+    """Make the places in the settings absolute, for a process with another working directory."""
+    key_file = settings.service.api_key_file
+    service = {"api_key_file": None if key_file is None else key_file.absolute()}
+    return settings.model_copy(
+        update={
+            "results": settings.results.model_copy(update={"url": open_store(settings.results.url).url}),
+            "service": settings.service.model_copy(update=service),
+        }
+    )
+
+
+def _plan_with_wire_name(results: Results, run_id: str, settings: Settings) -> Plan:
+    """Give a run's plan, unless it has pairs to send and the sidecar's wire name is no longer set."""
+    plan = results.plan(run_id)
+    if plan.pairs and settings.service.sidecar_field is None:
+        raise ConfigError(
+            f"Run {run_id} was planned with {plan.pairs:,} legacy pairs to send, and the sidecar's wire name is not "
+            "set: set service.sidecar_field."
+        )
+    return plan
+
+
+def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_holder: bool) -> LegContext:
+    """Make one process's context of a leg, with a journal of its own."""
+    say_if_fewer(engine.settings.pace.workers, engine.workers.most)
+    results = results_for(engine.settings)
+    plan, stop, retry = results.plan(handle.run_id), engine.stop, engine.settings.retry
+    journal = Journal(results, handle.run_id, handle.leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
+    trail, counters = AuditTrail(journal, budget, engine.unattributed), Counters()
+    legs, verify = Legs(results, handle.run_id, utc_now), _verify_context(handle, engine, plan)
+
+    def write(done: Finished, row: Row) -> None:
+        counters.note(done)
+        journal.add(row, [])
+
+    calls = _control_calls(engine, results, plan, verify, trail)
+    control = _control(handle, engine, plan, calls, write)
+    return LegContext(
+        plan=plan,
+        leg=handle.leg,
+        results=results,
+        journal=journal,
+        stop=stop,
+        workers=engine.workers,
+        dispatcher=engine.dispatcher,
+        verify=replace(verify, partner=verify.partner.with_control(control.is_well)),
+        remaining=RemainingItems(results, plan),
+        budget=budget,
+        control=control,
+        trail=trail,
+        heartbeat=Heartbeat(
+            legs=legs,
+            leg=handle.leg,
+            journal=journal,
+            trail=trail,
+            budget=budget,
+            stop=stop,
+            patience_seconds=retry.breaker_seconds,
+            is_holder=is_holder,
+            on_beat=_look_for_ingest(plan, engine, legs),
+        ),
+        counters=counters,
+        in_doubt_before=legs.in_doubt_before(handle.leg),
+        recovered=recovered_sidecars(results) if plan.pairs else frozenset(),
+        epoch=legs.epoch(handle.leg),
+    )
+
+
+def _look_for_ingest(plan: Plan, engine: Engine, legs: Legs) -> Callable[[], None]:
+    """Give what a leg does at each heartbeat: a sweep yields to new files, and these yield to nobody."""
+    if plan.catalog_kind == INGEST:
+        return lambda: None
+    store = ingest_store(engine.settings.results.url)
+    return lambda: yield_to_ingest(
+        LaneClaim(store, engine.key_fingerprint), engine.settings.pace.floor_rate, engine.dispatcher, legs.now()
+    )
+
+
+def _verify_context(handle: LegHandle, engine: Engine, plan: Plan) -> VerifyContext:
+    root = _root_of(plan)
+    return VerifyContext(
+        partner=engine.partner,
+        limits=engine.limits,
+        files=engine.files.within(root),
+        clock=utc_now,
+        duplicates=DuplicateCache(engine.stop, make_room=engine.workers.make_room) if handle.dedupe else None,
+        is_as_planned=plan.catalog_kind == INGEST,
+    )
+
+
+def _root_of(plan: Plan) -> str | None:
+    return None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+
+
+def _control_calls(
+    engine: Engine, results: Results, plan: Plan, verify: VerifyContext, trail: AuditTrail
+) -> ControlCalls:
+    past = PastAnswers(results, plan)
+    return ControlCalls(
+        verify=verify,
+        budget=trail.budget,
+        record=trail.of_row(None),
+        past=past,
+        source=SourceControl(files=verify.files, past=past, root=_root_of(plan)),
+        canaries=[each.item for each in canaries_for(engine.settings) if each.expect in {"accepted", Verdict.VALID}],
+    )
+
+
+def _control(
+    handle: LegHandle, engine: Engine, plan: Plan, calls: ControlCalls, write: Callable[[Finished, Row], None]
+) -> Control:
+    """Make the control of one process of a leg."""
+    retry, duplicates = engine.settings.retry, calls.verify.duplicates
+    return Control(
+        calls=calls,
+        dispatcher=engine.dispatcher,
+        write=write,
+        mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
+        outage_seconds=retry.breaker_seconds,
+        first_wait_seconds=retry.control_wait_seconds,
+        storm_failures=retry.storm_failures,
+        believes=handle.believes,
+        forget_refusals=(lambda: None) if duplicates is None else duplicates.forget,
+    )

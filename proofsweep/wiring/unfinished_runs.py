@@ -1,0 +1,137 @@
+"""Runs that somebody must go on with, wired: which they are, and how a catalog goes on."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+
+from proofsweep.answers.describe_run import run_worked_on_by, unfinished_runs
+from proofsweep.answers.run_status import RunStatus
+from proofsweep.errors import NothingDue, RunIsActive, RunMustStop
+from proofsweep.model.runs import INGEST, PARTIAL_KINDS, EndedBy, Plan, new_run_id
+from proofsweep.settings import Settings
+from proofsweep.store.known_rows import are_known_since
+from proofsweep.verify.budget.bounds import Bounds, left_of
+from proofsweep.verify.leg.open import settle_last_leg, supersede
+from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.verify.plan.due_rows import due_rules, selection_of
+from proofsweep.wiring.engines import ReadBlock, utc_now
+from proofsweep.wiring.runs import catalog_for, identity_of, plan_catalog
+from proofsweep.wiring.stores import results_for
+
+
+def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None:
+    """Give the newest unfinished run of a catalog, or of all; None if there is none.
+
+    A run on the way whose remaining rows other runs have finished since is marked as superseded. Of a catalog, runs
+    count that were planned at most `bounds.resume_days` ago, and not those of a part of it.
+
+    Raises:
+        RunIsActive: the run is worked on.
+        CatalogError, ResultsError: the catalog or the store cannot be read.
+    """
+    results = results_for(settings)
+    for plan in filter(None if catalog is None else _is_of(settings, catalog), unfinished_runs(results)):
+        settle_last_leg(results, plan, utc_now)
+        remaining = RemainingItems(results, plan)
+        rest = (item.item_id for item in remaining.all_items())
+        if plan.catalog_kind == INGEST or not are_known_since(results, plan, rest):  # a pass ends its own runs
+            return plan
+        supersede(results, plan, utc_now)
+    return None
+
+
+def _is_of(settings: Settings, catalog: str) -> Callable[[Plan], bool]:
+    mine = (settings.service.environment, identity_of(settings, catalog_for(settings, catalog)))
+    oldest = new_run_id(utc_now() - timedelta(days=settings.bounds.resume_days), "")
+
+    def is_meant(plan: Plan) -> bool:
+        is_whole = plan.catalog_kind not in PARTIAL_KINDS  # a pass over the folder, or a person, goes on with others
+        return is_whole and plan.run_id >= oldest and (plan.environment, plan.identity) == mine
+
+    return is_meant
+
+
+def supersede_older(settings: Settings, new: Plan) -> None:
+    """Mark the unfinished runs of a catalog that are older than a new one, which takes their place."""
+    results = results_for(settings)
+    for plan in unfinished_runs(results):
+        is_older = plan.run_id < new.run_id and plan.catalog_kind not in PARTIAL_KINDS
+        if is_older and (plan.environment, plan.identity) == (new.environment, new.identity):
+            with suppress(RunIsActive):  # then the new one is refused
+                supersede(results, plan, utc_now)
+
+
+def go_on_with_catalog(
+    settings: Settings,
+    catalog: str,
+    read_block: ReadBlock | None,
+    bounds: Bounds,
+    verify: Callable[[str, Bounds], RunStatus],
+    *,
+    max_age: str | None = None,
+) -> RunStatus:
+    """Do `resume_then_plan` for a catalog, whatever its unfinished run has chosen.
+
+    With `max_age` the second run leaves out rows whose answer is younger. UsageError if it cannot be read; then nothing
+    was done.
+    """
+    due, selection = due_rules(utc_now(), max_age=max_age), selection_of(max_age=max_age)
+    unfinished = run_to_resume(settings, catalog)
+
+    def plan(rest: Bounds) -> Plan:
+        return plan_catalog(
+            settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection, beside=unfinished
+        )
+
+    return resume_then_plan(unfinished, plan, bounds, verify)
+
+
+def resume_then_plan(
+    unfinished: Plan | None,
+    plan: Callable[[Bounds], Plan],
+    bounds: Bounds,
+    verify: Callable[[str, Bounds], RunStatus],
+) -> RunStatus:
+    """Verify what remains of a catalog's last run, then what is due of it if calls and time are left; give the status.
+
+    Rows that stay in doubt do not stop the second run: they remain for the first one's next leg.
+
+    Args:
+        unfinished: the last run, if rows of it remain.
+        plan: plans what is due.
+        bounds: of both runs together.
+        verify: verifies a planned run within bounds.
+
+    Raises:
+        NothingDue: there was no run to resume, and no row is due.
+        CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned, or no leg can begin.
+    """
+    if unfinished is None:
+        return verify(plan(bounds).run_id, bounds)
+    run = verify(unfinished.run_id, bounds)
+    is_done = run.is_over or run.is_in_doubt
+    rest = left_of(bounds, run.legs[-1].count("calls") or 0, utc_now()) if is_done else None
+    planned = None if rest is None else _planned_if_worthwhile(plan, rest)
+    return run if rest is None or planned is None else verify(planned.run_id, rest)
+
+
+def _planned_if_worthwhile(plan: Callable[[Bounds], Plan], bounds: Bounds) -> Plan | None:
+    """Plan; None if no row is due, or if the quota leaves no calls for it."""
+    try:
+        return plan(bounds)
+    except NothingDue:
+        return None
+    except RunMustStop as stop:
+        if stop.ended_by == EndedBy.QUOTA:
+            return None
+        raise
+
+
+def run_of_retry(settings: Settings, flow_run_id: str) -> str | None:
+    """Name the run that a retried flow run worked on before; None if it had claimed no leg.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    since = utc_now() - timedelta(days=settings.bounds.resume_days)
+    return run_worked_on_by(results_for(settings), flow_run_id, since)

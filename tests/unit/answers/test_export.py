@@ -1,0 +1,178 @@
+"""Exported rows feed back as a manifest, whatever their names are."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from proofsweep.answers.export import export
+from proofsweep.answers.views.screening import screening_columns
+from proofsweep.answers.views.selected_rows import SelectedRows
+from proofsweep.catalog.open_catalog import open_catalog
+from proofsweep.errors import ConfigError, ResultsError, UsageError
+from proofsweep.model.erasure import cells_of
+from proofsweep.model.items import ManifestRow, WorkItem
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import open_store
+
+from ..ended_runs import answered, end_leg, plan_of_run
+
+HOSTILE = [
+    *("=1+1", "+49", "-5", "@SUM(A1)", "'=x", "'74", "a,b", 'say "x"', "a\nb", "a\r\nb", "\t=1", " padded "),
+    *("ünï", "<script>", "\u202etxt.wav", "x;=cmd()", "\udcff", "\\xff", "~", "#", "a=b", "＝1"),  # noqa: RUF001
+]
+PLAN = plan_of_run("20261116T100000Z_a", len(HOSTILE), catalog_root="file:///c")
+
+
+def store_of(folder: Path, plan: Plan, tags: list[dict[str, str]]) -> SelectedRows:
+    """Leave a run behind, each of whose rows has a hostile name, id and tag."""
+    results = Results(open_store(str(folder / "results")))
+    items = [
+        WorkItem(manifest_row=row, item_id=name.replace("\udcff", "?"), audio=f"/c/{name}", sidecar=f"/c/{name}.proof")
+        for row, name in enumerate(HOSTILE)
+    ]
+    shard = schemas.pa.Table.from_pylist([planned_items.planned_row(item) for item in items], schema=schemas.ITEMS)
+    results.write_shard(plan.run_id, 0, shard)
+    rows = [
+        answered(plan, item.manifest_row, item.item_id, "rejected", reason="tampered")
+        | {"audio": item.audio.replace("\udcff", r"\xff"), "sidecar": (item.sidecar or "").replace("\udcff", r"\xff")}
+        | {"tags": json.dumps(tags[item.manifest_row % len(tags)])}
+        for item in items
+    ]
+    end_leg(results, plan, rows)
+    return SelectedRows(results=results, environment="beta", plan=plan)
+
+
+def rows_of(path: Path) -> list[ManifestRow]:
+    """Read a report as a manifest."""
+    return list(open_catalog(str(path), sidecar_names=(), root="/", is_confined=False).rows())
+
+
+def test_a_report_gives_back_the_same_rows(tmp_path: Path) -> None:
+    """Locations, ids and tags come back letter by letter, and the report's own columns are no tags."""
+    tags = [{"supplier": "=A1", "outcome": "theirs"}, {"+x": "'=y", "supplier": " "}]
+    selected = store_of(tmp_path, PLAN, tags)
+
+    done = export(selected, tmp_path / "all.csv")
+
+    back = rows_of(tmp_path / "all.csv")
+    assert [row.audio for row in back] == [f"/c/{name}" for name in HOSTILE]
+    assert [row.sidecar for row in back] == [f"/c/{name}.proof" for name in HOSTILE]
+    assert [row.item_id for row in back] == [name.replace("\udcff", "?") for name in HOSTILE]
+    assert [dict(row.tags) for row in back] == [tags[number % 2] for number in range(len(HOSTILE))]
+    assert done.catalogs == {("/c/catalog.csv", "file:///c")}
+
+
+def test_no_cell_of_a_report_begins_as_a_formula(tmp_path: Path) -> None:
+    """A spreadsheet that opens it runs nothing."""
+    export(store_of(tmp_path, PLAN, [{"=t": "=1"}]), tmp_path / "all.csv")
+
+    import csv  # noqa: PLC0415 - the reader of others, not ours
+
+    with (tmp_path / "all.csv").open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        cells = [cell for line in csv.reader(file) for cell in line]
+    assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))] == []
+
+
+def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
+    """Rows without the tag too, and values that a disk may not tell apart; no value leads out of the folder."""
+    tags = [{"by": value} if value else {"x": "1"} for value in ("Nord", "nord", "../up", "", "no-by")]
+
+    done = export(store_of(tmp_path, PLAN, tags), tmp_path / "out" / "r.csv", "by")
+
+    names = sorted(report.path.name for report in done.reports)
+    assert len({name.lower() for name in names}) == 5
+    assert {"r-Nord.csv", "r-nord-1.csv", "r-no-by.csv", "r-no-by-1.csv"} < set(names)
+    assert sum(report.rows for report in done.reports) == len(HOSTILE)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+
+
+def test_a_tag_that_no_row_has_is_refused(tmp_path: Path) -> None:
+    """The tags that there are are named; nothing is written."""
+    with pytest.raises(UsageError, match=r"'suplier' \(did you mean supplier\?\); there are supplier"):
+        export(store_of(tmp_path, PLAN, [{"supplier": "x"}]), tmp_path / "r.csv", "suplier")
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_no_file_is_overwritten(tmp_path: Path) -> None:
+    """Also not one of several, and then none of them is written."""
+    (tmp_path / "r-b.csv").write_text("mine")
+
+    with pytest.raises(UsageError, match=r"r-b.csv exists already"):
+        export(store_of(tmp_path, PLAN, [{"by": "a"}, {"by": "b"}]), tmp_path / "r.csv", "by")
+
+    assert [path.read_text() for path in tmp_path.glob("*.csv")] == ["mine"]
+
+
+def test_no_rows_make_no_file(tmp_path: Path) -> None:
+    """An empty list would look like a list."""
+    selected = store_of(tmp_path, PLAN, [{}])
+
+    done = export(
+        SelectedRows(results=selected.results, environment="beta", plan=PLAN, outcomes=["failed"]),
+        tmp_path / "r.csv",
+        "by",
+    )
+
+    assert (done.reports, list(tmp_path.glob("*.csv"))) == ([], [])
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    """A file stands in the way."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ResultsError, match=r"The report cannot be written to .*/file \("):
+        export(store_of(tmp_path, PLAN, [{}]), tmp_path / "file" / "r.csv")
+
+
+def test_a_report_says_which_screening_conditions_a_file_meets(tmp_path: Path) -> None:
+    """Null where the service reported too little; they are no tags when the report is verified again."""
+    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 3)
+    end_leg(
+        results,
+        plan,
+        [answered(plan, row, f"i{row}", grade_ai=ai, tags='{"t": "x"}') for row, ai in enumerate((0.9, 0.1, None))],
+    )
+    selected = SelectedRows(results=results, environment="beta", plan=plan)
+
+    export(selected, tmp_path / "a.csv", screening=screening_columns({"ai": "grade_ai > 0.5"}))
+
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()
+    place = lines[0].split(",").index("screening_ai")
+    assert [line.split(",")[place] for line in lines[1:]] == ["true", "false", ""]
+    assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"t": "x"}] * 3
+
+
+def test_a_tag_that_is_named_like_a_condition_comes_back(tmp_path: Path) -> None:
+    """Also as the last tag, with conditions and without."""
+    tags = {"screening_house": "x"}
+    selected = store_of(tmp_path, PLAN, [tags])
+
+    for name, conditions in (("a.csv", {}), ("b.csv", {"ai": "grade_ai > 0.5"})):
+        export(selected, tmp_path / name, screening=screening_columns(conditions))
+        assert [dict(row.tags) for row in rows_of(tmp_path / name)] == [tags] * len(HOSTILE)
+
+
+def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path) -> None:
+    """The report is a list for `proofs erase`; a tag of that name is not."""
+    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 1)
+    end_leg(results, plan, [answered(plan, 0, "i", proof_id="p1", tags='{"proof_id": "theirs"}')])
+
+    export(SelectedRows(results=results, environment="beta", plan=plan), tmp_path / "a.csv")
+
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)
+    assert [text for _, text in cells_of(lines, "a.csv")] == ["p1"]
+    assert [dict(row.tags) for row in rows_of(tmp_path / "a.csv")] == [{"proof_id": "theirs"}]
+
+
+def test_a_condition_that_a_row_breaks_is_named(tmp_path: Path) -> None:
+    """Nothing is written."""
+    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 1)
+    end_leg(results, plan, [answered(plan, 0, "i", classification="human")])
+    selected = SelectedRows(results=results, environment="beta", plan=plan)
+
+    with pytest.raises(ConfigError, match=r"screening: .*'human'"):
+        export(selected, tmp_path / "a.csv", screening={"screening_x": "(classification::INTEGER > 1)"})
+    assert not (tmp_path / "a.csv").exists()

@@ -1,0 +1,66 @@
+"""The status of a run is the sum of its rows and its legs."""
+
+import pytest
+
+from proofsweep.answers.run_status import Group, LegStatus, RunStatus
+from proofsweep.model.runs import Plan
+
+ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=2, example="/music/1.wav")
+TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/0.wav")
+
+
+def a_leg(number: int, ended_by: str | None, why: str | None = None, **counts: object) -> LegStatus:
+    """Make a leg that ended so, with these counts in its receipt."""
+    return LegStatus(leg=number, ended_by=ended_by, why=why, counts=counts)
+
+
+def test_a_run_adds_up_its_groups_and_legs(plan: Plan) -> None:
+    """Rows come from the groups, calls and seconds from all legs; the last leg says how the run ended."""
+    two_seconds = {"started_at": "2026-11-20T10:00:00+00:00", "finished_at": "2026-11-20T10:00:02+00:00"}
+    legs = (a_leg(1, "cancelled", calls=4, **two_seconds), a_leg(2, "breaker", calls=3, **two_seconds))
+
+    run = RunStatus(plan=plan, groups=(ACCEPTED, TAMPERED), legs=legs)
+
+    assert (run.finished, run.remaining, run.ended_by) == (3, 1, "breaker")
+    assert (run.rows("accepted"), run.rows("rejected"), run.rows("failed")) == (2, 1, 0)
+    assert (run.total("calls"), run.seconds) == (7, 4.0)
+
+
+def test_a_planned_run_has_no_leg_and_all_rows_remain(plan: Plan) -> None:
+    """It has no ending and took no time."""
+    run = RunStatus(plan=plan, groups=(), legs=())
+
+    assert (run.legs, run.ended_by, run.why, run.remaining, run.seconds) == ((), None, None, 4, 0.0)
+
+
+@pytest.mark.parametrize(("rows", "why"), [(3, "The window closed."), (4, None)])
+def test_why_a_run_stopped_matters_only_while_rows_remain(plan: Plan, rows: int, why: str | None) -> None:
+    """A run with all its rows needs no explanation."""
+    group = Group(outcome="accepted", verdict="valid", reason=None, rows=rows, example="/music/1.wav")
+
+    run = RunStatus(plan=plan, groups=(group,), legs=(a_leg(1, "window", "The window closed."),))
+
+    assert run.why == why
+
+
+def test_the_last_sunset_of_any_leg_is_kept(plan: Plan) -> None:
+    """A later leg may have received none."""
+    run = RunStatus(plan=plan, groups=(), legs=(a_leg(1, "quota", sunset="soon"), a_leg(2, "quota", sunset=None)))
+
+    assert run.sunset == "soon"
+
+
+@pytest.mark.parametrize(
+    ("legs", "calls_unrecorded"),
+    [
+        ((), 0),
+        ((a_leg(1, "cancelled", calls_unrecorded=None),), 0),
+        ((a_leg(1, "killed", calls_unrecorded=None),), None),
+        ((a_leg(1, "killed", calls_unrecorded=88), a_leg(2, None)), None),
+    ],
+)
+def test_unrecorded_calls_are_known_if_no_leg_was_killed(
+    plan: Plan, legs: tuple[LegStatus, ...], calls_unrecorded: int | None
+) -> None:
+    """A leg that ended in order recorded all its calls; a leg that runs may have been killed."""
+    assert RunStatus(plan=plan, groups=(), legs=legs).calls_unrecorded == calls_unrecorded

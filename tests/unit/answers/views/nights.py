@@ -1,0 +1,56 @@
+"""Nights in a results store, as runs leave them behind."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from proofsweep.model import layout
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg.note_leg import note_leg, note_run
+
+from ....worlds.audited_store import list_items
+from ...ended_runs import answered, end_leg, plan_of_run
+
+MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (f"202611{day}T020000Z_000aaaaaa" for day in (16, 17, 18, 19))
+
+ACCEPTED: Row = {"outcome": "accepted", "verdict": "valid"}
+REJECTED: Row = {"outcome": "rejected", "verdict": "tampered", "reason": "tampered", "action": "reject"}
+FAILED: Row = {"outcome": "failed", "reason": "timeout", "action": "try_again"}
+INELIGIBLE: Row = {"outcome": "ineligible", "reason": "empty", "action": "fix_catalog"}
+
+
+def night(
+    results: Results,
+    run_id: str,
+    rows: Mapping[str, Row],
+    *,
+    remaining: int = 0,
+    is_noted: bool = False,
+    leg_cells: Row | None = None,
+    listed: Sequence[str] = (),
+    **plan_cells: object,
+) -> Plan:
+    """Leave a night behind: a row for each item, its row of `runs`, and what is derived from both.
+
+    `listed` are the items of the whole catalog, where the night leaves some out.
+    """
+    plan = plan_of_run(run_id, len(rows) + remaining, **plan_cells)
+    if listed:
+        list_items(results, run_id, listed)
+    facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
+    end_leg(results, plan, facts, **(leg_cells or {}))
+    outcomes = [row["outcome"] for row in facts]
+    leg: Row = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
+    leg |= {"run_id": run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "items": plan.items}
+    leg |= {"catalog": plan.catalog, "remaining": remaining, "calls": 2 * len(facts), "key_fingerprint": "abcdef012345"}
+    leg |= {"finished_at": datetime.fromisoformat(plan.created_at).astimezone(UTC)} | (leg_cells or {})
+    results.create_part(layout.runs_name(run_id, plan.run_date, 1), "runs", [leg])
+    if is_noted:
+        note_run(results, plan)
+        note_leg(results, plan)
+    return plan
+
+
+def _cells(item: str, cells: Row) -> Row:
+    return {"audio_sha256": f"sha of {item}", "relative_path": item, "accepted": cells == ACCEPTED} | cells

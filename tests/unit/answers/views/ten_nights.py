@@ -1,0 +1,375 @@
+"""Ten nights of a label, made from a seed: a results store, and what is true of it, worked out without any SQL."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pyarrow as pa
+
+from proofsweep.audit.compact import compact
+from proofsweep.audit.prune import find_prunable, prune
+from proofsweep.audit.redact import redact
+from proofsweep.model import layout
+from proofsweep.model.items import WorkItem
+from proofsweep.model.pruning import Keep
+from proofsweep.model.runs import INGEST, REDRIVE, EndedBy, Plan
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.journal import Journal
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg.note_leg import note_leg, note_run
+from proofsweep.verify.leg.settle import LegEnd, settle_leg
+
+from ....worlds.audited_store import list_items
+from ...ended_operations import leave_operation, operation_named
+from ...ended_runs import answered, plan_of_run
+from ...left_behind import let_holder_die
+from .nights import ACCEPTED, FAILED, INELIGIBLE, REJECTED
+
+ENVIRONMENTS = ("beta", "production")
+CATALOG = "/c/catalog.csv"
+NIGHTS = 10
+ERASED: Row = {"outcome": "rejected", "verdict": "unregistered", "reason": "unregistered", "action": "reject"}
+_ANSWERS = ("accepted", "rejected")
+
+Change = tuple[str, str, str | None]
+"""An item, its change and the cause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownRun:
+    """A run, and what is true of it."""
+
+    run_id: str
+    environment: str
+    identity: str
+    kind: str
+    rows: dict[str, Row]
+    listed: set[str]
+    files: int
+    skipped: int
+    is_whole: bool
+
+
+@dataclass(slots=True)
+class Label:
+    """The catalog of one environment as it lies on disk, with how the service judges each file now."""
+
+    files: dict[str, Row] = field(default_factory=dict)
+    deleted: dict[str, Row] = field(default_factory=dict)
+    erased: list[str] = field(default_factory=list)
+    made: int = 0
+
+    def begin_day(self, lots: Random) -> None:
+        """Deliver, change, move, delete and deliver again some files."""
+        for _ in range(lots.randint(1, 4) if self.files else 12):
+            self.made += 1
+            self.files[f"item {self.made}"] = lots.choice([ACCEPTED, ACCEPTED, REJECTED, INELIGIBLE]) | {
+                "audio_sha256": f"audio {self.made}"
+            }
+        for item in lots.sample(sorted(self.files), 5):
+            match lots.choice(["change", "judge", "judge", "move", "delete", "fail", "erase"]):
+                case "change":
+                    self.made += 1
+                    self.files[item] = lots.choice([ACCEPTED, REJECTED]) | {"audio_sha256": f"audio {self.made}"}
+                case "judge":
+                    sha = self.files[item]["audio_sha256"]
+                    self.files[item] = lots.choice([ACCEPTED, REJECTED, INELIGIBLE]) | {"audio_sha256": sha}
+                case "fail":
+                    self.files[item] = FAILED | {"audio_sha256": self.files[item]["audio_sha256"]}
+                case "erase" if self.files[item]["outcome"] == "accepted":
+                    sha = self.files[item]["audio_sha256"]
+                    self.erased.append(f"proof of {sha}")
+                    self.files[item] = ERASED | {"audio_sha256": sha}
+                case "move":
+                    self.files[f"{item}, moved"] = self.files.pop(item)
+                case _:
+                    self.deleted[item] = self.files.pop(item)
+        if self.deleted and lots.random() < 0.5:  # every other day
+            again = lots.choice(sorted(self.deleted))
+            self.files[again] = self.deleted.pop(again)
+
+
+@dataclass(frozen=True, slots=True)
+class _Night:
+    """A run by its day and hour, its environment and its catalog."""
+
+    day: int
+    hour: int
+    environment: str
+    catalog: str
+    kind: str
+
+    @property
+    def began(self) -> datetime:
+        hour = 3 * ENVIRONMENTS.index(self.environment) + self.hour
+        return datetime(2026, 10, 10, tzinfo=UTC) + timedelta(days=self.day, hours=hour)
+
+    def plan(self, items: int, skipped: int) -> Plan:
+        """Plan a run of so many items."""
+        facts = {"environment": self.environment, "catalog": self.catalog, "catalog_kind": self.kind}
+        return plan_of_run(f"{self.began:%Y%m%dT%H%M%SZ}_000aaaaaa", items, skipped=skipped, **facts)
+
+
+def _cells(item: str, row: Row) -> Row:
+    cells = {"relative_path": item, "accepted": row["outcome"] == "accepted", "tags": '{"supplier": "North"}'} | row
+    return cells | ({"proof_id": f"proof of {row['audio_sha256']}"} if row["outcome"] == "accepted" else {})
+
+
+def _work_on(results: Results, plan: Plan, leg: int, rows: Sequence[Row], *, is_killed: bool) -> None:
+    """Finish some rows; a killed leg has published them, and has no receipt."""
+    legs, rows = Legs(results, plan.run_id), [row | {"leg": leg} for row in rows]
+    legs.claim(leg)
+    if is_killed:
+        let_holder_die(results, plan, leg)
+        if rows:
+            results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", rows)
+        return
+    journal = Journal(results, plan.run_id, leg, "w")
+    for row in rows:
+        journal.add(row, [])
+    journal.flush()
+    ended_by = EndedBy.CANCELLED if leg == 1 else EndedBy.COMPLETE
+    facts: Row = {"environment": plan.environment, "finished_at": rows[-1]["finished_at"] if rows else None}
+    settle_leg(results, plan, LegEnd(leg=leg, ended_by=ended_by, facts=facts), legs)
+    note_leg(results, plan)
+
+
+class TenNights:
+    """A results store that grows night by night, and the truth about it.
+
+    Attributes:
+        runs: what is true of each run.
+        pruned: runs that have lost parts.
+    """
+
+    def __init__(self, results: Results, seed: int) -> None:
+        self.runs: list[KnownRun] = []
+        self.pruned: set[str] = set()
+        self._results = results
+        self._lots = Random(seed)  # noqa: S311 - no secret
+        self._labels = {environment: Label() for environment in ENVIRONMENTS}
+        self._erased: dict[tuple[str, str], datetime] = {}
+
+    def nights(self) -> Iterator[int]:
+        """Leave one night after the other behind; yield their numbers."""
+        for day in range(NIGHTS):
+            for environment, label in self._labels.items():
+                label.begin_day(self._lots)
+                self._erase(day, environment, label)
+                self._leave_night(day, environment, label)
+            if day in {4, 8}:
+                self._redact(day)
+            if day == 6:
+                self._prune(day)
+            yield day
+
+    def _leave_night(self, day: int, environment: str, label: Label) -> None:
+        lots, listed = self._lots, sorted(label.files)
+        rows, skipped, is_killed = dict(label.files), 0, False
+        match lots.choice(["whole", "whole", "stopped", "killed", "due"]) if day else "whole":
+            case "stopped":
+                rows = {item: rows[item] for item in listed[: lots.randint(1, len(listed) - 1)]}
+            case "killed":
+                rows = {item: rows[item] for item in listed[: lots.randint(1, len(listed) - 1)]}
+                is_killed = True
+            case "due":
+                answered = {item for item, row in self.standing(environment).items() if row["outcome"] in _ANSWERS}
+                due = {item: row for item, row in rows.items() if item not in answered or lots.random() < 0.2}
+                rows, skipped = due or rows, len(rows) - len(due) if due else 0
+        planned = listed if not skipped else sorted(rows)
+        night = _Night(day, 0, environment, CATALOG, "manifest")
+        self._leave(night, rows, planned, listed if skipped else (), is_killed=is_killed)
+        if lots.random() < 0.5:  # every other day a pass over a watched folder of a file or two
+            arrived = {f"arrived {day} {number}": ACCEPTED for number in range(lots.randint(1, 2))}
+            arrived = {item: row | {"audio_sha256": f"{environment} {item}"} for item, row in arrived.items()}
+            self._leave(_Night(day, 1, environment, "/in", INGEST), arrived, sorted(arrived))
+        if lots.random() < 0.3:  # sometimes a redrive
+            again = {item: label.files[item] for item in lots.sample(listed, 2)}
+            self._leave(_Night(day, 2, environment, CATALOG, REDRIVE), again, sorted(again))
+
+    def _leave(
+        self,
+        night: "_Night",
+        rows: Mapping[str, Row],
+        planned: Sequence[str],
+        listed: Sequence[str] = (),
+        *,
+        is_killed: bool = False,
+    ) -> None:
+        """Plan a run as the program does, and end its legs: a run of some rows has two, and the last may be killed."""
+        plan, results = night.plan(len(planned), max(0, len(listed) - len(planned))), self._results
+        order = [*rows, *(item for item in planned if item not in rows)]
+        items = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(order)]
+        cells = [planned_items.planned_row(item) for item in items]
+        results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
+        if listed:
+            list_items(results, plan.run_id, listed)
+        results.write_plan(plan)
+        note_run(results, plan)
+        facts = [answered(plan, number, item) | _cells(item, row) for number, (item, row) in enumerate(rows.items())]
+        middle = self._lots.randint(0, len(facts))
+        for leg, part in enumerate((facts[:middle], facts[middle:]), 1):
+            _work_on(results, plan, leg, part, is_killed=is_killed and leg == 2)
+        self.runs.append(
+            KnownRun(
+                run_id=plan.run_id,
+                environment=night.environment,
+                identity=night.catalog,
+                kind=night.kind,
+                rows=dict(rows),
+                listed=set(listed or planned),
+                files=plan.items + plan.skipped,
+                skipped=plan.skipped,
+                is_whole=night.kind == "manifest" and len(rows) == plan.items and not plan.skipped,
+            )
+        )
+
+    def _erase(self, day: int, environment: str, label: Label) -> None:
+        """Note the proofs that were erased in the morning, before the night."""
+        began = _Night(day, 0, environment, "", "").began - timedelta(hours=1)
+        for number, proof_id in enumerate(label.erased):
+            operation = operation_named(f"{began:%Y%m%dT%H%M%SZ}_0000{number:02}", "erasure", environment)
+            row: Row = {"operation_id": operation.operation_id, "environment": environment, "proof_id": proof_id}
+            row |= {"outcome": "erased", "asked_at": began, "answered_at": began, "request_id": "r"}
+            leave_operation(self._results, operation, rows={"erasures": [row]})
+            self._erased[environment, proof_id] = began
+        label.erased.clear()
+
+    def _redact(self, day: int) -> None:
+        """Redact an item that no run still has to verify."""
+        remaining = {item for run in self.runs for item in (run.listed if not run.skipped else set()) - set(run.rows)}
+        known = {item for run in self.runs for item in run.rows} - remaining
+        item = self._lots.choice(sorted(known))
+        redact(self._results, item, lambda: _Night(day, 20, "beta", "", "").began)
+        for run in self.runs:
+            run.rows.pop(item, None)
+            run.listed.discard(item)
+
+    def _prune(self, day: int) -> None:
+        now = _Night(day, 20, "beta", "", "").began
+        compact(self._results)
+        pruned = prune(self._results, find_prunable(self._results, 3, Keep.LATEST, now), lambda: now)
+        self.pruned.update(pruning.run_id for pruning in pruned)
+
+    def standing(self, environment: str) -> dict[str, Row]:
+        """Return of each item the row by which it stands, over all runs so far."""
+        found: dict[str, Row] = {}
+        answers: dict[str, Row] = {}
+        for run in self._of(environment):
+            for item, row in run.rows.items():
+                if row["outcome"] in _ANSWERS:
+                    found[item] = answers[item] = row
+                elif item not in answers or row["outcome"] == "ineligible" or answers[item]["outcome"] == "accepted":
+                    found[item] = row
+                else:  # it was rejected: that stays, whatever came between
+                    found[item] = answers[item]
+        return found
+
+    def answers(self, environment: str) -> dict[str, str]:
+        """Return of each item its newest answer."""
+        return {
+            item: str(row["outcome"])
+            for run in self._of(environment)
+            for item, row in run.rows.items()
+            if row["outcome"] in _ANSWERS
+        }
+
+    def outcomes(self, view: str, environment: str) -> dict[str, str]:
+        """Return of each item the outcome that a view shows: `latest_answer`, `standing` or `rejects`."""
+        if view == "latest_answer":
+            return self.answers(environment)
+        standing = {item: str(row["outcome"]) for item, row in self.standing(environment).items()}
+        return {item: outcome for item, outcome in standing.items() if view != "rejects" or outcome != "accepted"}
+
+    def rejected_by(self, run: KnownRun) -> int:
+        """Count the items that stand rejected by a run."""
+        later = {item for each in self._of(run.environment) if each.run_id > run.run_id for item in _decided(each)}
+        return sum(row["outcome"] == "rejected" for item, row in run.rows.items() if item not in later)
+
+    def coverage(self, environment: str) -> tuple[int, int, int]:
+        """Return the files of the catalog, how many were answered, and how many stand accepted."""
+        of_catalog = [run for run in self._of(environment) if run.identity == CATALOG]
+        newest = [run for run in of_catalog if run.kind == "manifest"][-1]
+        answers, standing = self.answers(environment), self.standing(environment)
+        accepted = [item for item in newest.listed if standing.get(item, {}).get("outcome") == "accepted"]
+        return newest.files, sum(item in answers for item in newest.listed), len(accepted)
+
+    def changes(self, run: KnownRun) -> set[Change] | None:
+        """Return what a run found otherwise than the runs before; None if some of these were pruned."""
+        earlier = [each for each in self._of(run.environment) if each.run_id < run.run_id]
+        whole = [each.run_id for each in earlier if each.is_whole and each.identity == run.identity]
+        window = [each for each in earlier if not whole or each.run_id >= whole[-1]]
+        if self.pruned & {run.run_id, *(each.run_id for each in window)}:
+            return None
+        lost = {item for each in earlier if each.run_id in self.pruned for item in each.rows}
+        if any(item in lost and _is_open(item, window) for item in run.rows):
+            return None
+        before = {item: self._before(item, earlier, window) for item in run.rows}
+        missing = {item for each in window if each.identity == run.identity for item in each.rows} - set(run.rows)
+        gone = {item: self._before(item, earlier, window) for item in missing} if run.is_whole and whole else {}
+        by_audio: dict[str, list[str]] = {}
+        for item, row in sorted(gone.items(), reverse=True):
+            by_audio.setdefault(str((row or {}).get("audio_sha256")), []).append(item)
+        found: set[Change] = set()
+        for item, now in sorted(run.rows.items()):
+            was, is_moved = before[item], False
+            if was is None and (former := by_audio.get(str(now["audio_sha256"]))):
+                was, is_moved = gone.pop(former.pop()), True
+            change = _change(was, now, is_moved=is_moved, is_erased=self._is_erased(item, run))
+            if change is not None:
+                found.add((item, *change))
+        return found | {(item, "gone", "gone") for item in gone}
+
+    def _is_erased(self, item: str, run: KnownRun) -> bool:
+        """Whether the proof of an item's newest acceptance was erased before a run."""
+        runs = [each for each in self._of(run.environment) if each.run_id < run.run_id and item in each.rows]
+        accepted = [each.rows[item] for each in runs if each.rows[item]["outcome"] == "accepted"]
+        return bool(accepted) and (run.environment, f"proof of {accepted[-1]['audio_sha256']}") in self._erased
+
+    @staticmethod
+    def _before(item: str, earlier: list[KnownRun], window: list[KnownRun]) -> Row | None:
+        """Return how an item stood: a row without an answer stands for it only if there is no other."""
+        rows = [run.rows[item] for run in window if item in run.rows]
+        if _is_open(item, window) and rows:
+            rows = [run.rows[item] for run in earlier if item in run.rows]
+        answered = [row for row in rows if row["outcome"] != "failed"]
+        return (answered or rows or [None])[-1]
+
+    def _of(self, environment: str) -> list[KnownRun]:
+        return [run for run in sorted(self.runs, key=lambda run: run.run_id) if run.environment == environment]
+
+
+def _decided(run: KnownRun) -> list[str]:
+    return [item for item, row in run.rows.items() if row["outcome"] != "failed"]
+
+
+def _is_open(item: str, window: Sequence[KnownRun]) -> bool:
+    """Whether an item has no other row than failed ones in some runs, so that older ones count."""
+    return all(run.rows[item]["outcome"] == "failed" for run in window if item in run.rows)
+
+
+def _change(  # noqa: PLR0911 - a table
+    was: Row | None, now: Row, *, is_moved: bool, is_erased: bool
+) -> tuple[str, str | None] | None:
+    if was is None:
+        return "new", "first_seen"
+    is_other = any(was.get(name) != now.get(name) for name in ("outcome", "verdict", "reason"))
+    has_other_audio = was["audio_sha256"] != now["audio_sha256"]
+    if not (is_other or has_other_audio or is_moved):
+        return None
+    sides = (was["outcome"] == "accepted", now["outcome"] == "accepted")
+    change = {(True, False): "broken", (False, True): "fixed"}.get(sides, "changed")
+    if now["outcome"] == "failed":
+        return change, "no_answer_now"
+    if has_other_audio:
+        return change, "audio_changed"
+    if is_other and "ineligible" in (was["outcome"], now["outcome"]):
+        return change, "file_or_catalog_changed"
+    if was["outcome"] == "failed":
+        return change, "no_answer_before"
+    if is_other and is_erased and now["verdict"] == "unregistered":
+        return change, "erased_by_us"
+    return change, "moved" if is_moved else None

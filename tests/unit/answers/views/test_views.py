@@ -1,0 +1,256 @@
+"""Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
+
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from proofsweep.answers.views.connection import answering, opened
+from proofsweep.answers.views.script import script_of
+from proofsweep.answers.views.views import NAMES, identifier, quoted, views
+from proofsweep.model import layout
+from proofsweep.model.exchanges import Call
+from proofsweep.model.items import WorkItem
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+
+from ...ended_operations import call_of, leave_operation, operation_named
+from ...ended_runs import answered, plan_of_run
+from ...exchange_rows import exchange
+from ...passes_of_monitoring import leave_pass
+from .nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
+
+DAY = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+def test_each_view_says_what_it_is() -> None:
+    """Its query does not begin with the comment."""
+    assert [view.name for view in views()] == list(NAMES)
+    assert all(view.meaning.endswith(".") and not view.query.startswith("--") for view in views())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_view_can_be_made_with_those_alone_that_it_reads(results: Results, name: str) -> None:
+    """What makes one view makes no other that it does not read."""
+    night(results, MONDAY, {"a": ACCEPTED})
+
+    with answering(results, "beta", name) as connection:
+        connection.execute(f"FROM {name}").fetchall()
+        made = "SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+        there = {view for (view,) in connection.execute(made).fetchall()}
+
+    assert name in there
+    assert there < set(NAMES)
+
+
+def test_names_and_texts_of_others_stay_what_they_are() -> None:
+    """A tag may hold any letters."""
+    assert (quoted("it's"), identifier('a "b"')) == ("'it''s'", '"a ""b"""')
+
+
+def test_a_failed_night_never_hides_an_answer(results: Results) -> None:
+    """The newest answer and the newest attempt are two views; what was rejected still needs attention as that."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": INELIGIBLE, "d": FAILED, "e": REJECTED, "f": ACCEPTED})
+    night(results, TUESDAY, {"a": FAILED, "b": FAILED, "c": ACCEPTED, "d": FAILED, "e": ACCEPTED, "f": INELIGIBLE})
+
+    with opened(results) as store:
+
+        def found(view: str) -> dict[str, str]:
+            rows = store.connection.execute(f"SELECT item_id, outcome FROM {view}").fetchall()  # noqa: S608 - our own text
+            assert len(rows) == len(dict(rows))
+            return dict(rows)
+
+        answers, attempts, rejects = map(found, ("latest_answer", "latest_attempt", "rejects"))
+
+    assert answers == {"a": "accepted", "b": "rejected", "c": "accepted", "e": "accepted", "f": "accepted"}
+    assert attempts == {
+        "a": "failed", "b": "failed", "c": "accepted", "d": "failed", "e": "accepted", "f": "ineligible"
+    }  # fmt: skip
+    assert rejects == {"a": "failed", "b": "rejected", "d": "failed", "f": "ineligible"}
+
+
+def test_the_snapshot_and_the_tables_give_the_same_newest_rows(results: Results) -> None:
+    """Whether all legs are in it, some, or none, in one entry or in several."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": ACCEPTED})
+    found = []
+    for run_id, rows, is_noted in (
+        (TUESDAY, {"a": FAILED, "b": ACCEPTED}, False),
+        (WEDNESDAY, {"a": REJECTED, "d": FAILED}, True),
+    ):
+        night(results, run_id, rows, remaining=1, is_noted=is_noted)
+        with opened(results) as store:
+            query = "SELECT item_id, run_id, outcome FROM latest_attempt ORDER BY item_id"
+            found.append(store.connection.execute(query).fetchall())
+
+    assert found == [
+        [("a", TUESDAY, "failed"), ("b", TUESDAY, "accepted"), ("c", MONDAY, "accepted")],
+        [
+            ("a", WEDNESDAY, "rejected"),
+            ("b", TUESDAY, "accepted"),
+            ("c", MONDAY, "accepted"),
+            ("d", WEDNESDAY, "failed"),
+        ],
+    ]
+
+
+def test_tags_are_columns_of_rejects(results: Results) -> None:
+    """A tag with the name of another column gets one of its own; names are taken as they are."""
+    tags = '{"supplier": "North", "outcome": "x", "a/b \\"c\\"": "y", "~": "z"}'
+    night(results, MONDAY, {"a": REJECTED | {"tags": tags}, "b": INELIGIBLE | {"tags": None}})
+
+    with opened(results) as store:
+        query = 'SELECT item_id, supplier, tag_outcome, "a/b ""c""", "~", what_to_do FROM rejects ORDER BY item_id'
+        rows = store.connection.execute(query).fetchall()
+
+    assert rows == [
+        ("a", "North", "x", "y", "z", "reject, and ask the supplier for the untouched original delivery"),
+        ("b", None, None, None, None, "ask the supplier to deliver the file again: it holds no bytes"),
+    ]
+
+
+def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:
+    """Rows that were not due count as files of the catalog."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": FAILED})
+    night(results, TUESDAY, {"c": FAILED}, skipped=3, listed="abcd")
+
+    with opened(results) as store:
+        columns = "catalog, files, answered, accepted, rejected, newest_run_id"
+        rows = store.connection.execute(f"SELECT {columns} FROM coverage").fetchall()  # noqa: S608 - our own text
+        spend = store.connection.execute("SELECT day::VARCHAR, legs, calls FROM spend ORDER BY day").fetchall()
+
+    assert rows == [("/c/catalog.csv", 4, 2, 1, 1, TUESDAY)]
+    assert spend == [("2026-11-16", 1, 6), ("2026-11-17", 1, 2)]
+
+
+def test_each_call_is_booked_on_its_own_utc_day(results: Results) -> None:
+    """Whenever its run began, as GET /partner/usage counts; a leg whose calls were pruned is on the day it ended."""
+    plan = night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, leg_cells={"finished_at": DAY + timedelta(days=3)})
+    at = {"uploads": [0, 2 * 86_400], "verify": [3, 2 * 86_400, 3 * 86_400], "slot": [1], "health": [2]}
+    calls = [exchange(plan, 0, call, second) for call, seconds in at.items() for second in seconds]
+    calls += [exchange(plan, 1, "verify", 4, status=429), exchange(plan, 1, "verify", 5, bytes_sent=None, status=None)]
+    results.create_part(layout.exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", calls)
+    night(results, TUESDAY, {"a": ACCEPTED})
+
+    with opened(results) as store:
+        columns = "day::VARCHAR, key_fingerprint, legs, calls, throttled, bytes_sent, answers"
+        spend = store.connection.execute(f"SELECT {columns} FROM spend ORDER BY ALL").fetchall()  # noqa: S608 - ours
+
+    assert spend == [
+        ("2026-11-16", "abcdef012345", 0, 3, 1, 5, 0),
+        ("2026-11-17", "abcdef012345", 1, 2, 0, 0, 1),
+        ("2026-11-18", "abcdef012345", 0, 2, 0, 2, 0),
+        ("2026-11-19", "abcdef012345", 1, 1, 0, 1, 2),
+    ]
+
+
+def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> None:
+    """Its receipt and its row of `runs` come later: when the next leg settles it."""
+    plan = plan_of_run(MONDAY, 2)
+    results.write_plan(plan)
+    Legs(results, plan.run_id).claim(1)
+    results.create_part(
+        layout.exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", [exchange(plan, 0, request_id="r-1")]
+    )
+
+    rows = [answered(plan, 0, "a")]
+    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
+
+    with opened(results) as store:
+        for view in ("verdicts", "latest_answer", "latest_attempt"):
+            assert store.connection.execute(f"SELECT item_id FROM {view}").fetchall() == [("a",)]  # noqa: S608 - ours
+        calls = store.connection.execute("SELECT request_id FROM request_log").fetchall()
+        spend = store.connection.execute("SELECT environment, legs, calls FROM spend").fetchall()
+
+    assert (calls, spend) == ([("r-1",)], [("beta", 0, 1)])
+
+
+def coverage(results: Results) -> list[tuple[object, ...]]:
+    """Give files and answers of each catalog, as our views and as a plain DuckDB with the printed ones have them."""
+    query = "SELECT catalog, files, answered, accepted, newest_run_id FROM coverage ORDER BY ALL"
+    with opened(results) as store:
+        found = store.connection.execute(query).fetchall()
+        script = script_of(results, store.environments, views())
+    with duckdb.connect() as plain:
+        plain.execute(script)
+        assert plain.execute(query).fetchall() == found
+    return found
+
+
+def test_coverage_is_of_the_files_that_are_listed_now(results: Results) -> None:
+    """Two files went, and two came that were never sent: the run was stopped before them, or left them out."""
+    catalog = "/c/catalog.csv"
+    night(results, MONDAY, dict.fromkeys("abcd", ACCEPTED))
+    stopped = night(results, TUESDAY, {"a": ACCEPTED}, remaining=3)
+    items = [
+        WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}", sidecar=None) for row, item in enumerate("abef")
+    ]
+    shard = pa.Table.from_pylist([planned_items.planned_row(item) for item in items], schema=schemas.ITEMS)
+    results.write_shard(stopped.run_id, 0, shard)
+
+    assert coverage(results) == [(catalog, 4, 2, 2, TUESDAY)]
+
+    night(results, WEDNESDAY, {"e": REJECTED}, skipped=1, listed="be")  # `b` was answered before `a` went
+    assert coverage(results) == [(catalog, 2, 2, 1, WEDNESDAY)]
+
+    night(results, THURSDAY, {"e": ACCEPTED, "f": FAILED})
+    assert coverage(results) == [(catalog, 2, 1, 1, THURSDAY)]
+
+
+def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
+    """However its location is written; a file that two catalogs list is answered in both, and deletions count."""
+    rows = {"a": ACCEPTED, "b": ACCEPTED}
+    night(results, MONDAY, rows | {"gone": ACCEPTED}, catalog="e/../cat1", catalog_identity="/cat1")
+    night(results, TUESDAY, rows, catalog="link", catalog_identity="/cat1")
+    night(results, WEDNESDAY, rows | {"again": ACCEPTED | {"item_id": "a"}}, catalog="list.csv")
+
+    assert coverage(results) == [("link", 2, 2, 2, TUESDAY), ("list.csv", 3, 3, 3, WEDNESDAY)]
+
+
+def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
+    """In their environment; they are counted, but for health, which costs nothing."""
+    night(results, MONDAY, {"a": ACCEPTED})
+    inventory, elsewhere, monitoring = (
+        operation_named("20261116T030000Z_000bb"),
+        operation_named("20261116T040000Z_000bb", environment="production"),
+        operation_named("20261117T030000Z_000cc", "monitoring"),
+    )
+    leave_operation(results, inventory, [call_of(inventory, "r-1"), call_of(inventory, "r-2", Call.HEALTH)])
+    leave_operation(results, elsewhere, [call_of(elsewhere, "r-9")])
+    probes = [call_of(monitoring, "r-3", Call.USAGE, 429), call_of(monitoring, "r-4", Call.HEALTH)]
+    leave_pass(results, monitoring.operation_id, probes=probes)
+
+    with opened(results) as store:
+        calls = store.connection.execute("SELECT request_id, run_id FROM request_log ORDER BY ALL").fetchall()
+        columns = "day::VARCHAR, key_fingerprint, legs, calls, throttled"
+        spend = store.connection.execute(f"SELECT {columns} FROM spend ORDER BY ALL").fetchall()  # noqa: S608 - ours
+
+    ids = (inventory.operation_id, inventory.operation_id, monitoring.operation_id, monitoring.operation_id)
+    assert calls == list(zip(("r-1", "r-2", "r-3", "r-4"), ids, strict=True))
+    assert spend == [
+        ("2026-11-16", "abcdef012345", 1, 2, 0),
+        ("2026-11-16", None, 0, 1, 0),
+        ("2026-11-17", None, 0, 1, 1),
+    ]
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(results: Results, *, is_noted: bool) -> None:
+    """The next leg saw that one's receipt, so its epoch is later; the clocks decide within an epoch."""
+    ahead, epoch = "20300101T020000Z_000aaaaaa", {"epoch": 1}
+    night(results, ahead, {"a": ACCEPTED, "b": FAILED, "c": ACCEPTED}, is_noted=is_noted)
+    night(results, MONDAY, {"a": REJECTED | epoch, "b": ACCEPTED | epoch}, is_noted=is_noted, leg_cells=epoch)
+    night(results, TUESDAY, {"a": FAILED | epoch}, is_noted=is_noted, leg_cells=epoch)
+
+    with opened(results) as store:
+        found = [
+            dict(store.connection.execute(f"SELECT item_id, run_id FROM {view}").fetchall())  # noqa: S608 - our own text
+            for view in ("latest_answer", "latest_attempt")
+        ]
+        script = script_of(results, ["beta"], views())
+    with duckdb.connect() as plain:
+        plain.execute(script)
+        found.append(dict(plain.execute("SELECT item_id, run_id FROM latest_attempt").fetchall()))
+
+    assert found == [{"a": MONDAY, "b": MONDAY, "c": ahead}, *[{"a": TUESDAY, "b": MONDAY, "c": ahead}] * 2]

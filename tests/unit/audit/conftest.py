@@ -1,0 +1,31 @@
+"""A small store of runs that ended as real ones do; each test has its own copy."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
+
+from ...worlds.audited_store import audited_store
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Such a store, made once; nobody changes it."""
+    root = tmp_path_factory.mktemp("built")
+    audited_store(Results(FolderStore(root)))
+    return root
+
+
+@pytest.fixture
+def root(built: Path, tmp_path: Path) -> Path:
+    """The folder of a copy."""
+    return Path(shutil.copytree(built, tmp_path / "results"))
+
+
+@pytest.fixture
+def results(root: Path) -> Results:
+    """That copy."""
+    return Results(FolderStore(root))

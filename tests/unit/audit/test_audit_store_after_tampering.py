@@ -1,0 +1,376 @@
+"""An audit finds each of many random changes of a small store, and each of a list of clever ones."""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from proofsweep.audit.audit_store import audit_store
+from proofsweep.audit.findings import Audit
+from proofsweep.model.exchanges import Call
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.row_digests import merkle_root, with_merkle_root
+
+from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
+from ..ended_operations import call_of, leave_operation, operation_named
+
+TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "48"))
+SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261120)
+AUDITED = ("verdicts/**/*.parquet", "exchanges/**/*.parquet", "_runs/*/plan.json", "_runs/*/legs/*/receipt.json")
+TABLES = ("verdicts", "exchanges", "runs")
+
+
+@pytest.fixture(scope="module")
+def head(built: Path) -> str:
+    """What a person kept elsewhere."""
+    return audit(built).head
+
+
+def audit(root: Path, head: str | None = None) -> Audit:
+    """Audit the store in a folder."""
+    return audit_store(Results(FolderStore(root)), head=head)
+
+
+def files(root: Path, *patterns: str) -> list[Path]:
+    """List what an audit covers, sorted."""
+    return sorted(path for pattern in patterns or AUDITED for path in root.glob(pattern))
+
+
+def drawn_rows(root: Path, lots: random.Random, *tables: str) -> tuple[Path, pa.Table]:
+    """Draw a part that has rows."""
+    parts = [(path, pq.ParquetFile(path).read()) for path in files(root, *(f"{each}/**/*.parquet" for each in tables))]
+    return lots.choice([(path, table) for path, table in parts if table.num_rows])
+
+
+def flip(root: Path, lots: random.Random) -> str:
+    """Change one bit of an object."""
+    path = lots.choice(files(root))
+    content = bytearray(path.read_bytes())
+    content[lots.randrange(len(content))] ^= 1 << lots.randrange(8)
+    path.write_bytes(content)
+    return f"flipped a bit of {path.name}"
+
+
+def cut(root: Path, lots: random.Random) -> str:
+    """Cut the end of an object."""
+    path = lots.choice(files(root))
+    path.write_bytes(path.read_bytes()[: lots.randrange(path.stat().st_size)])
+    return f"cut {path.name}"
+
+
+def remove(root: Path, lots: random.Random) -> str:
+    """Delete an object that is no last row of `runs`."""
+    path = lots.choice(files(root))
+    path.unlink()
+    return f"removed {path.name}"
+
+
+def swap(root: Path, lots: random.Random) -> str:
+    """Swap two objects of different content."""
+    one, other = lots.sample(files(root), 2)
+    mine, theirs = one.read_bytes(), other.read_bytes()
+    one.write_bytes(theirs)
+    other.write_bytes(mine)
+    return f"swapped {one.name} and {other.name}"
+
+
+def copy(root: Path, lots: random.Random) -> str:
+    """Copy a part under a further name: of another leg, shard or run."""
+    path = lots.choice([each for table in TABLES[:2] for each in files(root, f"{table}/**/*.parquet")])
+    run_id, number, leg = path.stem.split("-")
+    names = (f"{run_id}-{number}-009", f"{run_id}-00077-{leg}", f"20250601T120000Z_000bb-{number}-{leg}")
+    path.with_stem(lots.choice(names)).write_bytes(path.read_bytes())
+    return f"copied {path.name}"
+
+
+def rewrite(root: Path, lots: random.Random) -> str:
+    """Change one cell of a table, with a part that is sound in itself and has the Merkle root of its rows."""
+    path, table = drawn_rows(root, lots, *TABLES)
+    row, column = lots.randrange(table.num_rows), lots.choice(table.column_names)
+    cells = table[column].to_pylist()
+    kind = table.schema.field(column).type
+    new: object = "other" if pa.types.is_string(kind) else not cells[row] if pa.types.is_boolean(kind) else 12
+    cells[row] = new
+    place = table.column_names.index(column)
+    changed = table.set_column(place, table.schema.field(column), pa.array(cells, kind))
+    path.write_bytes(parquet_of(with_merkle_root(changed) if path.parts[-3] != "runs" else changed))
+    return f"changed {column} of row {row} in {path.parts[-3]}/{path.name}"
+
+
+def reorder(root: Path, lots: random.Random) -> str:
+    """Leave a row of a part out, write one twice, or turn the rows round."""
+    path, table = drawn_rows(root, lots, *TABLES[:2])
+    rows = list(range(table.num_rows))
+    chosen = lots.choice([rows[1:], [*rows, rows[0]], rows[::-1] if len(rows) > 1 else []])
+    path.write_bytes(parquet_of(with_merkle_root(table.take(pa.array(chosen, pa.int64())))))
+    return f"took rows {chosen} of {path.name}"
+
+
+def edit(root: Path, lots: random.Random) -> str:
+    """Change one member of a plan or of a receipt."""
+    path = lots.choice(files(root, *AUDITED[2:]))
+    document = json.loads(path.read_text())
+    member = lots.choice(sorted(document))
+    document[member] = lots.choice(["other", 7, None, [], {}])
+    path.write_text(json.dumps(document, indent=2))
+    return f"changed {member} of {path.parent.name}/{path.name}"
+
+
+KINDS = (flip, cut, remove, swap, copy, rewrite, reorder, edit)
+
+
+def test_each_random_tampering_is_found(built: Path, head: str, tmp_path: Path) -> None:
+    """With a head that was kept elsewhere; each change is drawn from a seed, and no audit breaks off."""
+    lots, missed = random.Random(SEED), []  # noqa: S311 - it guards nothing
+    for number in range(TAMPERINGS):
+        root = tmp_path / str(number)
+        shutil.copytree(built, root)
+        what = KINDS[number % len(KINDS)](root, lots)
+        if not audit(root, head).wrong:
+            missed.append(what)
+        shutil.rmtree(root)
+
+    assert missed == []
+
+
+def receipt(run_id: str, leg: int = 1) -> str:
+    """Name a receipt."""
+    return f"_runs/{run_id}/legs/{leg:03}/receipt.json"
+
+
+def part(run_id: str, name: str) -> str:
+    """Name a part of the store."""
+    day = f"{run_id[:4]}-{run_id[4:6]}-{run_id[6:8]}"
+    return f"verdicts/run_date={day}/{run_id}-{name}.parquet"
+
+
+def digest(path: Path) -> str:
+    """Give the digest that receipts name."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def rewrite_document(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a document as whoever writes it would."""
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document, indent=2))
+
+
+def follow(root: Path, run_id: str, name: str) -> None:
+    """Let the receipt of the only leg of a run, and the part's own root, follow a changed part."""
+    path = root / name
+    table = pq.ParquetFile(path).read()
+
+    def change(document: dict[str, Any]) -> None:
+        (named,) = [each for each in document["parts"] if each["name"] == name]
+        named |= {"sha256": digest(path), "rows": table.num_rows}
+        document["merkle_roots"][name] = merkle_root(table)
+
+    rewrite_document(root / receipt(run_id), change)
+
+
+def test_rows_swapped_between_parts_are_found(root: Path) -> None:
+    """Each part keeps its number of rows, and notes the Merkle root of its new ones."""
+    one, other = root / part(TWO_LEGS, "00000-001"), root / part(TWO_LEGS, "00001-002")
+    mine, theirs = pq.ParquetFile(one).read(), pq.ParquetFile(other).read()
+    one.write_bytes(parquet_of(with_merkle_root(pa.concat_tables([theirs.slice(0, 1), mine.slice(1)]))))
+    other.write_bytes(parquet_of(with_merkle_root(pa.concat_tables([mine.slice(0, 1), theirs.slice(1)]))))
+
+    assert {part(TWO_LEGS, "00000-001"), part(TWO_LEGS, "00001-002")} <= places(audit(root))
+
+
+def test_a_receipt_rewritten_with_its_successors_digest_is_found(root: Path) -> None:
+    """A later run's receipt holds the successor, so that the whole chain of the run cannot be written anew."""
+    first, second = root / receipt(TWO_LEGS, 1), root / receipt(TWO_LEGS, 2)
+    rewrite_document(first, lambda document: document.update(why="another reason"))
+    rewrite_document(second, lambda document: document.update(previous_receipt_sha256=digest(first)))
+    rewrite_document(second, lambda document: document["earlier_receipts"][0].update(sha256=digest(first)))
+
+    assert places(audit(root)) == {receipt(TWO_LEGS, 2)}
+
+
+def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(root: Path, head: str) -> None:
+    """Nothing in the store holds the newest receipt, and the audit cannot know it without the head."""
+    rewrite_document(root / receipt(NEWEST), lambda document: document.update(why="another reason"))
+
+    assert audit(root).wrong == []
+    assert places(audit(root, head)) == {f"head {head}"}
+
+
+def test_a_verdict_turned_with_part_and_receipt_is_found_by_the_head(root: Path, head: str) -> None:
+    """The forger also corrects the digest, the Merkle root, the counts and the row of `runs`."""
+    name = part(NEWEST, "00000-001")
+    table = pq.ParquetFile(root / name).read()
+    turned = [row | {"outcome": "accepted", "accepted": True} for row in table.to_pylist()]
+    (root / name).write_bytes(parquet_of(with_merkle_root(pa.Table.from_pylist(turned, schema=table.schema))))
+    follow(root, NEWEST, name)
+
+    assert receipt(NEWEST) in places(audit(root))  # its counts
+
+    rewrite_document(root / receipt(NEWEST), lambda document: document["counts"].update(accepted=5, rejected=0))
+    (row,) = files(root, f"runs/*/{NEWEST}*")
+    runs = pq.ParquetFile(row).read()
+    cells = [{**runs.to_pylist()[0], "accepted": 5, "rejected": 0}]
+    row.write_bytes(parquet_of(pa.Table.from_pylist(cells, schema=runs.schema)))
+    assert places(audit(root)) == {"_snapshot"}
+    shutil.rmtree(root / "_snapshot")
+    assert audit(root).wrong == []
+    assert places(audit(root, head)) == {f"head {head}"}
+
+
+def test_a_part_of_another_run_is_found(root: Path) -> None:
+    """Under the name of this run's part, and with a receipt that follows."""
+    name = part(NEWEST, "00000-001")
+    shutil.copyfile(root / part(TWO_LEGS, "00000-001"), root / name)
+    follow(root, NEWEST, name)
+
+    found = [finding.what for finding in audit(root).wrong if finding.where == name]
+    assert "holds a row of another run" in found
+
+
+def test_a_run_that_vanished_whole_is_found(root: Path) -> None:
+    """Another run's receipt names its receipt."""
+    for path in [*root.glob(f"*/*/{TWO_LEGS}*")]:
+        path.unlink()
+    shutil.rmtree(root / "_runs" / TWO_LEGS)
+
+    assert receipt(TWO_LEGS, 2) in places(audit(root))
+
+
+def test_a_pruning_of_something_else_is_found(root: Path) -> None:
+    """Parts deleted under the intent of another run's pruning, or with another digest."""
+    intent = root / f"_pruned/{PRUNED}/001-intent.json"
+    rewrite_document(intent, lambda document: document["deleted"][0].update(sha256="0" * 64))
+
+    assert places(audit(root)) == {part(PRUNED, "00000-001"), f"_pruned/{PRUNED}/001-intent.json"}
+
+
+def pruning_of(root: Path, run_id: str, name: str, *, days: int, **claims: str) -> None:
+    """Delete a part under a pruning that was never made: an intent and a receipt."""
+    (named,) = [each for each in json.loads((root / receipt(run_id)).read_text())["parts"] if each["name"] == name]
+    intent = {"run_id": run_id, "number": 1, "older_than_days": days, "keep": "latest", "kept": []}
+    intent |= {"deleted": [named | {"size_bytes": 1}], "decided_at": "2026-11-20T00:00:00+00:00"}
+    folder = root / "_pruned" / run_id
+    folder.mkdir()
+    (folder / "001-intent.json").write_text(json.dumps(intent | {"run_ended_at": intent["decided_at"]} | claims))
+    (folder / "001-receipt.json").write_text(json.dumps({"completed_at": "2026-11-20T00:00:01+00:00"}))
+    (root / name).unlink()
+
+
+def test_a_forged_pruning_of_a_young_run_is_found(root: Path) -> None:
+    """Two documents that hide all answers of a run that ended days ago, under an age of thirty days."""
+    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=30)
+
+    said = " ".join(each.what for each in audit(root).wrong)
+    assert "prunes a run that was not 30 days old" in said
+    assert "is held by no receipt" in said
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ({"decided_at": "2046-01-01T00:00:00+00:00"}, "was decided in the future"),
+        ({"run_ended_at": "2025-01-01T00:00:00+00:00"}, "names another end of the run"),
+        ({"decided_at": "soon"}, "has an instant that cannot be read"),
+    ],
+)
+def test_what_a_pruning_claims_is_held_against_the_receipts(root: Path, claims: dict[str, str], said: str) -> None:
+    """When it was decided, and when the run ended."""
+    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=1, **claims)
+
+    assert any(said in each.what for each in audit(root).wrong)
+
+
+def test_a_pruning_of_the_only_answers_is_found(root: Path) -> None:
+    """The rows that prunings keep are the newest; a kept part that goes is no kept one."""
+    for run_id in (PRUNED, TWO_LEGS):
+        for path in files(root, f"verdicts/*/{run_id}-*"):
+            path.unlink()
+        shutil.rmtree(root / "_runs" / run_id)
+    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=1)
+
+    assert "has lost all answers to a pruning" in " ".join(each.what for each in audit(root).wrong)
+
+
+def test_a_changed_snapshot_is_found(root: Path) -> None:
+    """All answers turned to accepted, in files that are sound in themselves."""
+    for path in files(root, "_snapshot/*/*.parquet"):
+        table = pq.ParquetFile(path).read()
+        rows = [row | {"outcome": "accepted", "accepted": True} for row in table.to_pylist()]
+        path.write_bytes(parquet_of(pa.Table.from_pylist(rows, schema=table.schema)))
+
+    assert places(audit(root)) == {"_snapshot"}
+
+
+def test_drift_that_no_receipt_names_is_found(root: Path) -> None:
+    """Added beside a leg that met none, or of no run at all."""
+    day = root / "drift/run_date=2026-11-02"
+    day.mkdir(parents=True)
+    for run_id in (NEWEST, "20261102T130000Z_000bb"):
+        (day / f"{run_id}-001.parquet").write_bytes(b"PAR1")
+
+    assert places(audit(root)) == {f"drift/run_date=2026-11-02/{run}-001.parquet" for run in (NEWEST, run_id)}
+
+
+ERASURE = operation_named("20261101T200000Z_000ee", "erasure")
+
+
+def erased(root: Path) -> Path:
+    """Leave an erasure behind, and a run that ends after it; give the folder of the erasure."""
+    results = Results(FolderStore(root))
+    at = ERASURE.started_at
+    row = {"proof_id": "p", "outcome": "erased", "asked_at": at, "answered_at": at, "request_id": "r-1"}
+    leave_operation(results, ERASURE, [call_of(ERASURE, "r-1", Call.ERASE)], {"erasures": [row]})
+    end_leg(results, planned(results, "20261103T120000Z_000aa", "xy"), "xy", range(2))
+    assert audit(root).wrong == []
+    return root / "_operations" / ERASURE.operation_id
+
+
+def test_an_erasure_deleted_whole_is_found(root: Path) -> None:
+    """Intent, receipt and parts: the receipts that follow hold it."""
+    shutil.rmtree(erased(root))
+    for path in files(root, f"*/*/{ERASURE.operation_id}-*"):
+        path.unlink()
+
+    assert places(audit(root)) == {f"_operations/{ERASURE.operation_id}/receipt.json"}
+
+
+def test_an_erasure_changed_with_its_receipt_is_found(root: Path) -> None:
+    """The digest in its receipt follows; that of the receipt stands in others."""
+    folder = erased(root)
+    (path,) = files(root, f"erasures/*/{ERASURE.operation_id}-*")
+    rows = [row | {"proof_id": "another"} for row in pq.ParquetFile(path).read().to_pylist()]
+    path.write_bytes(parquet_of(pa.Table.from_pylist(rows, schema=pq.ParquetFile(path).schema_arrow)))
+    name = str(path.relative_to(root))
+    rewrite_document(
+        folder / "receipt.json",
+        lambda document: [each.update(sha256=digest(path)) for each in document["parts"] if each["name"] == name],
+    )
+
+    assert places(audit(root)) == {f"_operations/{ERASURE.operation_id}/receipt.json"}
+
+
+def test_a_request_id_that_was_never_received_is_found(root: Path) -> None:
+    """The exchanges were written anew without one answer, and their receipt follows."""
+    (path,) = files(root, f"exchanges/*/{NEWEST}*")
+    table = pq.ParquetFile(path).read()
+    other = pa.array(["forged", *table["request_id"].to_pylist()[1:]])
+    changed = table.set_column(table.column_names.index("request_id"), table.schema.field("request_id"), other)
+    path.write_bytes(parquet_of(with_merkle_root(changed)))
+    follow(root, NEWEST, str(path.relative_to(root)))
+
+    assert [finding.what for finding in audit(root).wrong] == ["1 request IDs of its rows are in no row of exchanges"]
+
+
+def places(done: Audit) -> set[str]:
+    """Name what is wrong."""
+    return {finding.where for finding in done.wrong}

@@ -1,0 +1,182 @@
+"""Old runs lose what holds no newest answer; a kill at any step is healed by pruning again."""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.answers.describe_run import describe_run, newest_runs, unfinished_runs
+from proofsweep.audit.compact import compact
+from proofsweep.audit.prune import prune
+from proofsweep.errors import ResultsError
+from proofsweep.model.layout import exchanges_name, listed_name
+from proofsweep.results import open_results
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.run_index import RunIndex
+
+from ...worlds.year_old_store import (
+    NOW,
+    PARTLY,
+    PLANNED,
+    SUPERSEDED,
+    finish,
+    found,
+    is_killed_at,
+    newest,
+    prune_all,
+    year_old_store,
+)
+from ..ended_runs import plan_of_run
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """Such a store in a folder."""
+    return year_old_store(Results(FolderStore(tmp_path)))
+
+
+def objects(root: Path) -> set[str]:
+    """Name the files of a store that are not derived."""
+    files = (str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+    return {name for name in files if not name.startswith(("_index", "_snapshot"))}
+
+
+def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) -> None:
+    """The part with `x` stays; so do unfinished runs, plans, claims, receipts and rows of `runs`."""
+    results.store.create(listed_name(PARTLY.run_id), b"the whole catalog")
+    before, rows = objects(tmp_path), newest(results)
+
+    assert prune_all(results) == [PARTLY.run_id, SUPERSEDED.run_id]
+
+    whole, part = (f"verdicts/run_date=2025-01-0{day}/{plan.run_id}" for day, plan in ((1, SUPERSEDED), (2, PARTLY)))
+    gone = {f"{whole}-00000-001.parquet", f"{whole}-00001-001.parquet", f"{part}-00000-001.parquet"}
+    gone |= {listed_name(PARTLY.run_id)}
+    kept = {f"{part}-00001-001.parquet"}
+    for plan in (SUPERSEDED, PARTLY):
+        gone |= {exchanges_name(plan.run_id, plan.run_date, 0, 1)}
+        gone |= {f"_runs/{plan.run_id}/shards/0000{shard}.parquet" for shard in (0, 1)}
+        gone |= {f"_runs/{plan.run_id}/journal/001/exchanges-w-000001.arrow"}
+    after = objects(tmp_path)
+    assert before - after == gone - kept
+    assert {name.split("/")[0] for name in after - before} == {"_pruned"}
+    assert newest(results) == rows
+    assert prune_all(results) == []
+
+
+def test_what_would_go_is_said_before(results: Results, tmp_path: Path) -> None:
+    """Rows by the receipts, and bytes as they lie in the store; nothing is written."""
+    before = objects(tmp_path)
+
+    of_part, of_whole = found(results).new
+
+    assert (of_whole.rows_of("verdicts"), of_whole.rows_of("exchanges"), of_whole.kept) == (4, 1, ())
+    assert (of_part.rows_of("verdicts"), len(of_part.kept)) == (2, 1)
+    assert of_whole.size_bytes == sum((tmp_path / each.name).stat().st_size for each in of_whole.deleted)
+    assert objects(tmp_path) == before
+
+
+def test_young_runs_stay(results: Results) -> None:
+    """A run counts from the end of its last leg."""
+    assert found(results, 687).old_runs == 1
+    assert found(results, 688).new == []
+
+
+def test_a_run_whose_rows_the_snapshot_has_not_seen_is_refused(results: Results, tmp_path: Path) -> None:
+    """Else the newest answers would not be known."""
+    shutil.rmtree(tmp_path / "_snapshot")
+
+    with pytest.raises(ResultsError, match=r"is not whole.*run proofsweep compact first\.$"):
+        found(results)
+
+    compact(results)
+    assert len(found(results).new) == 2
+
+
+def test_a_run_with_a_later_leg_stays(results: Results) -> None:
+    """Its claim is enough: the leg may be alive."""
+    Legs(results, SUPERSEDED.run_id).claim(2)
+
+    assert [pruning.run_id for pruning in found(results).new] == [PARTLY.run_id]
+
+
+@pytest.mark.parametrize("derived", ["", "_index", "_snapshot"])
+def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, derived: str) -> None:
+    """Status, the list of runs, tables, the snapshot; also when what is derived is made anew."""
+    rows = newest(results)
+    prune_all(results)
+    if derived:
+        shutil.rmtree(tmp_path / derived)
+    if derived == "_snapshot":
+        compact(results)
+
+    status = describe_run(results, SUPERSEDED.run_id)
+    store = open_results(str(tmp_path))
+
+    assert (status.remaining, status.rows("accepted"), status.pruned is not None) == (0, 4, True)
+    assert describe_run(results, PARTLY.run_id).remaining == 0
+    assert SUPERSEDED.run_id not in {run.plan.run_id for run in newest_runs(results, 9)}
+    assert PARTLY.run_id in {run.plan.run_id for run in newest_runs(results, 9)}
+    assert next(unfinished_runs(results)).run_id == PLANNED.run_id
+    assert store.verdicts(SUPERSEDED.run_id).num_rows == 0
+    assert store.verdicts(PARTLY.run_id)["item_id"].to_pylist() == ["x", "b"]
+    assert (store.verdicts().num_rows, store.exchanges(PARTLY.run_id).num_rows, store.runs().num_rows) == (7, 0, 4)
+    compact(results)
+    assert newest(results) == rows
+    assert SUPERSEDED.run_id not in RunIndex(results).read().records
+
+
+def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_path: Path) -> None:
+    """The run is pruned a second time, with a receipt of its own."""
+    prune_all(results)
+    finish(results, plan_of_run("20250106T120000Z_000aa", items=1, shard_items=2, shards=1), "x")
+
+    assert prune_all(results) == [PARTLY.run_id]
+
+    names = sorted(path.name for path in (tmp_path / "_pruned" / PARTLY.run_id).iterdir())
+    assert names == ["001-intent.json", "001-receipt.json", "002-intent.json", "002-receipt.json"]
+    assert list((tmp_path / "verdicts").rglob(f"{PARTLY.run_id}*")) == []
+    assert PARTLY.run_id not in RunIndex(results).read().records
+
+
+def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_path: Path) -> None:
+    """The one that comes later leaves the runs to the first, and deletes nothing else."""
+    first, second = found(results), found(results)
+
+    assert len(prune(results, first, lambda: NOW)) == 2
+    after = objects(tmp_path)
+
+    assert prune(results, second, lambda: NOW) == []
+    assert objects(tmp_path) == after
+
+
+def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_path: Path) -> None:
+    """Between both, status and snapshot are right, and each run that lost something has an intent."""
+    rows, young = newest(results), NOW - timedelta(days=1)
+    expected = tmp_path.with_name("expected")
+    shutil.copytree(tmp_path, expected)
+    prune_all(Results(FolderStore(expected)))
+    for steps in range(99):
+        root = tmp_path.with_name(f"killed-{steps}")
+        shutil.copytree(tmp_path, root)
+        killed = Results(FolderStore(root))
+        was_killed = is_killed_at(killed, steps)
+
+        for plan in (SUPERSEDED, PARTLY):
+            names = {name for name in objects(tmp_path) - objects(root) if plan.run_id in name}
+            status = describe_run(killed, plan.run_id)
+            assert (status.remaining, status.rows("accepted")) == (0, 4)
+            assert not names or status.pruned is not None
+        compact(killed)
+        assert newest(killed) == rows
+        prune_all(killed)
+
+        assert objects(root) == objects(expected)
+        assert SUPERSEDED.run_id not in RunIndex(killed, lambda: young).read().records
+        shutil.rmtree(root)
+        if not was_killed:
+            break
+    assert not was_killed
+    assert steps > 12

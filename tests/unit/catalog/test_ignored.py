@@ -1,0 +1,17 @@
+"""Entries of a folder that gave no row are counted by cause."""
+
+from proofsweep.catalog.ignored import Cause, Ignored
+
+
+def test_every_cause_is_named_with_its_count() -> None:
+    """One that did not occur is named too, so that the sentence always reads alike."""
+    ignored = Ignored()
+    ignored[Cause.NOT_AUDIO] += 2
+    ignored[Cause.UNREADABLE] += 1
+
+    assert str(ignored) == "2 not audio, 0 orphan sidecars, 1 unreadable, 0 outside, 0 repeated folders"
+
+
+def test_a_new_count_is_empty() -> None:
+    """A manifest ignores nothing."""
+    assert sum(Ignored().values()) == 0

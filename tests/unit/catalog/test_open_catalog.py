@@ -1,0 +1,113 @@
+"""One location, whatever it names, becomes a catalog or a clear refusal."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.errors import CatalogError
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+
+
+def opened(location: Path | str) -> Catalog:
+    """Open a catalog with the usual names for sidecars."""
+    return open_catalog(str(location), sidecar_names=["{name}.sidecar", "{stem}.sidecar"])
+
+
+@pytest.fixture
+def drop(tmp_path: Path) -> Path:
+    """A folder that holds two manifests, and audio for both."""
+    folder = tmp_path / "drop 1"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.csv").write_text(f"audio\n{name}.wav\n")
+        (folder / f"{name}.wav").write_bytes(WAVE)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("place", "kind_and_name", "rows"),
+    [
+        ("a.csv", ("manifest", "drop 1"), ["a.wav"]),
+        ("*.csv", ("manifest", "drop 1"), ["a.wav", "b.wav"]),
+        (".", ("folder", "drop 1"), ["a.wav", "b.wav"]),
+        ("./", ("folder", "drop 1"), ["a.wav", "b.wav"]),
+    ],
+)
+def test_a_location_names_a_manifest_a_glob_or_a_folder(
+    drop: Path, monkeypatch: pytest.MonkeyPatch, place: str, kind_and_name: tuple[str, str], rows: list[str]
+) -> None:
+    """Relative to the working folder, as a URL or as an absolute path: it is the same catalog."""
+    monkeypatch.chdir(drop)
+
+    for location in (place, f"{drop}/{place}", f"file://{str(drop).replace(' ', '%20')}/{place}"):
+        catalog = opened(location)
+
+        assert (catalog.kind, catalog.name) == kind_and_name
+        assert [row.named_audio for row in catalog.rows()] == rows
+        assert catalog.location.startswith(str(drop))
+
+
+def test_names_in_a_glob_are_as_seen_from_its_folder(drop: Path) -> None:
+    """Manifests of several folders do not mistake each other's audio."""
+    catalog = opened(drop.parent / "drop*" / "*.csv")
+
+    assert [row.named_audio for row in catalog.rows()] == ["drop 1/a.wav", "drop 1/b.wav"]
+
+
+def test_a_path_that_exists_is_no_glob(drop: Path) -> None:
+    """A file may well be called so."""
+    (drop / "[ab].csv").write_text("audio\nc.wav\n")
+
+    assert [row.named_audio for row in opened(drop / "[ab].csv").rows()] == ["c.wav"]
+
+
+def test_brackets_in_a_folders_name_are_no_pattern(drop: Path) -> None:
+    """What exists as written is meant as written; the glob is what comes behind it."""
+    folder = drop.rename(drop.parent / "drop [2026]")
+
+    assert [row.named_audio for row in opened(folder / "*.csv").rows()] == ["a.wav", "b.wav"]
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("gone.csv", "there is no such file or folder"),
+        ("gone/*.csv", "no manifest matches"),
+        ("*", "this is one audio file"),
+        ("fold*", "no regular file"),
+        ("a.wav", "verify it with: proofsweep check"),
+        ("audio without extension", "verify it with: proofsweep check"),
+        ("notes.txt", "no manifest; these end in"),
+        ("fifo.csv", "no regular file"),
+        ("dangling.csv", "the link leads to nothing"),
+        ("broken.jsonl", "line 1 is no JSON"),
+        ("columns.csv", "the columns are: file"),
+        ("n\0l.csv", "there is no such file or folder"),
+    ],
+)
+def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, place: str, words: str) -> None:
+    """One line that names the place and says what is the matter; nothing is opened that would block."""
+    (drop / "folder").mkdir()
+    (drop / "audio without extension").write_bytes(WAVE)
+    (drop / "notes.txt").write_text("hello")
+    (drop / "broken.jsonl").write_text("broken")
+    (drop / "columns.csv").write_text("file\na.wav\n")
+    (drop / "dangling.csv").symlink_to("gone.csv")
+    os.mkfifo(drop / "fifo.csv")
+
+    with pytest.raises(CatalogError, match=words) as refused:
+        opened(f"{drop}/{place}")
+
+    assert str(drop) in refused.value.message
+    assert "\n" not in refused.value.message
+
+
+def test_an_empty_location_is_not_the_working_folder(drop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell variable that is not set must not start a run over whatever lies about."""
+    monkeypatch.chdir(drop)
+
+    with pytest.raises(CatalogError, match="location is empty"):
+        opened("")

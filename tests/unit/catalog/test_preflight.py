@@ -1,0 +1,167 @@
+"""Rows that cannot be sent are recognised before any call."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_listing, judge_name, work_item_of
+from proofsweep.contract.limits import SLOT_BYTES
+from proofsweep.model.content_guess import ContentGuess
+from proofsweep.model.formats import AudioFormat
+from proofsweep.model.items import FileFacts, ManifestRow, Mode
+from proofsweep.model.reasons import REMEDIES, Ineligible, Reason
+
+LIMITS = SizeLimits(pair=1000, sidecar=100)
+
+
+def a_row(
+    audio_bytes: int | None = 10,
+    *,
+    sidecar_bytes: int | None = None,
+    paired: bool = False,
+    refused: Ineligible | None = None,
+) -> ManifestRow:
+    """Make a row whose files have these sizes; None if there is no such file."""
+    return ManifestRow(
+        number=0,
+        audio="/a.wav",
+        sidecar="/a.sidecar" if paired else None,
+        audio_facts=None if audio_bytes is None else FileFacts(audio_bytes, "v"),
+        sidecar_facts=None if sidecar_bytes is None else FileFacts(sidecar_bytes, "v"),
+        refused=refused,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (a_row(), None),
+        (a_row(paired=True, sidecar_bytes=10), None),
+        (a_row(SLOT_BYTES), None),
+        (a_row(1000, paired=True, sidecar_bytes=100), None),
+        (ManifestRow(number=0, audio=None), Reason.MISSING_AUDIO),
+        (a_row(None), Reason.MISSING_AUDIO),
+        (a_row(None, refused=Ineligible(Reason.OUTSIDE_CATALOG, "No.")), Reason.OUTSIDE_CATALOG),
+        (a_row(0), Reason.EMPTY),
+        (a_row(SLOT_BYTES + 1), Reason.TOO_LARGE),
+        (a_row(1001, paired=True, sidecar_bytes=10), Reason.TOO_LARGE),
+        (a_row(paired=True), Reason.MISSING_SIDECAR),
+        (a_row(paired=True, sidecar_bytes=0), Reason.MISSING_SIDECAR),
+        (a_row(paired=True, sidecar_bytes=101), Reason.SIDECAR_TOO_LARGE),
+        (a_row(None, paired=True), Reason.MISSING_AUDIO),
+        (replace(a_row(SLOT_BYTES + 1), contested_sidecar="a.sidecar"), Reason.AMBIGUOUS_SIDECAR),
+        (replace(a_row(None), contested_sidecar="a.sidecar"), Reason.MISSING_AUDIO),
+    ],
+)
+def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
+    """Missing, empty and too large files are known without opening them; exactly 65 MiB fits."""
+    ineligible = judge_listing(row, LIMITS)
+
+    assert (ineligible.reason if ineligible else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (a_row(paired=True, sidecar_bytes=10), Reason.SIDECAR_FIELD_UNKNOWN),
+        (a_row(None, paired=True), Reason.MISSING_AUDIO),
+        (a_row(), None),
+    ],
+)
+def test_pairs_are_not_sent_until_the_sidecars_wire_name_is_known(row: ManifestRow, expected: Reason | None) -> None:
+    """The service would verify the audio alone, and call it unreadable."""
+    ineligible = judge_listing(row, replace(LIMITS, is_sidecar_field_known=False))
+
+    assert (ineligible.reason if ineligible else None) == expected
+
+
+def test_the_slot_takes_mebibytes() -> None:
+    """Contract, Limits: 65 MiB are 68,157,440 bytes, not 65,000,000."""
+    assert SizeLimits().one_file == 68_157_440
+
+
+ONE_FILE = {AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64}
+BY_PAIR_ONLY = {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
+
+
+@pytest.mark.parametrize("audio_format", AudioFormat)
+def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
+    """One-file delivery is WAV/BWF; a pair may have four more formats, or content that may be one of them."""
+    alone = judge_content(audio_format, Mode.ONE_FILE)
+    paired = judge_content(audio_format, Mode.LEGACY_PAIR)
+    other = judge_content(AudioFormat.UNKNOWN, Mode.LEGACY_PAIR, ContentGuess("a PDF document", is_other=True))
+
+    listed = audio_format in ONE_FILE | BY_PAIR_ONLY
+    expected_alone = None if audio_format in ONE_FILE else Reason.NOT_WAV if listed else Reason.UNLISTED_FORMAT
+    assert (alone.reason if alone else None) == expected_alone
+    passes = listed or audio_format is AudioFormat.UNKNOWN
+    assert (paired.reason if paired else None) == (None if passes else Reason.UNLISTED_FORMAT)
+    assert other is not None
+    assert "a PDF document" in other.detail
+
+
+def test_a_row_without_audio_becomes_an_item_too() -> None:
+    """There are as many items as rows, and the item holds the reason."""
+    item = work_item_of(ManifestRow(number=7, audio=None), "drop", LIMITS)
+
+    assert item.manifest_row == 7
+    assert item.ineligible is not None
+    assert item.ineligible.reason in REMEDIES
+
+
+def test_further_columns_are_kept_as_json() -> None:
+    """Tags keep their names and letters, also those that are not ASCII."""
+    row = ManifestRow(number=0, audio="/a.wav", tags={"Künstler": "Åse", "upc": "0123"})
+
+    item = work_item_of(row, "drop", LIMITS)
+
+    assert item.tags_json is not None
+    assert json.loads(item.tags_json) == {"Künstler": "Åse", "upc": "0123"}
+    assert "Åse" in item.tags_json
+
+
+INELIGIBLE = [
+    Reason.MISSING_AUDIO,
+    Reason.MISSING_SIDECAR,
+    Reason.AMBIGUOUS_SIDECAR,
+    Reason.SIDECAR_FIELD_UNKNOWN,
+    Reason.EMPTY,
+    Reason.TOO_LARGE,
+    Reason.SIDECAR_TOO_LARGE,
+    Reason.NOT_WAV,
+    Reason.UNLISTED_FORMAT,
+    Reason.UNREADABLE_FILE,
+    Reason.SOURCE_CHANGED,
+]
+
+
+@pytest.mark.parametrize("reason", INELIGIBLE)
+def test_the_catalog_docs_have_each_remedy(reason: Reason) -> None:
+    """The docs and the summary of a run say the same."""
+    page = Path(__file__).parents[3] / "docs" / "catalogs.md"
+
+    rows = [line for line in page.read_text().splitlines() if line.startswith(f"| `{reason}` |")]
+
+    assert len(rows) == 1
+    assert rows[0].endswith(f"| {REMEDIES[reason]} |")
+
+
+@pytest.mark.parametrize(
+    ("ending", "mode", "reason"),
+    [
+        ("flac", Mode.ONE_FILE, Reason.UNLISTED_FORMAT),
+        ("flac", Mode.LEGACY_PAIR, Reason.UNLISTED_FORMAT),
+        ("mp3", Mode.ONE_FILE, Reason.NOT_WAV),
+        ("mp3", Mode.LEGACY_PAIR, None),
+        ("wav", Mode.ONE_FILE, None),
+        ("", Mode.ONE_FILE, None),
+        ("xyz", Mode.ONE_FILE, None),
+    ],
+)
+def test_a_name_tells_what_will_probably_not_be_sent(ending: str, mode: Mode, reason: Reason | None) -> None:
+    """Only an ending that leaves no doubt; the content decides."""
+    judged = judge_name(ending, mode)
+
+    assert (judged.reason if judged else None) == reason

@@ -1,0 +1,210 @@
+"""A scripted service, a partner that asks it, and a leg over a folder; each test has its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.catalog.preflight import SizeLimits
+from proofsweep.files.files import Files
+from proofsweep.model.exchanges import Exchange
+from proofsweep.model.items import Mode, WorkItem
+from proofsweep.model.outcomes import Finished
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.partner.context import ClientContext
+from proofsweep.partner.keys import CurrentKey
+from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.dispatcher import Dispatcher
+from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.partner.pacing.service_health import ServiceHealth
+from proofsweep.partner.partner import Partner
+from proofsweep.partner.retry import RetryPolicy
+from proofsweep.partner.session import Session
+from proofsweep.partner.stop import StopSwitch
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.journal import Journal
+from proofsweep.store.legs import Legs
+from proofsweep.store.past_answers import PastAnswers
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.verify.control.calls import ControlCalls
+from proofsweep.verify.control.control import Control
+from proofsweep.verify.control.source_control import SourceControl
+from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.leg.audit_trail import AuditTrail
+from proofsweep.verify.leg.counters import Counters
+from proofsweep.verify.leg.heartbeat import Heartbeat
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.remaining import RemainingItems
+from proofsweep.verify.leg.workers import Workers
+
+from .scripted_service import NOW, ScriptedService
+
+RUN = "20261120T120000Z_000aa"
+WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
+
+
+@pytest.fixture
+def service() -> ScriptedService:
+    """A service at which all is well, until a test scripts something else."""
+    return ScriptedService()
+
+
+@pytest.fixture
+def stop() -> StopSwitch:
+    """The leg's switch."""
+    return StopSwitch()
+
+
+@pytest.fixture
+def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
+    """A partner that is fast, and retries within milliseconds."""
+    health = ServiceHealth(longest_pause_seconds=1.0)
+    context = ClientContext(
+        base_url="https://partner.example/v1",
+        transport=service,
+        dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), health, stop),
+        key=CurrentKey(lambda: SecretStr("pk_test")),
+        policy=RetryPolicy(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002),
+        record_unattributed=lambda _exchange: None,
+    )
+    return Partner(sidecar_field="sidecar", session=Session(context, lambda _exchange: None))
+
+
+@pytest.fixture
+def verify_context(partner: Partner) -> VerifyContext:
+    """What items are verified with: files of this machine, and no duplicates."""
+    return VerifyContext(partner=partner, limits=SizeLimits(), files=Files(), clock=lambda: NOW)
+
+
+@pytest.fixture
+def wav(tmp_path: Path) -> Path:
+    """A small WAV, whose credential is for the script to say."""
+    path = tmp_path / "a.wav"
+    path.write_bytes(WAV + bytes(8))
+    return path
+
+
+@dataclass
+class LegBuilder:
+    """Plans a run of WAV files in a folder, and builds the context of one of its legs.
+
+    Attributes:
+        unattributed: exchanges that belong to no row.
+        outage_seconds: how long a control may come out wrong.
+    """
+
+    results: Results
+    folder: Path
+    partner: Partner
+    verify: VerifyContext
+    stop: StopSwitch
+    workers: Workers
+    unattributed: list[Exchange] = field(default_factory=list)
+    outage_seconds: float = 0.1
+
+    def plan(self, items: int, *, shard_items: int = 1_000) -> Plan:
+        """Write as many files, their shards and their plan."""
+        work = []
+        for number in range(items):
+            audio = self.folder / f"{number}.wav"
+            audio.write_bytes(WAV + number.to_bytes(8, "big"))
+            work.append(WorkItem(manifest_row=number, item_id=f"item-{number}", audio=str(audio)))
+        plan = Plan(
+            run_id=RUN,
+            created_at=NOW.isoformat(),
+            environment="beta",
+            base_url="https://partner.example/v1",
+            catalog=str(self.folder),
+            catalog_kind="folder",
+            catalog_digest="d",
+            items=items,
+            eligible=items,
+            pairs=0,
+            audio_bytes=items,
+            shard_items=shard_items,
+            shards=-(-items // shard_items),
+        )
+        for shard in range(plan.shards):
+            rows = [planned_items.planned_row(item) for item in work[shard * shard_items : (shard + 1) * shard_items]]
+            self.results.write_shard(RUN, shard, schemas.ITEMS.empty_table().from_pylist(rows, schema=schemas.ITEMS))
+        self.results.write_plan(plan)
+        return plan
+
+    def legs(self, plan: Plan) -> Legs:
+        """The legs of a run, on this test's clock."""
+        return Legs(self.results, plan.run_id, lambda: NOW)
+
+    def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> LegContext:
+        """Build the context of a leg; it is for the test to claim it."""
+        journal = Journal(self.results, plan.run_id, number, writer="w")
+        partner = self.partner.in_new_session(self.unattributed.append)
+        budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
+        trail = AuditTrail(journal, budget, self.unattributed)
+        past, counters = PastAnswers(self.results, plan), Counters()
+        verify = replace(self.verify, partner=partner)
+
+        def write(done: Finished, row: Row) -> None:
+            counters.note(done)
+            journal.add(row, [])
+
+        control = Control(
+            calls=ControlCalls(
+                verify=verify,
+                budget=budget,
+                record=trail.of_row(None),
+                past=past,
+                source=SourceControl(files=verify.files, past=past, root=str(self.folder)),
+            ),
+            dispatcher=self.partner.session.context.dispatcher,
+            write=write,
+            mode=Mode.ONE_FILE,
+            outage_seconds=self.outage_seconds,
+            first_wait_seconds=0.01,
+            storm_failures=3,
+        )
+        return LegContext(
+            plan=plan,
+            leg=number,
+            results=self.results,
+            journal=journal,
+            stop=self.stop,
+            workers=self.workers,
+            dispatcher=self.partner.session.context.dispatcher,
+            verify=replace(verify, partner=partner.with_control(control.is_well)),
+            remaining=RemainingItems(self.results, plan),
+            budget=budget,
+            control=control,
+            trail=trail,
+            heartbeat=Heartbeat(
+                legs=self.legs(plan),
+                leg=number,
+                journal=journal,
+                trail=trail,
+                budget=budget,
+                stop=self.stop,
+                patience_seconds=1.0,
+            ),
+            counters=counters,
+        )
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """An empty results store in a folder."""
+    return Results(FolderStore(tmp_path / "results"))
+
+
+@pytest.fixture
+def new_leg(
+    results: Results, tmp_path: Path, partner: Partner, verify_context: VerifyContext, stop: StopSwitch
+) -> Iterator[LegBuilder]:
+    """Plan runs and build legs over this test's folder."""
+    workers = Workers(4)
+    yield LegBuilder(results, tmp_path, partner, verify_context, stop, workers)
+    workers.shutdown()

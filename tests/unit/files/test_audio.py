@@ -1,0 +1,208 @@
+"""Audio is read whole, once, and the same to its last byte."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import SourceError
+from proofsweep.files.audio import PIECE_BYTES, open_audio, read_sidecar
+from proofsweep.files.local_files import LocalFiles
+from proofsweep.model.formats import AudioFormat
+from proofsweep.model.reasons import Reason
+
+WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
+SIZES = [len(WAVE), PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES]
+
+
+def wave_of(size_bytes: int) -> bytes:
+    """Make so many bytes that begin as a WAV."""
+    return (WAVE + os.urandom(size_bytes))[:size_bytes]
+
+
+@pytest.mark.parametrize("size_bytes", SIZES)
+def test_the_pieces_are_the_file_and_are_hashed_on_the_way(tmp_path: Path, size_bytes: int) -> None:
+    """What was sent is known by its digest without reading it again."""
+    content = wave_of(size_bytes)
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        sent = b"".join(audio.chunks())
+
+        assert audio.audio_format is AudioFormat.WAV
+        assert audio.facts == LocalFiles().facts(str(tmp_path / "a.wav"))
+        assert sent == content
+        assert audio.sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_every_pass_begins_at_the_start(tmp_path: Path) -> None:
+    """A second attempt sends the whole file, also after a first that broke off."""
+    content = wave_of(2 * PIECE_BYTES)
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        next(audio.chunks())
+        again = b"".join(audio.chunks())
+
+        assert again == content
+        assert audio.sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("new_size", [PIECE_BYTES, 2 * PIECE_BYTES, 3 * PIECE_BYTES])
+def test_a_file_that_changes_meanwhile_never_ends_well(tmp_path: Path, new_size: int) -> None:
+    """Shorter, longer, or other bytes in the same place: the last piece is withheld, so no upload is complete."""
+    file = tmp_path / "a.wav"
+    file.write_bytes(wave_of(2 * PIECE_BYTES))
+
+    with open_audio(str(file)) as audio:
+        pieces = audio.chunks()
+        sent = len(next(pieces))
+        file.write_bytes(wave_of(new_size))
+        os.utime(file, ns=(0, 0))
+
+        with pytest.raises(SourceError) as changed:
+            next(pieces)
+
+    assert changed.value.reason == Reason.SOURCE_CHANGED
+    assert sent < audio.facts.size_bytes
+
+
+def test_a_file_that_is_replaced_is_read_as_it_was_opened(tmp_path: Path) -> None:
+    """A new delivery under the same name does not mix with the old one's bytes."""
+    file, newer = tmp_path / "a.wav", tmp_path / "newer"
+    file.write_bytes(wave_of(100))
+    newer.write_bytes(b"other")
+
+    with open_audio(str(file)) as audio:
+        newer.replace(file)
+
+        assert len(b"".join(audio.chunks())) == 100
+
+
+def test_an_empty_file_opens_and_gives_nothing(tmp_path: Path) -> None:
+    """What is to be done about it is for others to say."""
+    (tmp_path / "a.wav").touch()
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        assert (audio.audio_format, list(audio.chunks())) == (AudioFormat.UNKNOWN, [])
+
+
+def test_the_format_is_found_behind_a_long_tag(tmp_path: Path) -> None:
+    """A tag with a picture in it is longer than the first look; what follows it decides."""
+    tag = b"ID3\x03\x00\x00\x00\x08\x00\x00" + bytes(8 << 14)
+    (tmp_path / "a.mp3").write_bytes(tag + b"fLaC\x00\x00\x00\x22")
+
+    with open_audio(str(tmp_path / "a.mp3")) as audio:
+        assert audio.audio_format is AudioFormat.FLAC
+
+
+def test_missing_audio_is_told_from_unreadable(tmp_path: Path) -> None:
+    """Each is a reason of its own, as a person mends them differently."""
+    os.mkfifo(tmp_path / "fifo.wav")
+
+    with pytest.raises(SourceError) as missing:
+        open_audio(str(tmp_path / "gone.wav"))
+    with pytest.raises(SourceError) as unreadable:
+        open_audio(str(tmp_path / "fifo.wav"))
+
+    assert (missing.value.reason, unreadable.value.reason) == (Reason.MISSING_AUDIO, Reason.UNREADABLE_FILE)
+
+
+def test_a_sidecar_is_read_up_to_its_bound(tmp_path: Path) -> None:
+    """The bound itself still passes."""
+    (tmp_path / "a.sidecar").write_bytes(b"proof")
+
+    assert read_sidecar(str(tmp_path / "a.sidecar"), most_bytes=5) == b"proof"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone", Reason.MISSING_SIDECAR),
+        ("empty", Reason.MISSING_SIDECAR),
+        ("large", Reason.SIDECAR_TOO_LARGE),
+        ("folder", Reason.UNREADABLE_FILE),
+    ],
+)
+def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reason: Reason) -> None:
+    """Nothing there, nothing in it, too much in it, or no file at all."""
+    (tmp_path / "empty").touch()
+    (tmp_path / "large").write_bytes(bytes(6))
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(SourceError) as refused:
+        read_sidecar(str(tmp_path / name), most_bytes=5)
+
+    assert refused.value.reason == reason
+
+
+CREDENTIAL = b"C2PA\x08\0\0\0manifest"
+MANIFEST = b"\0\0\0\x20jumb\0\0\0\x18jumdc2pa\0"
+XMP = b"<rdf:Description dcterms:provenance='https://proofs.example/1.c2pa'/>"
+DS64 = (0).to_bytes(8, "little") + (99_999).to_bytes(8, "little") + bytes(12)
+
+
+def chunk(name: bytes, content: bytes) -> bytes:
+    """Make a RIFF chunk, padded to an even size."""
+    return name + len(content).to_bytes(4, "little") + content + bytes(len(content) % 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "has_one"),
+    [
+        (b"RIFF\0\0\0\0WAVE" + CREDENTIAL, True),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"fmt ", b"odd") + chunk(b"data", bytes(99_999)) + CREDENTIAL, True),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"LIST", CREDENTIAL) + chunk(b"data", CREDENTIAL), False),
+        (b"RIFF\0\0\0\0WAVE" + b"data\xff\xff\xff\xff" + CREDENTIAL, False),
+        (b"RIFF\0\0\0\0WAVE" + 150 * chunk(b"junk", b"") + CREDENTIAL, False),
+        (b"RIFX\0\0\0\0WAVE" + CREDENTIAL, False),
+        (b"RF64\0\0\0\0WAVE" + CREDENTIAL, True),
+        (b"BW64\0\0\0\0WAVE" + chunk(b"ds64", DS64) + b"data\xff\xff\xff\xff" + bytes(100_000) + CREDENTIAL, True),
+        (b"RF64\0\0\0\0WAVE" + chunk(b"ds64", b"\xff" * 28) + b"data\xff\xff\xff\xff" + CREDENTIAL, False),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"data", b"odd") + chunk(b"prvn", b"version 3" + MANIFEST), True),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"id3 ", b"ID3\x04" + bytes(99_999) + MANIFEST), True),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"_PMX", XMP), True),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"data", MANIFEST) + chunk(b"LIST", b"jumb"), False),
+        (b"RIFF\0\0\0\0WAVE" + chunk(b"PRUF", b"a seal of its own"), False),
+        (b"RIFF\0\0\0\0AVI " + CREDENTIAL, False),
+        (b"RIFF\0\0\0\0WAVE", False),
+        (b"", False),
+    ],
+)
+def test_a_wav_may_hold_a_credential_of_its_own(tmp_path: Path, content: bytes, *, has_one: bool) -> None:
+    """A chunk named so, or one with a C2PA manifest inside, but never the audio's; a broken file is not read on."""
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        assert audio.has_credential() is has_one
+
+
+def test_a_partner_may_put_its_credential_into_a_chunk_of_another_name(tmp_path: Path) -> None:
+    """The contract names none, so the names can be set."""
+    (tmp_path / "a.wav").write_bytes(b"RIFF\0\0\0\0WAVE" + chunk(b"PRUF", b"a seal of its own"))
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        assert (audio.has_credential(), audio.has_credential(["PRUF"])) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_cut"),
+    [
+        (b"RIFF\x28\0\0\0WAVE" + bytes(35), True),
+        (b"RIFF\x28\0\0\0WAVE" + bytes(36), False),
+        (b"RIFF\x28\0\0\0WAVE" + bytes(99), False),
+        (b"FORM\0\0\0\x28AIFF" + bytes(35), True),
+        (b"FORM\0\0\0\x28AIFF" + bytes(36), False),
+        (b"RIFF\xff\xff\xff\xffWAVE", False),
+        (b"RIFF\0\0\0\0WAVE", False),
+        (b"RIFF", False),
+        (b"ID3\x03" + bytes(20), False),
+    ],
+)
+def test_a_header_that_promises_more_than_there_is_shows_a_cut(tmp_path: Path, content: bytes, *, is_cut: bool) -> None:
+    """A size that a writer did not know promises nothing."""
+    (tmp_path / "a.wav").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a.wav")) as audio:
+        assert audio.is_cut_short() is is_cut

@@ -1,0 +1,229 @@
+"""Audio at the edges of its formats: what is told of it, whether it is sent, and what a person is to ask for."""
+
+import io
+import struct
+from pathlib import Path
+from random import Random
+from typing import Self
+
+import pytest
+import soundfile
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofsweep.catalog.preflight import judge_content
+from proofsweep.files.audio import AudioFile, open_audio
+from proofsweep.model.content_guess import guess_content
+from proofsweep.model.formats import HEAD_BYTES, AudioFormat, format_of
+from proofsweep.model.items import FileFacts, Mode
+
+WAV, AIFF, CAF, MP3, M4A = (AudioFormat(name) for name in ("wav", "aiff", "caf", "mp3", "m4a"))
+UNKNOWN, FLAC, OGG = AudioFormat.UNKNOWN, AudioFormat.FLAC, AudioFormat.OGG
+BOTH, PAIR, NEITHER = (True, True), (False, True), (False, False)
+"""Whether it is sent alone, and whether it is sent with a sidecar."""
+
+CHANCE = Random(20)  # noqa: S311 - sound, not a secret
+NOISE = CHANCE.randbytes(3000)
+FRAME = b"\xff\xfb\x90\x00" + bytes(413)
+MP3_BYTES = FRAME * 4
+
+
+def chunk(label: bytes, body: bytes, *, pad: bool = True, order: str = "<") -> bytes:
+    """Make a chunk; an odd one has a pad byte unless it is left out."""
+    return label + struct.pack(f"{order}I", len(body)) + body + (b"\0" if pad and len(body) % 2 else b"")
+
+
+def wave(*more: bytes, mark: bytes = b"RIFF", size: int | None = None, order: str = "<") -> bytes:
+    """Make a WAV with further chunks behind its format; `size` is what its header says, the truth by default."""
+    form = chunk(b"fmt ", struct.pack(f"{order}HHIIHH", 1, 1, 44_100, 88_200, 2, 16), order=order)
+    body = b"WAVE" + form + b"".join(more) + chunk(b"data", NOISE[:400], order=order)
+    return mark + struct.pack(f"{order}I", len(body) if size is None else size) + body
+
+
+def tag(body_bytes: int, *, version: int = 3, flags: int = 0) -> bytes:
+    """Make an ID3v2 tag with so many bytes of picture; flag 0x10 is a footer, 0x80 unsynchronised."""
+    size = bytes(body_bytes >> shift & 0x7F for shift in (21, 14, 7, 0))
+    head = bytes([version, 0, flags]) + size
+    return b"ID3" + head + NOISE[:1] * body_bytes + (b"3DI" + head if flags & 0x10 else b"")
+
+
+def movie(brand: bytes, *boxes: bytes) -> bytes:
+    """Make what an MPEG-4 file of this brand begins with."""
+    return b"\0\0\0\x18ftyp" + brand + b"\0\0\0\0isommp42" + b"".join(boxes) + NOISE
+
+
+EDGES = {
+    # WAV, whatever its sizes say: the service judges.
+    "wav": (wave(), WAV, BOTH, ""),
+    "wav whose size is 0": (wave(size=0), WAV, BOTH, ""),
+    "wav whose size is all ones": (wave(size=0xFFFFFFFF), WAV, BOTH, ""),
+    "wav whose size is too small": (wave(size=12), WAV, BOTH, ""),
+    "wav whose size is too large": (wave(size=1 << 20), WAV, BOTH, ""),
+    "wav whose size spells ftyp": (wave(size=int.from_bytes(b"ftyp", "little")), WAV, BOTH, ""),
+    "wav with an odd chunk": (wave(chunk(b"LIST", b"odd")), WAV, BOTH, ""),
+    "wav with an odd chunk and no pad": (wave(chunk(b"LIST", b"odd", pad=False)), WAV, BOTH, ""),
+    "wav with junk before its format": (wave(chunk(b"JUNK", bytes(28))), WAV, BOTH, ""),
+    "wav of broadcast": (wave(chunk(b"bext", bytes(602))), WAV, BOTH, ""),
+    "wav that ends within a chunk": (wave()[:-100], WAV, BOTH, ""),
+    "wav without any chunk": (wave()[:12], WAV, BOTH, ""),
+    "two wavs in a row": (wave() * 2, WAV, BOTH, ""),
+    "wav of big endian": (wave(mark=b"RIFX", order=">"), WAV, BOTH, ""),
+    "wav behind an id3 tag": (tag(40) + wave(), WAV, BOTH, ""),
+    "rf64": (wave(mark=b"RF64", size=0xFFFFFFFF), AudioFormat.RF64, BOTH, ""),
+    "bw64": (wave(mark=b"BW64", size=0xFFFFFFFF), AudioFormat.BW64, BOTH, ""),
+    # What was a WAV once: no credential of one file can be read from it, a sidecar may still fit its bytes.
+    "wav cut off in its header": (wave()[:11], UNKNOWN, PAIR, "cut off within its header"),
+    "wav of four bytes": (b"RIFF", UNKNOWN, PAIR, "cut off within its header"),
+    "wav behind a byte order mark": (b"\xef\xbb\xbf" + wave(), UNKNOWN, PAIR, "a WAV after 3 bytes"),
+    "wav behind zero bytes": (bytes(16) + wave(), UNKNOWN, PAIR, "a WAV after 16 bytes"),
+    "zero bytes": (bytes(5000), UNKNOWN, PAIR, "zero bytes where"),
+    "one byte": (b"\0", UNKNOWN, PAIR, "zero bytes where"),
+    "noise": (b"\x07" + NOISE, UNKNOWN, PAIR, "known audio"),
+    # The pair's formats.
+    "aiff": (b"FORM\0\0\0\x2eAIFFCOMM" + NOISE, AIFF, PAIR, "AIFF"),
+    "aiff-c": (b"FORM\0\0\0\x2eAIFCFVER" + NOISE, AIFF, PAIR, "AIFF"),
+    "caf": (b"caff\0\1\0\0desc" + NOISE, CAF, PAIR, "CAF"),
+    "mp3": (MP3_BYTES, MP3, PAIR, "MP3"),
+    "mp3 with a cover of 3 MB": (tag(3_000_000) + MP3_BYTES, MP3, PAIR, "MP3"),
+    "mp3 with an unsynchronised tag": (tag(500, flags=0x80) + MP3_BYTES, MP3, PAIR, "MP3"),
+    "mp3 with a tag and its footer": (tag(500, version=4, flags=0x10) + MP3_BYTES, MP3, PAIR, "MP3"),
+    "mp3 with two tags, the second long": (tag(30) + tag(9000) + MP3_BYTES, MP3, PAIR, "MP3"),
+    "mp3 with a tag that never ends": (tag(9000)[:600], MP3, PAIR, "MP3"),
+    "mp3 of free format behind a tag": (tag(30) + b"\xff\xfb\x00\x00" + NOISE, UNKNOWN, PAIR, "known audio"),
+    "mp3 behind a byte that was left over": (b"\x07" + MP3_BYTES, UNKNOWN, PAIR, "known audio"),
+    "garbage with the look of a frame": (FRAME + b"\x07" + NOISE, UNKNOWN, PAIR, ""),
+    "m4a": (movie(b"M4A "), M4A, PAIR, "M4A"),
+    "m4a of brand mp42": (movie(b"mp42"), M4A, PAIR, "M4A"),
+    "m4a of brand isom": (movie(b"isom"), M4A, PAIR, "M4A"),
+    "quicktime": (movie(b"qt  "), M4A, PAIR, "M4A"),
+    "audio book": (movie(b"M4B "), M4A, PAIR, "M4A"),
+    "film": (movie(b"M4V ", b"\0\0\0\x10moovtrakvide"), M4A, PAIR, "M4A"),
+    # What the contract does not list.
+    "flac": (b"fLaC\0\0\0\x22" + NOISE, FLAC, NEITHER, "FLAC"),
+    "flac behind an id3 tag": (tag(2000) + b"fLaC\0\0\0\x22" + NOISE, FLAC, NEITHER, "FLAC"),
+    "ogg vorbis": (b"OggS\0\2" + bytes(22) + b"\1\x1e\1vorbis" + NOISE, OGG, NEITHER, "OGG"),
+    "ogg opus": (b"OggS\0\2" + bytes(22) + b"\1\x13OpusHead" + NOISE, OGG, NEITHER, "OGG"),
+    "aac": (b"\xff\xf1\x50\x80" + NOISE, UNKNOWN, NEITHER, "AAC without a container"),
+    "aac behind an id3 tag": (tag(60) + b"\xff\xf1\x50\x80" + NOISE, UNKNOWN, NEITHER, "AAC without a container"),
+    "mpeg layer II": (b"\xff\xfd\x84\x04" + NOISE, UNKNOWN, NEITHER, "layer I or II"),
+    "wave64": (b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0" + NOISE, UNKNOWN, NEITHER, "Wave64"),
+    "film in riff": (b"RIFF\0\1\0\0AVI LIST" + NOISE, UNKNOWN, NEITHER, "known audio"),
+    "photograph": (movie(b"heic"), UNKNOWN, NEITHER, "HEIF"),
+    "jpeg": (b"\xff\xd8\xff\xe0\0\x10JFIF" + NOISE, UNKNOWN, NEITHER, "JPEG"),
+    "zip": (b"PK\3\4\x14\0" + NOISE, UNKNOWN, NEITHER, "ZIP"),
+    "pdf": (b"%PDF-1.7\n%\xe2\xe3" + NOISE, UNKNOWN, NEITHER, "PDF"),
+    "page": (b"\n <!DOCTYPE HTML><title>Sign in</title>", UNKNOWN, NEITHER, "HTML"),
+    "text": ("Größe, länge\n".encode() * 400, UNKNOWN, NEITHER, "text"),
+    "text behind a byte order mark": ("\ufeffaudio,sidecar\n".encode(), UNKNOWN, NEITHER, "text"),
+    "text of utf-16": ("\ufeffaudio,sidecar\n".encode("utf-16-le"), UNKNOWN, NEITHER, "text"),
+    "text of utf-16, big": ("\ufeffaudio,sidecar\n".encode("utf-16-be"), UNKNOWN, NEITHER, "text"),
+    "text cut in a character": (("x" * (HEAD_BYTES - 1) + "ü").encode(), UNKNOWN, NEITHER, "text"),
+}
+
+
+@pytest.mark.parametrize(("content", "audio_format", "sent", "word"), EDGES.values(), ids=EDGES)
+def test_an_edge_is_told_and_judged(
+    tmp_path: Path, content: bytes, audio_format: AudioFormat, sent: tuple[bool, bool], word: str
+) -> None:
+    """What is in doubt is sent where the contract has room for it; a refusal says what to ask for."""
+    (tmp_path / "a").write_bytes(content)
+
+    with open_audio(str(tmp_path / "a")) as audio:
+        refusals = [judge_content(audio.audio_format, mode, audio.content_guess) for mode in Mode]
+
+    assert audio.audio_format is audio_format
+    assert tuple(refusal is None for refusal in refusals) == sent
+    for refusal in filter(None, refusals):
+        assert word in refusal.detail
+        assert "ask the supplier for" in refusal.detail
+        assert all(letter.isprintable() for letter in refusal.detail)
+
+
+@pytest.mark.parametrize("end", range(13))
+def test_a_wave_is_one_from_its_twelfth_byte_on(end: int) -> None:
+    """Cut at any byte of its mark it is none; which WAV it was to be is said from the fourth byte on."""
+    head = wave()[:end]
+
+    assert (format_of(head) is WAV) == (end == 12)
+    assert ("cut off" in guess_content(head).words) == (4 <= end < 12)
+
+
+class Stingy:
+    """A file that gives what it likes of what is asked for, and counts what it gave."""
+
+    def __init__(self, content: bytes, most_bytes: int) -> None:
+        self._content = content
+        self._most_bytes = most_bytes
+        self.given_bytes = 0
+
+    def facts(self) -> FileFacts:
+        """Give its size."""
+        return FileFacts(len(self._content), "v")
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        """Give one piece."""
+        piece = self._content[offset : offset + min(most_bytes, self._most_bytes)]
+        self.given_bytes += len(piece)
+        return piece
+
+    def close(self) -> None:
+        """Let go of nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+FRONTS = st.one_of(st.binary(max_size=6000), st.sampled_from([content[:7000] for content, *_ in EDGES.values()]))
+
+
+@given(FRONTS, st.binary(max_size=50), st.integers(1, 5000))
+def test_any_bytes_in_any_pieces_are_looked_at_alike(front: bytes, rest: bytes, most_bytes: int) -> None:
+    """The look never fails, reads two heads at most, and does not depend on how the reads fall."""
+    whole, stingy = Stingy(front + rest, 1 << 20), Stingy(front + rest, most_bytes)
+
+    expected, audio = AudioFile(whole), AudioFile(stingy)
+
+    assert (audio.audio_format, audio.content_guess) == (expected.audio_format, expected.content_guess)
+    assert stingy.given_bytes == whole.given_bytes <= 2 * HEAD_BYTES
+    for mode in Mode:
+        judge_content(audio.audio_format, mode, audio.content_guess)
+
+
+@given(FRONTS, st.binary(max_size=300))
+def test_a_container_once_seen_stays_whatever_follows(front: bytes, rest: bytes) -> None:
+    """More bytes may show that what looked like MP3 is none; the mark of a container they cannot undo."""
+    seen = format_of(front)
+
+    if seen not in {MP3, UNKNOWN}:
+        assert format_of(front + rest) is seen
+
+
+OF_SOUNDFILE = {
+    "WAV": WAV,
+    "WAVEX": WAV,
+    "RF64": AudioFormat.RF64,
+    "AIFF": AIFF,
+    "CAF": CAF,
+    "MP3": MP3,
+    "FLAC": FLAC,
+    "OGG": OGG,
+}
+
+
+@pytest.mark.parametrize("container", [name for name in soundfile.available_formats() if name not in {"RAW", "SD2"}])
+def test_what_libsndfile_writes_is_never_told_as_another_format(container: str) -> None:
+    """Every container and coding that it knows is told as what it is, or as unknown where it is not listed."""
+    told = set()
+
+    for coding in soundfile.available_subtypes(container):
+        file = io.BytesIO()
+        try:
+            soundfile.write(file, [[0.1], [0.2]] * 3000, 8000, format=container, subtype=coding)
+        except (soundfile.LibsndfileError, ValueError):  # a coding that takes other rates or blocks
+            continue
+        told.add(format_of(file.getvalue()[:HEAD_BYTES]))
+
+    assert told <= {OF_SOUNDFILE.get(container, UNKNOWN)}

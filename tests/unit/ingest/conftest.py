@@ -1,0 +1,202 @@
+"""A watched folder with passes over it, and legs that are played instead of worked on."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.preflight import SizeLimits
+from proofsweep.errors import ResultsError
+from proofsweep.files.files import Files
+from proofsweep.files.moves import Moves
+from proofsweep.ingest.dispose import Disposal
+from proofsweep.ingest.ingest_pass import IngestPass
+from proofsweep.ingest.look import Look
+from proofsweep.ingest.past_answers import past_answers
+from proofsweep.ingest.records import Records
+from proofsweep.model import layout
+from proofsweep.model.ingest import IngestRules
+from proofsweep.model.runs import EndedBy, Plan
+from proofsweep.model.tables.columns import Row, empty_row
+from proofsweep.model.tables.verdicts import COLUMNS
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.watches import Watch
+from proofsweep.verify.leg.settle import LegEnd, settle_leg
+from proofsweep.verify.plan.plan_run import PlanRequest, plan_run
+
+WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
+
+
+@dataclass
+class Watched:
+    """A watched folder whose clock moves only when a pass waits or a test says so.
+
+    Attributes:
+        outcomes: what a played leg says of each file name; `accepted` for others, None for no answer. A reason may
+            follow the outcome: `rejected unregistered`.
+        rested: how long passes have waited.
+    """
+
+    root: Path
+    results: Results
+    now: datetime = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    outcomes: dict[str, str | None] = field(default_factory=dict)
+    rested: list[float] = field(default_factory=list)
+    planned: list[str] = field(default_factory=list)
+    letters: list[tuple[str, list[str]]] = field(default_factory=list)
+    letters_fail: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where files are delivered."""
+        return self.root / "in"
+
+    @property
+    def watch(self) -> Watch:
+        """What passes remember."""
+        return Watch(self.results.store, "watched")
+
+    def deliver(self, name: str, content: bytes = WAV + bytes(8)) -> Path:
+        """Write a file."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def later(self, seconds: float) -> None:
+        """Move the clock."""
+        self.now += timedelta(seconds=seconds)
+
+    def new_pass(self, *, moves: bool = True) -> IngestPass:
+        """Begin a pass."""
+        files = Files()
+        rules = IngestRules(
+            settle_seconds=10,
+            pair_seconds=0,
+            first_retry_seconds=300,
+            tries=2,
+            ask_again_seconds=86_400,
+            unfinished_names=("*.part",),
+        )
+        disposal = Disposal(
+            moves=Moves(files),
+            watched=str(self.folder),
+            accepted=str(self.root / "ok") if moves else None,
+            quarantine=str(self.root / "bad") if moves else None,
+        )
+        return IngestPass(
+            results=self.results,
+            watch=self.watch,
+            folder=lambda: open_catalog(str(self.folder), sidecar_names=("{name}.sidecar",)),
+            look=Look(
+                files=files,
+                digest_of=disposal.moves.digest,
+                rules=rules,
+                answers_of=partial(past_answers, self.results, "beta"),
+                keeps_answered=moves,
+            ),
+            records=Records(
+                results=self.results,
+                watch=self.watch,
+                disposal=disposal,
+                rules=rules,
+                environment="beta",
+                clock=lambda: self.now,
+            ),
+            plan=self._plan,
+            limits=SizeLimits(),
+            clock=lambda: self.now,
+            rest=self._rest,
+            supplier_tag="supplier",
+            write_letters=self._write_letters,
+        )
+
+    def run_pass(self, *, moves: bool = True) -> IngestPass:
+        """Make a whole pass, and play a leg of each run that it gives."""
+        one = self.new_pass(moves=moves)
+        for run_id in one.runs():
+            self.play_leg(run_id)
+        return one
+
+    def play_leg(self, run_id: str) -> None:
+        """Give the rows of a run their outcomes, as far as they have one, and settle the leg."""
+        plan = self.results.plan(run_id)
+        legs = Legs(self.results, run_id, lambda: self.now)
+        leg = legs.last() + 1
+        legs.claim(leg)
+        finished = self.results.rows_in(self.results.verdicts_by_shard(plan).get(0, []))
+        rows = [
+            row
+            for item in self.results.shard_items(run_id, 0)
+            if item.manifest_row not in finished and (row := self._row(plan, leg, vars_of(item))) is not None
+        ]
+        if rows:
+            self.results.create_part(layout.verdicts_name(run_id, plan.run_date, 0, leg), "verdicts", rows)
+        ended_by = EndedBy.COMPLETE if len(finished) + len(rows) == plan.items else EndedBy.QUOTA
+        settle_leg(self.results, plan, LegEnd(leg=leg, ended_by=ended_by), legs)
+
+    def _row(self, plan: Plan, leg: int, item: Row) -> Row | None:
+        audio = Path(str(item["audio"]))
+        known = self.outcomes.get(audio.name, "accepted")
+        if known is None:
+            return None
+        outcome, _, reason = known.partition(" ")
+        sidecar = None if item["sidecar"] is None else Path(str(item["sidecar"]))
+        return empty_row(COLUMNS) | {
+            "run_id": plan.run_id,
+            "leg": leg,
+            "environment": "beta",
+            **{name: item[name] for name in ("manifest_row", "item_id", "audio", "sidecar", "sidecar_version")},
+            "audio_version": item["audio_version"],
+            "audio_bytes": audio.stat().st_size,
+            "audio_sha256": hashlib.sha256(audio.read_bytes()).hexdigest(),
+            "sidecar_sha256": None if sidecar is None else hashlib.sha256(sidecar.read_bytes()).hexdigest(),
+            "outcome": outcome,
+            "accepted": outcome == "accepted",
+            "action": "accept",
+            "reason": reason or {"rejected": "tampered", "failed": "timeout"}.get(outcome),
+            "epoch": 0,
+            "verify_attempts": 1,
+            "calls": 2,
+            "finished_at": self.now,
+        }
+
+    def _plan(self, catalog: Catalog, run_id: str) -> Plan:
+        self.planned.append(run_id)
+        request = PlanRequest(
+            catalog=catalog,
+            limits=SizeLimits(),
+            environment="beta",
+            base_url="https://partner.example/v1",
+            before_writing=lambda _survey: None,
+            run_id=run_id,
+        )
+        return plan_run(request, self.results, self.now)
+
+    def _write_letters(self, name: str, rows: Sequence[Row]) -> list[str]:
+        if self.letters_fail:
+            raise ResultsError("The letters cannot be written.")
+        self.letters.append((name, [Path(str(row["audio"])).name for row in rows]))
+        return [name]
+
+    def _rest(self, seconds: float) -> None:
+        self.rested.append(seconds)
+        self.later(seconds)
+
+
+def vars_of(item: object) -> Row:
+    """Give the fields of a value with slots."""
+    return {name: getattr(item, name) for name in type(item).__slots__}  # type: ignore[attr-defined]  # a slotted value
+
+
+@pytest.fixture
+def watched(tmp_path: Path, results: Results) -> Watched:
+    """An empty watched folder."""
+    (tmp_path / "in").mkdir()
+    return Watched(tmp_path, results)

@@ -1,0 +1,188 @@
+"""One verified pair that is moved, by passes that are killed after any line, in a folder or in a bucket."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from proofsweep.files.files import Files
+from proofsweep.files.moves import Moves
+from proofsweep.ingest.dispose import Disposal
+from proofsweep.ingest.records import Records
+from proofsweep.model.ingest import IngestRules, PastAnswer
+from proofsweep.model.items import WorkItem
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.watches import Watch
+
+from ..killed_lines import killed_after
+
+OF_MOVES = ("ingest/records.py", "results/watches.py", "files/local_moves.py", "files/bucket_moves.py")
+"""All that changes something."""
+
+AUDIO, PROOF, OTHER = b"audio", b"proof", b"another file"
+PAIR = {"a.wav": AUDIO, "a.sidecar": PROOF}
+RULES = IngestRules(settle_seconds=1, pair_seconds=1, first_retry_seconds=1, tries=1, ask_again_seconds=1)
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+class Site(Protocol):
+    """Where files are: below `in` they are delivered, and below `ok` they are moved."""
+
+    root: str
+
+    def put(self, name: str, content: bytes) -> None:
+        """Make a file or replace it."""
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there."""
+
+    def below(self, folder: str) -> dict[str, bytes]:
+        """Give all files below a folder, hidden ones too, by their names in it."""
+
+
+@dataclass(frozen=True)
+class LocalSite:
+    """A folder of this machine."""
+
+    folder: Path
+
+    @property
+    def root(self) -> str:
+        """Its path."""
+        return str(self.folder)
+
+    def put(self, name: str, content: bytes) -> None:
+        """Make a file or replace it."""
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_bytes(content)
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        (self.folder / name).unlink(missing_ok=True)
+
+    def below(self, folder: str) -> dict[str, bytes]:
+        """Give all files below a folder, hidden ones too, by their names in it."""
+        top = self.folder / folder
+        return {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
+
+
+@dataclass
+class KilledMove:
+    """A delivered pair that is accepted, and passes that move it.
+
+    Attributes:
+        files: after whose lines a pass is killed.
+    """
+
+    site: Site
+    results: Results
+    files: tuple[str, ...] = OF_MOVES
+    item: WorkItem = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Deliver it."""
+        for name, content in PAIR.items():
+            self.site.put(f"in/{name}", content)
+        named = {"audio": f"{self.site.root}/in/a.wav", "sidecar": f"{self.site.root}/in/a.sidecar"}
+        self.item = WorkItem(manifest_row=0, item_id="a", **named)  # type: ignore[arg-type]  # these are texts
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of the table `ingest`."""
+        found: list[Row] = self.results.table("ingest", self.results.all_parts("ingest")).to_pylist()
+        return found
+
+    def make_pass(self, lines: int) -> bool:
+        """Make a pass that is killed after so many lines; say whether it came to its end before."""
+        with killed_after(lines, self.files) as is_whole:
+            self._pass()
+        return is_whole()
+
+    def make_next_pass(self) -> None:
+        """Make a whole pass."""
+        self._pass()
+
+    def _pass(self) -> None:
+        moves = Moves(Files())
+        root = self.site.root
+        disposal = Disposal(moves=moves, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
+        records = Records(
+            results=self.results,
+            watch=Watch(self.results.store, "watched"),
+            disposal=disposal,
+            rules=RULES,
+            environment="beta",
+            clock=lambda: NOW,
+        )
+        moves.put_back(f"{root}/in")
+        records.of_killed_pass()
+        if self.site.below("in").get("a.wav") == AUDIO:  # else nobody knows it again
+            records.of_answered([(self.item, ANSWER)], lambda _part, _answers: None, ())
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+ANSWER = PastAnswer(
+    run_id="r",
+    leg=1,
+    item_id="a",
+    outcome="accepted",
+    reason=None,
+    audio_bytes=len(AUDIO),
+    audio_version="v",
+    audio_sha256=_digest(AUDIO),
+    sidecar_version="v",
+    sidecar_sha256=_digest(PROOF),
+)
+
+
+def nothing(_site: Site) -> None:
+    """Leave everything as it is."""
+
+
+def deliver_anew(site: Site) -> None:
+    """Deliver another audio under the same name."""
+    site.put("in/a.wav", OTHER)
+
+
+def take_back(site: Site) -> None:
+    """Take the delivered audio away."""
+    site.delete("in/a.wav")
+
+
+def take_name(site: Site) -> None:
+    """Give the audio's name at the target to another file, if it is free."""
+    if "a.wav" not in site.below("ok"):
+        site.put("ok/a.wav", OTHER)
+
+
+def check_every_line(make: Callable[[int], KilledMove], meanwhile: Callable[[Site], None]) -> int:
+    """Kill a pass after each line, let something happen, and make another pass: the pair is moved, or it is not.
+
+    Returns:
+        the lines of a whole pass.
+    """
+    line, was_whole = 0, False
+    while not was_whole:
+        pair = make(line)
+        was_whole = pair.make_pass(line)
+        meanwhile(pair.site)
+        pair.make_next_pass()
+        left, placed = pair.site.below("in"), pair.site.below("ok")
+        if meanwhile is nothing:
+            assert (left, placed) == ({}, PAIR), line
+        if meanwhile is take_name and placed.get("a.wav") == OTHER:
+            del placed["a.wav"]
+            placed = {name.rpartition("/")[2]: content for name, content in placed.items() if "/" in name}
+            assert len(placed) == len(pair.site.below("ok")) - 1, line
+        assert placed in ({}, PAIR), (line, placed)
+        assert "a.sidecar" not in left or (left["a.sidecar"], placed) == (PROOF, {}), (line, left)
+        assert set(left) <= set(PAIR), line
+        assert len(pair.rows) == (1 if placed else 0) or (not placed and pair.rows[0]["disposition"] == "gone"), line
+        line += 1
+    return line

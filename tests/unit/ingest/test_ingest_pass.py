@@ -1,0 +1,386 @@
+"""One pass over a watched folder: what is ready becomes a run, and its files are moved by their outcomes."""
+
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from proofsweep.errors import SourceError
+from proofsweep.files.local_moves import LocalMoves
+from proofsweep.model.ingest import Decision
+from proofsweep.model.items import FileFacts
+from proofsweep.model.reasons import Reason
+from proofsweep.model.runs import INGEST
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.watches import Watch
+
+from ..killed_lines import Killed
+from .conftest import WAV, Watched
+
+
+def names_in(folder: Path) -> list[str]:
+    """Name all files below a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def kill(*_given: object) -> NoReturn:
+    """Kill the pass."""
+    raise Killed
+
+
+def test_a_pass_waits_once_for_new_files_to_settle(watched: Watched) -> None:
+    """A file that changes meanwhile is left for the next pass."""
+    watched.deliver("acme/a.wav")
+    changing = watched.deliver("acme/b.wav")
+    one, rest = watched.new_pass(), watched._rest
+
+    def change_and_rest(seconds: float) -> None:
+        changing.write_bytes(WAV + b"12345678 and more")
+        rest(seconds)
+
+    object.__setattr__(one, "rest", change_and_rest)
+    for run_id in one.runs():
+        watched.play_leg(run_id)
+
+    assert watched.rested == [10]
+    assert names_in(watched.root / "ok") == ["acme/a.wav"]
+    assert names_in(watched.folder) == ["acme/b.wav"]
+    assert one.report.decisions == {Decision.TAKE: 1, Decision.SETTLING: 1}
+
+
+def test_an_empty_folder_gives_no_run(watched: Watched) -> None:
+    """Nobody waits, and nothing is planned."""
+    one = watched.run_pass()
+
+    assert (one.report.run_ids, watched.rested, one.report.rows) == ([], [], [])
+
+
+def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched) -> None:
+    """It is an ordinary run of another kind of catalog."""
+    watched.deliver("acme/a.wav")
+    watched.deliver("c.wav.part")
+    one = watched.run_pass(moves=False)
+
+    (run_id,) = one.report.run_ids
+    plan, (item,) = watched.results.plan(run_id), watched.results.shard_items(run_id, 0)
+    assert (plan.catalog, plan.catalog_kind, plan.items) == (str(watched.folder), INGEST, 1)
+    assert item.tags_json == '{"supplier": "acme"}'
+
+
+def test_what_is_answered_is_not_planned_again(watched: Watched) -> None:
+    """Neither a file that stays, nor one that is renamed, touched or written again with the same bytes."""
+    path = watched.deliver("a.wav")
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == 1
+
+    watched.run_pass(moves=False)
+    path.rename(watched.folder / "renamed.wav")
+    watched.run_pass(moves=False)
+    (watched.folder / "renamed.wav").write_bytes(WAV + bytes(8))
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == 1
+
+    (watched.folder / "renamed.wav").write_bytes(WAV + b"changed!")
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == 2
+
+
+def test_a_sidecar_that_arrives_later_makes_a_new_item(watched: Watched) -> None:
+    """The same audio is then verified as a pair, and moved as one."""
+    watched.outcomes["a.wav"] = "ineligible"
+    watched.deliver("a.wav")
+    watched.run_pass()
+    watched.outcomes["a.wav"] = "accepted"
+    watched.deliver("a.wav.sidecar", b"proof")
+
+    watched.run_pass()
+
+    assert len(watched.planned) == 2
+    assert names_in(watched.root / "ok") == ["a.wav", "a.wav.sidecar"]
+
+
+def test_what_failed_comes_back_until_its_tries_are_spent(watched: Watched) -> None:
+    """Each try waits longer; a new version begins anew."""
+    watched.outcomes["a.wav"] = "failed"
+    path = watched.deliver("a.wav")
+    watched.run_pass()
+    assert watched.run_pass().report.decisions == {Decision.RESTING: 1}
+
+    watched.later(300)
+    watched.run_pass()
+    watched.later(86_400)
+    assert watched.run_pass().report.decisions == {Decision.GIVEN_UP: 1}
+    assert len(watched.planned) == 2
+    assert names_in(watched.folder) == ["a.wav"]
+
+    watched.outcomes["a.wav"] = "accepted"
+    path.write_bytes(WAV + b"version2")
+    watched.run_pass()
+    assert names_in(watched.root / "ok") == ["a.wav"]
+    rows = watched.results.table("ingest", sorted(watched.results.all_parts("ingest"))).to_pylist()
+    assert [(row["outcome"], row["tries"], row["retry_at"] is None) for row in rows] == [
+        ("failed", 1, False),
+        ("failed", 2, True),
+        ("accepted", 1, True),
+    ]
+
+
+def test_a_run_that_did_not_end_is_taken_up_first(watched: Watched) -> None:
+    """Its answered files are moved at once; new files wait until it is finished."""
+    watched.outcomes |= {"a.wav": "accepted", "b.wav": None}
+    for name in ("a.wav", "b.wav"):
+        watched.deliver(name, WAV + name.encode() + b"...")
+    first = watched.run_pass()
+    assert not first.report.is_whole
+    assert names_in(watched.root / "ok") == ["a.wav"]
+    assert watched.watch.open_runs() == first.report.run_ids
+
+    watched.outcomes["b.wav"] = "rejected"
+    watched.deliver("c.wav", WAV + b"c.wav...")
+    second = watched.run_pass()
+
+    assert second.report.run_ids == [*first.report.run_ids, watched.planned[1]]
+    assert [row["audio"].rpartition("/")[2] for row in second.report.rows] == ["b.wav", "c.wav"]
+    assert (names_in(watched.root / "ok"), names_in(watched.root / "bad")) == (["a.wav", "c.wav"], ["b.wav"])
+    assert watched.watch.open_runs() == []
+
+
+def test_a_pass_that_was_killed_before_its_plan_leaves_nothing(watched: Watched) -> None:
+    """The note of a run without a plan is removed."""
+    watched.watch.open_run("20261121T120000Z_000aa")
+
+    watched.run_pass()
+
+    assert watched.watch.open_runs() == []
+
+
+def test_a_file_that_was_answered_before_is_moved_later(watched: Watched) -> None:
+    """It was delivered again, or moving was not configured then; nothing is sent."""
+    watched.deliver("a.wav")
+    watched.run_pass(moves=False)
+
+    one = watched.run_pass(moves=True)
+
+    assert len(watched.planned) == 1
+    assert names_in(watched.root / "ok") == ["a.wav"]
+    assert [row["disposition"] for row in one.report.rows] == ["accepted"]
+
+
+def test_a_pair_that_was_answered_before_is_moved_whole_after_a_kill(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its audio is gone from the folder, so that no listing names it; its sidecar would meet the next delivery."""
+    remove = LocalMoves.remove
+
+    def killed(moves: LocalMoves, location: str, facts: FileFacts) -> bool:
+        if location.endswith(".sidecar"):
+            raise Killed
+        return remove(moves, location, facts)
+
+    watched.deliver("a.wav")
+    watched.deliver("a.wav.sidecar", b"proof")
+    watched.run_pass(moves=False)
+    with monkeypatch.context() as moment:
+        moment.setattr(LocalMoves, "remove", killed)
+        with pytest.raises(Killed):
+            watched.run_pass()
+
+    rows = watched.run_pass().report.rows
+
+    assert list(watched.folder.iterdir()) == []
+    assert sorted(path.name for path in (watched.root / "ok").iterdir()) == ["a.wav", "a.wav.sidecar"]
+    assert [row["sidecar_moved_to"] for row in rows] == [str(watched.root / "ok" / "a.wav.sidecar")]
+
+
+def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noted and reported once, however often it fails."""
+    remove = LocalMoves.remove
+
+    def failed(moves: LocalMoves, location: str, facts: FileFacts) -> bool:
+        if location.endswith(".sidecar"):
+            raise SourceError("No.", reason=Reason.UNREADABLE_FILE)
+        return remove(moves, location, facts)
+
+    watched.deliver("a.wav")
+    watched.deliver("a.wav.sidecar", b"proof")
+    with monkeypatch.context() as moment:
+        moment.setattr(LocalMoves, "remove", failed)
+        reports = [watched.run_pass().report for _ in range(3)]
+        assert len(watched.watch.moves()[1]) == 1
+        assert [len(report.not_moved) for report in reports] == [1, 1, 1]
+
+    (row,) = watched.run_pass().report.rows
+
+    assert (row["disposition"], list(watched.folder.iterdir()), watched.watch.moves()) == ("accepted", [], (None, []))
+
+
+@pytest.mark.parametrize(("reason", "is_asked_again"), [("unregistered", True), ("local_seal", True), ("x", False)])
+def test_a_rejection_that_may_end_at_the_service_is_asked_for_again(
+    watched: Watched, reason: str, *, is_asked_again: bool
+) -> None:
+    """For the same bytes, after a day; its supplier gets no second letter as long as the answer is the same."""
+    watched.outcomes["a.wav"] = f"rejected {reason}"
+    watched.deliver("a.wav")
+    watched.run_pass(moves=False)
+    watched.later(86_399)
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == 1
+
+    watched.later(1)
+    watched.run_pass(moves=False)
+    assert len(watched.planned) == (2 if is_asked_again else 1)
+    assert len(watched.letters) == 1
+
+    watched.outcomes["a.wav"] = "accepted"
+    watched.later(86_400)
+    one = watched.run_pass(moves=False)
+    assert [row["outcome"] for row in one.report.rows] == ["accepted"] * is_asked_again
+
+
+def test_a_rejected_file_that_is_delivered_again_is_asked_for_again(watched: Watched) -> None:
+    """It lies in quarantine; the seal was registered meanwhile, and the supplier sends the same bytes."""
+    watched.outcomes["a.wav"] = "rejected local_seal"
+    watched.deliver("a.wav")
+    watched.run_pass()
+    watched.later(86_400)
+    watched.outcomes["a.wav"] = "accepted"
+    watched.deliver("a.wav")
+
+    watched.run_pass()
+
+    assert (names_in(watched.root / "ok"), names_in(watched.root / "bad")) == (["a.wav"], ["a.wav"])
+
+
+def test_files_that_are_given_up_are_known_to_the_report(watched: Watched) -> None:
+    """In the pass of the last try, and in each later one while they lie there."""
+    watched.outcomes["a.wav"] = "failed"
+    path = watched.deliver("a.wav")
+    reports = [watched.run_pass().report]
+    watched.later(300)
+    reports += [watched.run_pass().report, watched.run_pass().report]
+    path.unlink()
+    reports += [watched.run_pass().report]
+
+    assert [len(report.given_up) for report in reports] == [0, 1, 1, 0]
+
+
+def test_letters_that_could_not_be_written_are_written_by_the_next_pass(watched: Watched) -> None:
+    """Each rejected file is in one letter, and the error ends no pass."""
+    watched.outcomes |= {"a.wav": "rejected", "b.wav": "rejected"}
+    watched.deliver("acme/a.wav")
+    watched.letters_fail = True
+    first = watched.run_pass()
+    watched.deliver("acme/b.wav", WAV + b"another.")
+    second = watched.run_pass()
+    watched.letters_fail = False
+
+    third, last = watched.run_pass(), watched.run_pass()
+
+    assert [one.report.letters_error is None for one in (first, second, third, last)] == [False, False, True, True]
+    assert [names for _, names in watched.letters] == [["a.wav"], ["b.wav"]]
+    assert names_in(watched.root / "bad") == ["acme/a.wav", "acme/b.wav"]
+
+
+def test_a_rejected_file_that_is_delivered_again_is_in_another_letter(watched: Watched) -> None:
+    """Also if it could not be moved at first; what was moved late is told once."""
+    watched.outcomes["a.wav"] = "rejected"
+    watched.deliver("a.wav")
+    watched.run_pass()
+    watched.deliver("a.wav")
+    (watched.root / "bad").rename(watched.root / "kept")
+    (watched.root / "bad").write_bytes(b"no folder")
+    stuck = watched.run_pass()
+    (watched.root / "bad").unlink()
+
+    late = watched.run_pass()
+
+    assert [len(stuck.report.not_moved), len(late.report.not_moved)] == [1, 0]
+    assert [names for _, names in watched.letters] == [["a.wav"], ["a.wav"]]
+    assert names_in(watched.root / "bad") == ["a.wav"]
+
+
+def test_files_that_cannot_be_moved_are_reported_by_each_pass(watched: Watched) -> None:
+    """The table has one row for the try after the verdict, and one for the move."""
+    (watched.root / "ok").write_bytes(b"no folder")
+    watched.deliver("a.wav")
+
+    reports = [watched.run_pass().report, watched.run_pass().report]
+    (watched.root / "ok").unlink()
+    reports += [watched.run_pass().report, watched.run_pass().report]
+
+    assert [len(report.not_moved) for report in reports] == [1, 1, 0, 0]
+    assert [[row["disposition"] for row in report.rows] for report in reports] == [["left"], [], ["accepted"], []]
+    assert len(watched.planned) == 1
+
+
+def test_a_pass_that_is_killed_between_move_and_record_delivers_nothing_twice(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A consumer has taken the file meanwhile: its row is written once, and the pass goes on."""
+    watched.deliver("a.wav")
+    killed = watched.new_pass()
+    run_id = next(killed.runs())
+    watched.play_leg(run_id)
+    with monkeypatch.context() as moment:
+        moment.setattr(Results, "create_part", kill)
+        with pytest.raises(Killed):
+            killed.records.of_leg(watched.results.plan(run_id), 1, {}, lambda _part, _answers: None)
+    (watched.root / "ok" / "a.wav").unlink()
+
+    later = [watched.run_pass().report, watched.run_pass().report]
+
+    assert [[row["disposition"] for row in report.rows] for report in later] == [["gone"], []]
+    assert names_in(watched.root / "ok") == names_in(watched.folder) == []
+    assert watched.watch.open_runs() == []
+
+
+@pytest.mark.parametrize(
+    ("killed_at", "name"),
+    [(LocalMoves, "create"), (LocalMoves, "remove"), (Results, "create_part"), (Watch, "keep_moves")],
+)
+def test_a_kill_loses_no_letter_about_a_file_that_was_delivered_again(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, killed_at: type[object], name: str
+) -> None:
+    """Wherever the pass is killed that moves it; the letter is written once."""
+    watched.outcomes["a.wav"] = "rejected"
+    watched.deliver("a.wav")
+    watched.run_pass()
+    (watched.root / "bad" / "a.wav").unlink()
+    watched.deliver("a.wav")
+    with monkeypatch.context() as moment:
+        moment.setattr(killed_at, name, kill)
+        with pytest.raises(Killed):
+            watched.run_pass()
+
+    watched.run_pass()
+    watched.run_pass()
+
+    assert [names for _, names in watched.letters] == [["a.wav"], ["a.wav"]]
+    assert (names_in(watched.root / "bad"), names_in(watched.folder)) == (["a.wav"], [])
+    assert len(watched.planned) == 1
+
+
+def test_a_file_that_was_delivered_again_is_in_a_letter_although_others_settle(watched: Watched) -> None:
+    """A pass that looks a second time knows what it has recognised the first time."""
+    watched.outcomes["a.wav"] = "rejected"
+    watched.deliver("a.wav")
+    watched.run_pass()
+    one, rest = watched.new_pass(), watched._rest
+
+    def deliver_and_rest(seconds: float) -> None:
+        watched.deliver("a.wav")
+        rest(seconds)
+
+    object.__setattr__(one, "rest", deliver_and_rest)
+    watched.deliver("c.wav", WAV + b"a third.")
+    for run_id in one.runs():
+        watched.play_leg(run_id)
+    watched.later(10)
+    watched.deliver("b.wav", WAV + b"another.")
+
+    watched.run_pass()
+
+    assert [names for _, names in watched.letters] == [["a.wav"], ["a.wav"]]
+    assert len(watched.planned) == 3

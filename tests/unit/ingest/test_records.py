@@ -1,0 +1,89 @@
+"""Rows of the table `ingest`, and what the next pass learns from them."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.ingest.records import known_after
+from proofsweep.model.ingest import Sighting
+from proofsweep.model.tables import ingest
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results
+
+from .conftest import Watched
+from .killed_moves import KilledMove, LocalSite, Site, check_every_line, deliver_anew, nothing, take_back, take_name
+
+
+def test_each_row_has_all_columns(watched: Watched) -> None:
+    """The order is the table's, and times are instants."""
+    watched.deliver("acme/a.wav")
+    one = watched.run_pass()
+
+    (row,) = one.report.rows
+    assert list(row) == [column.name for column in ingest.COLUMNS]
+    assert (row["supplier"], row["tries"], row["disposition"]) == ("acme", 1, "accepted")
+    assert row["audio_moved_to"] == str(watched.root / "ok" / "acme" / "a.wav")
+    assert row["acted_at"] == watched.now
+
+
+def test_the_files_of_a_leg_are_disposed_of_once(watched: Watched) -> None:
+    """A second time only reads what became of them."""
+    watched.deliver("a.wav")
+    one = watched.run_pass()
+    plan = watched.results.plan(one.report.run_ids[0])
+    watched.deliver("a.wav")
+
+    again = one.records.of_leg(plan, 1, {}, lambda _part, _answers: None)
+
+    assert one.records.has_leg(plan, 1)
+    assert again == one.report.rows
+    assert (watched.folder / "a.wav").exists()
+
+
+def test_an_answer_ends_the_waiting_and_a_failure_is_counted(watched: Watched) -> None:
+    """Only answers of the service are kept to recognise files by."""
+    watched.outcomes["b.wav"] = "failed"
+    for name in ("a.wav", "b.wav"):
+        watched.deliver(name)
+    rows = watched.run_pass(moves=False).report.rows
+    accepted, failed = (str(row["item_id"]) for row in rows)
+    before = {accepted: Sighting(version="v", since=datetime(2026, 1, 1, tzinfo=UTC))}
+
+    sightings, answers = known_after(rows, before, {}, watched.now)
+
+    assert set(sightings) == {failed}
+    assert sightings[failed].tries == 1
+    assert sightings[failed].retry_at is not None
+    assert set(answers) == {accepted}
+
+
+def test_a_refusal_that_waits_for_a_second_one_is_no_answer_yet(watched: Watched) -> None:
+    """The next pass does not move its file; the pass of the hour after asks again."""
+    watched.outcomes["a.wav"] = "rejected"
+    watched.deliver("a.wav")
+    (row,) = watched.run_pass(moves=False).report.rows
+    due = watched.now + timedelta(hours=1)
+
+    sightings, answers = known_after([row | {"retry_at": due}], {}, {}, watched.now)
+
+    (sighting,) = sightings.values()
+    assert (sighting.was_refused, sighting.retry_at) == (True, due)
+    assert answers == {}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its files open
+@pytest.mark.parametrize("meanwhile", [nothing, deliver_anew, take_back, take_name])
+def test_a_pair_is_moved_whole_or_not_at_all_wherever_a_pass_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[Site], None]
+) -> None:
+    """Also if its files, or its names at the target, are others by then; what was moved has one row."""
+    monkeypatch.setattr(os, "fsync", lambda _file: None)  # a process that is killed loses nothing that was written
+
+    def make(line: int) -> KilledMove:
+        folder = tmp_path / str(line)
+        return KilledMove(LocalSite(folder / "files"), Results(FolderStore(folder / "results")))
+
+    assert check_every_line(make, meanwhile) > 100

@@ -1,0 +1,92 @@
+"""What processes leave in a results store: rows, exchanges, claims, and a store that breaks off."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.errors import ResultsError
+from proofsweep.model import layout
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.exchanges import exchange_row
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.journal import Journal, Segments
+from proofsweep.store.plans_and_parts import Results
+
+from .scripted_service import NOW
+
+
+class BreakingStore(FolderStore):
+    """A store that takes so many writes and deletions, and then none.
+
+    Attributes:
+        writes_left: None for any number.
+    """
+
+    def __init__(self, root: Path, writes_left: int | None = None) -> None:
+        """Begin in a folder that may have objects."""
+        super().__init__(root)
+        self.writes_left = writes_left
+
+    def create(self, name: str, content: bytes) -> None:
+        """Create an object, or break off."""
+        self._count()
+        super().create(name, content)
+
+    def delete(self, name: str) -> None:
+        """Delete an object, or break off."""
+        self._count()
+        super().delete(name)
+
+    def _count(self) -> None:
+        if self.writes_left == 0:
+            raise ResultsError("The store broke off.")
+        self.writes_left = None if self.writes_left is None else self.writes_left - 1
+
+
+def verdict(plan: Plan, leg: int, number: int, **cells: object) -> Row:
+    """Make a finished row."""
+    row: Row = {"run_id": plan.run_id, "leg": leg, "environment": plan.environment, "manifest_row": number}
+    row |= {"item_id": f"item-{number}", "audio": f"/{number}.wav", "outcome": "accepted", "accepted": True}
+    return row | {"action": "accept", "epoch": 0, "verify_attempts": 1, "calls": 2} | cells
+
+
+def exchange(call: Call = Call.UPLOADS, *, status: int = 200, elapsed_ms: float = 1.0) -> Exchange:
+    """Make an exchange that went out."""
+    return Exchange(call=call, attempt=1, started_at=NOW, elapsed_ms=elapsed_ms, headers=AnswerHeaders(), status=status)
+
+
+def write_part(results: Results, plan: Plan, leg: int, shard: int, numbers: Sequence[int]) -> None:
+    """Publish rows of a shard."""
+    rows = [verdict(plan, leg, number) for number in numbers]
+    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, shard, leg), "verdicts", rows)
+
+
+def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int], writer: str = "w") -> None:
+    """Write rows down as a leg does, each with one exchange, and publish nothing."""
+    journal = Journal(results, plan.run_id, leg, writer)
+    for number in numbers:
+        trail = exchange_row(exchange(), run_id=plan.run_id, leg=leg, manifest_row=number)
+        journal.add(verdict(plan, leg, number), [trail])
+    journal.flush()
+
+
+def let_holder_die(results: Results, leased: Plan | str, term: int) -> None:
+    """Change a claim of this process, on a run or another lease, to one of an earlier process with the same number."""
+    name = f"{layout.leg_folder(leased if isinstance(leased, str) else leased.run_id, term)}/claim.json"
+    claim = json.loads(results.store.read(name) or b"{}")
+    results.store.replace(name, json.dumps(claim | {"process_started": "earlier"}).encode())
+
+
+def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int | None]:
+    """List the manifest rows of all parts of a table."""
+    found = results.table(table, results.parts_of(table, plan), ["manifest_row"])
+    return list(found["manifest_row"].to_pylist())
+
+
+def journal_rows(results: Results, plan: Plan, leg: int, table: str = "verdicts") -> list[int | None]:
+    """List the manifest rows that a leg's journal holds."""
+    segments = Segments(results, plan.run_id, leg)
+    return [number for part in segments.tables(table) for number in part["manifest_row"].to_pylist()]

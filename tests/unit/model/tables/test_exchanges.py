@@ -1,0 +1,48 @@
+"""Each HTTP exchange becomes one row of the audit trail."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.model.exchanges import Call, Exchange, Failure
+from proofsweep.model.tables import schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.exchanges import exchange_row
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+EXCHANGE = Exchange(call=Call.USAGE, attempt=2, started_at=NOON, elapsed_ms=1.5, headers=AnswerHeaders())
+
+
+def row_of(exchange: Exchange, manifest_row: int | None = 5) -> Row:
+    """Make the row of an exchange."""
+    return exchange_row(exchange, run_id="r", leg=1, manifest_row=manifest_row)
+
+
+def test_an_exchange_is_kept_with_all_that_its_headers_said(read_back: Callable[[Row, pa.Schema], Row]) -> None:
+    """Durations, counts and instants have a column each."""
+    headers = AnswerHeaders(
+        retry_after_seconds=2.0, rate_limit=10, rate_remaining=0, rate_reset=NOON, partner_date=NOON, sunset="soon"
+    )
+
+    row = row_of(replace(EXCHANGE, headers=headers, status=429, request_id="rid"), manifest_row=None)
+
+    assert list(row) == schemas.EXCHANGES.names
+    assert read_back(row, schemas.EXCHANGES) == row
+    assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
+
+
+def test_an_exchange_without_an_answer_has_a_row(read_back: Callable[[Row, pa.Schema], Row]) -> None:
+    """It has no status and no request ID, and says why."""
+    lost = replace(EXCHANGE, failure=Failure.CONNECTION, bytes_sent=None)
+
+    row = read_back(row_of(lost), schemas.EXCHANGES)
+
+    assert (row["status"], row["failure"], row["request_id"], row["bytes_sent"]) == (None, "connection", None, None)
+
+
+def test_the_storage_target_s_own_id_replaces_the_request_id() -> None:
+    """The slot's target is not the partner, and has IDs of its own."""
+    assert row_of(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"

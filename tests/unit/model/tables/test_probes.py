@@ -1,0 +1,57 @@
+"""The row of a probe says in one word what is wrong, and holds no body."""
+
+import pytest
+
+from proofsweep.contract.models import HealthResponse
+from proofsweep.model.exchanges import Call, Exchange, Failure
+from proofsweep.model.tables.probes import COLUMNS, probe_row
+
+from ...ended_operations import call_of, operation_named
+
+OPERATION = operation_named("20261120T010000Z_000aa", "monitoring")
+
+
+def probe(status: int | None, call: Call = Call.USAGE, failure: Failure | None = None) -> Exchange:
+    """Make a probe."""
+    exchange = call_of(OPERATION, "r-1", call, status)
+    return Exchange(
+        call=exchange.call,
+        attempt=1,
+        started_at=exchange.started_at,
+        elapsed_ms=3.0,
+        headers=exchange.headers,
+        status=status,
+        failure=failure,
+    )
+
+
+@pytest.mark.parametrize(
+    ("exchange", "ok", "expected"),
+    [
+        (probe(200, Call.HEALTH), True, None),
+        (probe(200, Call.HEALTH), None, None),
+        (probe(200, Call.HEALTH), False, "not_ok"),
+        (probe(503, Call.HEALTH), None, "http_503"),
+        (probe(403, Call.HEALTH), None, "http_403"),
+        (probe(200), None, None),
+        (probe(403), None, "key_refused"),
+        (probe(429), None, "throttled"),
+        (probe(200, failure=Failure.BAD_ANSWER), None, "bad_answer"),
+        (probe(502, failure=Failure.BAD_ANSWER), None, "http_502"),
+        (probe(None, failure=Failure.TIMEOUT), None, "timeout"),
+        (probe(None, failure=Failure.CONNECTION), None, "connection"),
+    ],
+)
+def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str | None) -> None:
+    """`ok` is trouble only if it is false: absent is not false."""
+    assert probe_row(exchange, HealthResponse(ok=ok))["trouble"] == expected
+
+
+def test_a_row_has_all_columns_but_those_of_its_pass() -> None:
+    """The pass fills them in."""
+    row = probe_row(probe(200))
+
+    assert ["operation_id", "environment", *row] == sorted(
+        ["operation_id", "environment", *row], key=[column.name for column in COLUMNS].index
+    )
+    assert len(row) + 4 == len(COLUMNS)

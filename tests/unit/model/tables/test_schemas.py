@@ -1,0 +1,88 @@
+"""The tables' columns, word for word, because queries depend on their names, order and types."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from proofsweep.model.tables import exchanges, ingest, runs, schemas, verdicts
+from proofsweep.model.tables.columns import Column
+
+VERDICTS = """
+run_id:string! leg:int32! environment:string! manifest_row:int64! item_id:string! audio:string! sidecar:string
+sidecar_source:string mode:string audio_format:string audio_bytes:int64 audio_sha256:string sidecar_sha256:string
+audio_version:string outcome:string! accepted:bool! action:string! verdict:string good:bool reason:string detail:string
+http_status:int16 error_code:string proof_id:string song:string issued_at:timestamp classification:string
+grade_human:double grade_ai:double grade_unknown:double grade_risk_category:string grade_rubric_version:string
+grade_json:string interpretation_json:string embedded_credential_json:string publicly_trusted:bool
+uploads_request_id:string verify_request_id:string storage_request_id:string answer_sha256:string
+answered_by_row:int64 verify_attempts:int32! calls:int32! started_at:timestamp finished_at:timestamp slot_ms:double
+upload_ms:double verify_ms:double tags:string sidecar_version:string
+relative_path:string row_salt:string epoch:int32!
+"""
+EXCHANGES = """
+run_id:string! leg:int32! manifest_row:int64 call:string! attempt:int32! started_at:timestamp! elapsed_ms:double!
+status:int16 error_code:string failure:string request_id:string retry_after_seconds:double rate_limit:int64
+rate_remaining:int64 rate_reset:timestamp bytes_sent:int64 partner_date:timestamp sunset:string
+environment:string
+unnamed:string
+"""
+RUNS = """
+run_id:string! leg:int32! environment:string! base_url_host:string key_fingerprint:string flow_run_id:string
+catalog:string catalog_digest:string started_at:timestamp finished_at:timestamp ended_by:string! items:int64
+skipped:int64 accepted:int64 rejected:int64 failed:int64 ineligible:int64 remaining:int64 bytes_sent:int64 calls:int64
+calls_again:int64 calls_unrecorded:int64 throttled:int64 rate_learned:double quota_before:int64 quota_after:int64
+service_version:string service_commit:string service_deployed_at:timestamp contract_version:string
+proofsweep_version:string sunset:string epoch:int32
+"""
+TIME = "timestamp[us, tz=UTC]"
+TABLES = (schemas.VERDICTS, schemas.EXCHANGES, schemas.RUNS, schemas.INGEST, schemas.ITEMS, schemas.SNAPSHOT)
+
+
+def words_of(schema: pa.Schema) -> list[str]:
+    """Write a schema as the lists above; `!` marks a column that is never null."""
+    kinds = [str(field.type).replace(TIME, "timestamp") for field in schema]
+    return [f"{field.name}:{kind}{'' if field.nullable else '!'}" for field, kind in zip(schema, kinds, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "promised"),
+    [(schemas.VERDICTS, VERDICTS), (schemas.EXCHANGES, EXCHANGES), (schemas.RUNS, RUNS)],
+    ids=["verdicts", "exchanges", "runs"],
+)
+def test_a_table_has_the_promised_columns_in_the_promised_order(schema: pa.Schema, promised: str) -> None:
+    """New columns are added at the end; none is renamed, moved or given another type."""
+    assert words_of(schema) == promised.split()
+
+
+def test_each_file_says_what_its_columns_mean() -> None:
+    """The meaning stands under the key that Spark shows, and the table names itself and its version."""
+    buffer = pa.BufferOutputStream()
+    pq.write_table(schemas.VERDICTS.empty_table(), buffer)
+
+    read = pq.read_schema(pa.BufferReader(buffer.getvalue()))
+
+    assert (read.metadata or {})[b"proofsweep.table"] == b"verdicts"
+    assert (read.metadata or {})[b"proofsweep.table_version"] == b"1"
+    assert (read.field("item_id").metadata or {})[b"comment"].startswith(b"the same in every run")
+    assert all((field.metadata or {}).get(b"comment") for schema in TABLES for field in schema)
+
+
+@pytest.mark.parametrize("columns", [verdicts.COLUMNS, exchanges.COLUMNS, runs.COLUMNS, ingest.COLUMNS])
+def test_a_later_column_is_nullable_and_stands_after_the_earlier_ones(columns: tuple[Column, ...]) -> None:
+    """Files of earlier versions lack it, and the order of their columns stays."""
+    versions = [column.since for column in columns]
+
+    assert versions == sorted(versions)
+    assert all(column.nullable for column in columns if column.since > 1)
+
+
+def test_a_column_that_a_file_lacks_is_null() -> None:
+    """Also one that is never null in newer files; what the schema does not know is left out."""
+    older = pa.table({"leg": pa.array([1], pa.int64()), "run_id": ["r"], "gone": [0]})
+
+    whole = schemas.conformed(older, schemas.RUNS)
+
+    assert whole.schema.names == schemas.RUNS.names
+    assert {name: cell for name, cell in whole.to_pylist()[0].items() if cell is not None} == {"run_id": "r", "leg": 1}
+    assert whole.schema.field("ended_by").nullable
+    assert whole.schema.field("leg") == schemas.RUNS.field("leg")

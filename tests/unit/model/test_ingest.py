@@ -1,0 +1,216 @@
+"""Deciding about delivered files: when one is taken, when it comes back, and where it goes."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from proofsweep.model.ingest import (
+    Decision,
+    IngestRules,
+    PastAnswer,
+    Sighting,
+    decide,
+    is_answer_for,
+    is_final,
+    is_patient,
+    may_be_same_bytes,
+    needs_letter,
+    sighted,
+    supplier_of,
+    targets_of,
+    watch_id,
+)
+from proofsweep.model.items import FileFacts, ManifestRow
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+RULES = IngestRules(
+    settle_seconds=10,
+    pair_seconds=900,
+    first_retry_seconds=300,
+    tries=3,
+    ask_again_seconds=86_400,
+    unfinished_names=("*.part", "*~"),
+)
+ROW = ManifestRow(
+    number=0,
+    audio="/in/acme/a.wav",
+    sidecar="/in/acme/a.wav.sidecar",
+    audio_facts=FileFacts(100, "v1"),
+    sidecar_facts=FileFacts(10, "s1"),
+)
+ANSWER = PastAnswer(
+    run_id="r",
+    leg=1,
+    item_id="i",
+    outcome="accepted",
+    reason=None,
+    audio_bytes=100,
+    audio_version="v1",
+    audio_sha256="aa",
+    sidecar_version="s1",
+    sidecar_sha256="bb",
+)
+
+
+def seen(seconds: float, tries: int = 0, retry_in: float | None = None) -> Sighting:
+    """Give what is known of the row's version, first seen so long ago."""
+    retry_at = None if retry_in is None else NOW + timedelta(seconds=retry_in)
+    return Sighting(version="v1|s1", since=NOW - timedelta(seconds=seconds), tries=tries, retry_at=retry_at)
+
+
+@pytest.mark.parametrize(
+    ("sighting", "answer", "decision"),
+    [
+        (seen(0), None, Decision.SETTLING),
+        (seen(9.9), None, Decision.SETTLING),
+        (seen(10), None, Decision.TAKE),
+        (seen(10), ANSWER, Decision.ANSWERED),
+        (seen(10), replace(ANSWER, outcome="rejected", reason="tampered"), Decision.ANSWERED),
+        (seen(10), replace(ANSWER, outcome="failed", reason="timeout"), Decision.TAKE),
+        (seen(10), replace(ANSWER, audio_version="v0"), Decision.TAKE),
+        (seen(10), replace(ANSWER, sidecar_version="s0"), Decision.TAKE),
+        (seen(10), replace(ANSWER, sidecar_version=None), Decision.TAKE),
+        (replace(seen(999, tries=1, retry_in=1), was_refused=True), ANSWER, Decision.RESTING),
+        (replace(seen(999, tries=1, retry_in=0), was_refused=True), ANSWER, Decision.TAKE),
+        (seen(999, tries=1, retry_in=1), None, Decision.RESTING),
+        (seen(999, tries=1, retry_in=0), None, Decision.TAKE),
+        (seen(999, tries=3), None, Decision.GIVEN_UP),
+    ],
+)
+def test_a_file_is_taken_when_it_is_settled_and_has_no_answer(
+    sighting: Sighting, answer: PastAnswer | None, decision: Decision
+) -> None:
+    """Each case waits for one thing; an answer counts for its versions alone."""
+    assert decide(sighting, answer, ROW, NOW, RULES) is decision
+
+
+def test_a_new_version_begins_anew() -> None:
+    """A file that changed must settle again, and its tries are counted from zero."""
+    before = seen(60, tries=2)
+
+    assert sighted(before, ROW, NOW) == before
+    assert sighted(replace(before, version="v0|s1"), ROW, NOW) == Sighting(version="v1|s1", since=NOW)
+
+
+def test_a_clock_that_was_put_back_does_not_make_a_file_wait_for_ever() -> None:
+    """A sighting from the future counts from now."""
+    assert sighted(seen(-3600), ROW, NOW).since == NOW
+
+
+def test_tries_come_back_after_longer_and_longer_waits_and_end() -> None:
+    """The wait doubles up to a day; the last try has no other one after it."""
+    patient = replace(RULES, tries=100)
+
+    assert [RULES.retry_at(tries, NOW) for tries in (1, 2, 3)] == [
+        NOW + timedelta(seconds=300),
+        NOW + timedelta(seconds=600),
+        None,
+    ]
+    assert patient.retry_at(99, NOW) == NOW + timedelta(days=1)
+
+
+def test_an_incomplete_file_is_waited_for_only_so_long() -> None:
+    """A pair that never comes is verified as it is."""
+    assert is_patient(seen(899), NOW, RULES)
+    assert not is_patient(seen(900), NOW, RULES)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_unfinished"), [("a.wav.part", True), ("A.WAV.PART", True), ("a.wav~", True), ("part.wav", False)]
+)
+def test_names_of_unfinished_files_are_known(name: str, *, is_unfinished: bool) -> None:
+    """A producer's own word for a file that it still writes is believed."""
+    assert RULES.is_unfinished_name(name) is is_unfinished
+
+
+def test_an_ineligible_row_is_final_unless_something_else_may_change() -> None:
+    """A file that is too large stays so; one without a permission may get it."""
+    assert is_final("ineligible", "too_large")
+    assert not is_final("ineligible", "sidecar_field_unknown")
+    assert not is_final("failed", "timeout")
+
+
+def test_an_answer_without_a_sidecar_is_none_for_a_pair() -> None:
+    """Audio that was verified alone is verified again with its sidecar."""
+    alone = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)
+
+    assert is_answer_for(alone, replace(ROW, sidecar=None, sidecar_facts=None))
+    assert not is_answer_for(alone, ROW)
+    assert not may_be_same_bytes(alone, ROW)
+    assert may_be_same_bytes(ANSWER, ROW)
+    assert not may_be_same_bytes(replace(ANSWER, audio_bytes=99), ROW)
+
+
+@pytest.mark.parametrize(
+    ("named", "supplier"), [("acme/a.wav", "acme"), ("acme/2026/a.wav", "acme"), ("a.wav", None), ("/x/a.wav", None)]
+)
+def test_the_supplier_is_the_first_folder(named: str, supplier: str | None) -> None:
+    """A file that lies in the watched folder itself, or outside of it, has no supplier."""
+    assert supplier_of(named) == supplier
+
+
+def test_a_file_keeps_its_place_below_the_target_and_a_pair_its_names() -> None:
+    """The second place has the digits of the content in it, for names that are taken."""
+    first, second = targets_of("/in", "s3://b/ok/", ROW.audio or "", ROW.sidecar, ("aa", "bb"))
+
+    assert first == ("s3://b/ok/acme/a.wav", "s3://b/ok/acme/a.wav.sidecar")
+    assert second[0].startswith("s3://b/ok/acme/")
+    assert second[0].endswith("/a.wav")
+    assert second[1] == f"{second[0]}.sidecar"
+    assert targets_of("/in", "/ok", "/in/a.wav", None, ("aa", None))[0] == ("/ok/a.wav", None)
+
+
+def test_each_environment_watches_a_folder_by_itself() -> None:
+    """What beta has answered says nothing about production."""
+    assert watch_id("beta", "/in") != watch_id("production", "/in")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "hours", "stands"),
+    [
+        ("rejected", "unregistered", 23.9, True),
+        ("rejected", "unregistered", 24, False),
+        ("rejected", "local_seal", 24, False),
+        ("rejected", "tampered", 999, True),
+        ("rejected", "audioChanged", 999, True),
+        ("accepted", None, 999, True),
+        ("rejected", "unregistered", None, True),
+    ],
+)
+def test_a_rejection_that_may_end_at_the_service_expires(
+    outcome: str, reason: str | None, hours: float | None, *, stands: bool
+) -> None:
+    """The proof or the seal may have been registered since; other bytes cannot become right by waiting."""
+    verified_at = None if hours is None else NOW - timedelta(hours=hours)
+
+    assert RULES.stands(replace(ANSWER, outcome=outcome, reason=reason, verified_at=verified_at), NOW) is stands
+
+
+def test_files_that_failed_often_enough_are_given_up() -> None:
+    """Those that will be tried again are not."""
+    assert RULES.given_up({"a": seen(1, tries=2, retry_in=9), "b": seen(1, tries=3), "c": seen(1)}) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "before", "is_due"),
+    [
+        ({}, None, True),
+        ({"outcome": "ineligible", "reason": "too_large"}, None, True),
+        ({"outcome": "accepted", "reason": None}, None, False),
+        ({"outcome": "failed", "reason": "timeout"}, None, False),
+        ({"outcome": "ineligible", "reason": "source_forbidden"}, None, False),
+        ({}, {"run_id": "yesterday"}, False),
+        ({}, {"run_id": "yesterday", "reason": "local_seal"}, True),
+        ({}, {"run_id": "yesterday", "audio_sha256": "other"}, True),
+        ({}, {"run_id": "today"}, True),
+    ],
+)
+def test_a_letter_is_due_for_what_a_supplier_was_not_told(
+    cells: dict[str, str | None], before: dict[str, str] | None, *, is_due: bool
+) -> None:
+    """An answer that was asked for again and is the same is no news; one of this very run is."""
+    rejected = replace(ANSWER, run_id="today", outcome="rejected", reason="unregistered")
+    known = None if before is None else replace(rejected, **before)  # type: ignore[arg-type]  # texts all
+
+    assert needs_letter(replace(rejected, **cells), known) is is_due  # type: ignore[arg-type]  # texts all

@@ -1,0 +1,44 @@
+"""An operation is written down and read again, and its calls are counted as the service counts them."""
+
+from datetime import UTC, date, datetime
+
+from proofsweep.model.exchanges import Call
+from proofsweep.model.operations import CallCounts, Operation, operation_of
+
+LATE = datetime(2026, 11, 20, 23, 59, 59, tzinfo=UTC)
+
+
+def test_an_operation_is_read_as_it_was_written() -> None:
+    """The date of its parts is that of its beginning."""
+    operation = Operation(
+        operation_id="20261120T235959Z_000aa",
+        kind="inventory",
+        environment="beta",
+        base_url="https://partner.example/v1",
+        started_at=LATE,
+    )
+
+    assert operation_of(operation.document()) == operation
+    assert operation.run_date == date(2026, 11, 20)
+
+
+def test_keyed_calls_are_counted_by_day() -> None:
+    """A call without a connection costs nothing; health is not keyed, and a 429 is charged."""
+    counts = CallCounts()
+
+    for call, status, sent in (
+        (Call.PROOF, 200, 0),
+        (Call.PROOF, 429, 0),
+        (Call.PROOF, None, None),
+        (Call.HEALTH, 200, 0),
+        (Call.SLOT, 429, 7),
+    ):
+        counts.add(call, status, sent, LATE)
+    counts.add(Call.USAGE, 200, 0, LATE.replace(day=21))
+
+    assert counts.document() == {
+        "calls": 3,
+        "calls_by_day": {"2026-11-20": 2, "2026-11-21": 1},
+        "throttled": 1,
+        "bytes_sent": 7,
+    }

@@ -1,0 +1,64 @@
+"""The service's answer becomes an acceptance or a rejection, and nothing else."""
+
+import pytest
+
+from proofsweep.contract.models import VerifyResponse
+from proofsweep.contract.verdicts import Verdict
+from proofsweep.model.outcomes import MEANINGS, Accepted, Answer, Failed, Rejected, outcome_of, word_for
+from proofsweep.model.reasons import Ineligible, Reason
+
+
+def answer(*, good: bool, verdict: str) -> Answer:
+    """Make an answer to POST /verify."""
+    return Answer(VerifyResponse.model_validate({"good": good, "verdict": verdict}), "00")
+
+
+def test_only_true_and_valid_is_an_acceptance() -> None:
+    """Both signals agree."""
+    valid = answer(good=True, verdict="valid")
+
+    assert outcome_of(valid) == Accepted(valid)
+
+
+@pytest.mark.parametrize(
+    ("good", "verdict", "reason", "action"),
+    [
+        (False, "audioChanged", "audioChanged", "request_matching_pair"),
+        (False, "tampered", "tampered", "reject"),
+        (False, "unregistered", "unregistered", "reject"),
+        (False, "unreadable", "unreadable", "reject"),
+        (False, "local_seal", "local_seal", "do_not_accept_as_issued"),
+        (False, "valid", "contradictory_answer", "reject"),
+        (True, "tampered", "contradictory_answer", "reject"),
+        (True, "local_seal", "contradictory_answer", "reject"),
+        (True, "quantumSealed", "unknown_verdict", "reject"),
+        (False, "quantumSealed", "unknown_verdict", "reject"),
+        (False, "AudioChanged", "unknown_verdict", "reject"),
+        (False, "", "unknown_verdict", "reject"),
+    ],
+)
+def test_every_other_answer_is_a_rejection_with_its_reason(good: bool, verdict: str, reason: str, action: str) -> None:
+    """A known verdict is its own reason; an unknown or contradictory answer has one of ours."""
+    outcome = outcome_of(answer(good=good, verdict=verdict))
+
+    assert isinstance(outcome, Rejected)
+    assert (outcome.reason, outcome.action) == (reason, action)
+    assert outcome.answer.response.verdict == verdict
+    assert outcome.detail.endswith(".")
+
+
+def test_every_verdict_but_valid_has_a_meaning() -> None:
+    """A person reads it in the column `detail`."""
+    assert set(MEANINGS) == set(Verdict) - {Verdict.VALID}
+
+
+def test_each_kind_of_outcome_has_its_word() -> None:
+    """There are four words, and every row has one."""
+    outcomes = [
+        outcome_of(answer(good=True, verdict="valid")),
+        outcome_of(answer(good=False, verdict="tampered")),
+        Failed(reason="timeout", detail="No answer."),
+        Ineligible(Reason.EMPTY, "No bytes."),
+    ]
+
+    assert [word_for(outcome) for outcome in outcomes] == ["accepted", "rejected", "failed", "ineligible"]

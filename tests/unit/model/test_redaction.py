@@ -1,0 +1,37 @@
+"""A redacted row keeps what counts need, and what goes is null, or text where null is not allowed."""
+
+import pytest
+
+from proofsweep.model.redaction import KEPT
+from proofsweep.model.tables import ingest, interpretations, planned_items, proofs, recoveries, verdicts
+from proofsweep.model.tables.columns import BYTES, TEXT
+
+
+@pytest.mark.parametrize(
+    ("folder", "columns", "marked"),
+    [
+        ("verdicts", verdicts.COLUMNS, {"item_id", "audio"}),
+        ("ingest", ingest.COLUMNS, {"item_id", "audio"}),
+        ("recoveries", recoveries.COLUMNS, {"proof_id", "item_id", "audio"}),
+        ("proofs", proofs.COLUMNS, {"proof_id"}),
+        ("interpretations", interpretations.COLUMNS, {"proof_id"}),
+        ("_runs", planned_items.COLUMNS, {"item_id", "audio"}),
+    ],
+)
+def test_each_column_is_kept_marked_or_null(
+    folder: str, columns: tuple[verdicts.Column, ...], marked: set[str]
+) -> None:
+    """A column that is added later is null, unless somebody decides otherwise; a marker is a word."""
+    gone = [column for column in columns if not column.nullable and column.name not in KEPT[folder]]
+
+    assert {column.name for column in gone} == marked
+    assert {column.kind for column in gone} <= {TEXT, BYTES}
+    assert set(KEPT[folder]) <= {column.name for column in columns}
+
+
+@pytest.mark.parametrize(
+    "column", ["item_id", "audio", "sidecar", "relative_path", "audio_sha256", "proof_id", "song", "tags", "row_salt"]
+)
+def test_what_tells_of_the_item_goes(column: str) -> None:
+    """Its salt too: without it nobody can try contents against the digest."""
+    assert column not in KEPT["verdicts"]

@@ -1,0 +1,171 @@
+"""A service in this process that rotates keys as the contract says, and a place, a store and a command for it."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.model.exchanges import Call, Exchange
+from proofsweep.model.key_rotation import RotationIntent
+from proofsweep.model.operations import Operation
+from proofsweep.operations.key_places import KeyFilePlace
+from proofsweep.operations.rotate_key import Rotated, RotateKey
+from proofsweep.operations.rotation_log import RotationLog
+from proofsweep.partner.keys import CurrentKey, fingerprint, key_file
+from proofsweep.partner.messages import Reply, Request
+from proofsweep.partner.pacing.call_queue import CallQueue
+from proofsweep.partner.pacing.dispatcher import Dispatcher
+from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.partner.pacing.service_health import ServiceHealth
+from proofsweep.partner.partner import Partner
+from proofsweep.partner.session import Session
+from proofsweep.partner.stop import StopSwitch
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.operations import Operations
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.rotations import Rotations
+
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+OLD = "pk_old"
+
+
+class RotatingService(ScriptedService):
+    """Mints keys `pk_new_1`, `pk_new_2` …, each with an end of the old one; replays an answer for 24 hours.
+
+    Attributes:
+        now: the service's clock.
+        minted: the keys, in order.
+        refused_trials: how often a minted key is refused before it is known.
+        lost: answers to rotations that are lost on their way.
+        forgotten: members that the answers lack.
+    """
+
+    def __init__(self) -> None:
+        """Begin with one key."""
+        super().__init__()
+        self.now = NOW
+        self.ends: dict[str, datetime] = {}
+        self.minted: list[str] = []
+        self.refused_trials = self.lost = 0
+        self.forgotten: set[str] = set()
+        self._replays: dict[tuple[str, str], tuple[datetime, dict[str, object]]] = {}
+
+    def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
+        """Answer a rotation or a trial, unless the test has scripted an answer."""
+        assert key is not None
+        on_call, self.on_call = self.on_call, lambda _call: None
+        on_call(request.call)
+        if not self.script[request.call]:
+            self.script[request.call] = [self._answer(request, key.get_secret_value())]
+        reply = super().send(request, attempt=attempt, key=key)
+        self.on_call = on_call
+        is_replay = request.call is Call.ROTATE and reply.exchange.is_success and self._is_replay
+        return replace(reply, exchange=replace(reply.exchange, headers=_marked(reply.exchange, is_replay=is_replay)))
+
+    def _answer(self, request: Request, key: str) -> Scripted:
+        if key not in {OLD, *self.minted} or self.ends.get(key, self.now) < self.now:
+            return Scripted(status=403, document={"code": "forbidden"})
+        if request.call is not Call.ROTATE:
+            self.refused_trials -= key in self.minted
+            return Scripted(status=403) if self.refused_trials >= 0 and key in self.minted else self.usual[Call.USAGE]
+        answer = self._rotated(key, request.headers["Idempotency-Key"])
+        self.lost -= 1
+        return Scripted(status=None) if self.lost >= 0 else answer
+
+    def _rotated(self, key: str, idempotency_key: str) -> Scripted:
+        at, document = self._replays.get((key, idempotency_key), (NOW, {}))
+        self._is_replay = bool(document) and self.now - at < timedelta(hours=24)
+        if self._is_replay:
+            return Scripted(status=201, document=document)
+        if key in self.ends:
+            return Scripted(status=409, document={"code": "conflict"})
+        self.ends[key] = self.now + timedelta(hours=72)
+        self.minted.append(f"pk_new_{len(self.minted) + 1}")
+        document = {"apiKey": self.minted[-1], "keyId": f"k{len(self.minted)}", "name": "a key"}
+        document["previousKeyExpiresAt"] = int(self.ends[key].timestamp())
+        document = {name: member for name, member in document.items() if name not in self.forgotten}
+        self._replays[key, idempotency_key] = (self.now, document)
+        return Scripted(status=201, document=document)
+
+
+def _marked(exchange: Exchange, *, is_replay: bool) -> AnswerHeaders:
+    return replace(exchange.headers, is_replay=is_replay)
+
+
+@dataclass(slots=True)
+class Installation:
+    """A key file, a results store, and the command that rotates the key; each run is a process of its own.
+
+    Attributes:
+        new_key_file: where the new key goes, if not into the key file.
+        now: this machine's clock.
+        waits: what was waited, in seconds.
+    """
+
+    folder: Path
+    partner: Partner
+    service: RotatingService
+    new_key_file: Path | None = None
+    now: datetime = NOW
+    waits: list[float] = field(default_factory=list)
+
+    @property
+    def key_file(self) -> Path:
+        """Where the key is."""
+        return self.folder / "key"
+
+    @property
+    def results(self) -> Results:
+        """The results store."""
+        return Results(FolderStore(self.folder / "results"))
+
+    def rotate(self, *, again: bool = False) -> Rotated:
+        """Run the command."""
+        return self.command().rotate(again=again)
+
+    def command(self) -> RotateKey:
+        """Read the key, and make everything that the command needs."""
+        results, key = self.results, key_file(self.key_file)()
+        place = KeyFilePlace.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
+        log = RotationLog(Operations(results), self._later_operation, lambda: self.now)
+        return RotateKey(
+            store=results.store,
+            rotations=Rotations(results),
+            partner=self._with(key, log),
+            key=key,
+            place=place,
+            try_key=lambda new_key: self._with(new_key, log).usage(days=1),
+            new_intent=lambda name: self._intent(key, name),
+            log=log,
+            clock=lambda: self.now,
+            rest=self.waits.append,
+        )
+
+    def receipts(self) -> list[Path]:
+        """List the receipts of rotations."""
+        return sorted((self.folder / "results/_operations").glob("*/receipt.json"))
+
+    def _with(self, key: SecretStr, log: RotationLog) -> Partner:
+        """Make a partner with an engine's own switch."""
+        context = self.partner.session.context
+        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), ServiceHealth(), StopSwitch())
+        context = replace(context, key=CurrentKey(lambda: key), dispatcher=dispatcher)
+        return replace(self.partner, session=Session(context, log.note))
+
+    def _later_operation(self) -> Operation:
+        return replace(self._intent(SecretStr("pk_none"), "").operation, operation_id="20261121T120000Z_000aa")
+
+    def _intent(self, key: SecretStr, place: str) -> RotationIntent:
+        drawn = len(list((self.folder / "results").glob("_keys/*-rotation.json")))
+        return RotationIntent(
+            operation_id=f"20261120T12000{drawn}Z_000aa",
+            idempotency_key=f"rotation-number-{drawn}",
+            environment="sandbox",
+            base_url=self.partner.base_url,
+            key_fingerprint=fingerprint(key),
+            place=place,
+            created_at=self.now.isoformat(),
+        )

@@ -1,0 +1,63 @@
+"""An operation never begins work that its calls do not cover."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import RunMustStop
+from proofsweep.model.runs import EndedBy
+from proofsweep.operations.call_budget import CallBudget
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.operations import Operations
+from proofsweep.store.plans_and_parts import Results
+
+from ..ended_operations import call_of, operation_named
+
+OPERATION = operation_named("20261120T010000Z_000aa")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> OperationLog:
+    """A log without calls."""
+    return OperationLog(OPERATION, Operations(Results(FolderStore(tmp_path))), lambda: OPERATION.started_at)
+
+
+def test_what_others_were_promised_is_not_given_twice(log: OperationLog) -> None:
+    """A promise ends when its calls are made, which the log has counted then."""
+    budget = CallBudget(log, 2)
+
+    with budget.promised():
+        with (
+            budget.promised(),
+            pytest.raises(RunMustStop, match="Of the 2 calls that it was given, none are left") as stopped,
+            budget.promised(),
+        ):
+            raise AssertionError
+        with budget.promised():
+            log.note(call_of(OPERATION, "r-1"))
+        with pytest.raises(RunMustStop), budget.promised():
+            raise AssertionError
+
+    assert stopped.value.ended_by == "window"
+
+
+def test_a_used_up_quota_is_called_that(log: OperationLog) -> None:
+    """Its exit code is another one."""
+    with (
+        pytest.raises(RunMustStop, match="that the quota leaves") as stopped,
+        CallBudget(log, 0, EndedBy.QUOTA).promised(),
+    ):
+        raise AssertionError
+
+    assert stopped.value.ended_by == "quota"
+
+
+def test_without_a_bound_any_number_is_given(log: OperationLog) -> None:
+    """The service may know no quota."""
+    budget = CallBudget(log, None)
+
+    with ExitStack() as promises:
+        for _ in range(100):
+            promises.enter_context(budget.promised())

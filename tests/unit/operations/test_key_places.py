@@ -1,0 +1,224 @@
+"""A new key waits beside its place, and then takes it: in files, and in secret blocks."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.errors import ConfigError
+from proofsweep.operations import key_places
+from proofsweep.operations.key_places import KeyBlockPlace, KeyFilePlace, KeyPlace, SecretBlocks
+from proofsweep.partner import key_drafts
+from proofsweep.partner.keys import key_file
+
+OLD, NEW = SecretStr("pk_old"), SecretStr("pk_new")
+
+
+def _missing(name: str) -> str:
+    raise ConfigError(f"There is no block {name}.")
+
+
+@pytest.fixture(params=["file", "block"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> KeyPlace:
+    """A place that holds the old key."""
+    if request.param == "file":
+        (tmp_path / "key").write_text("pk_old\n")
+        return KeyFilePlace.of(tmp_path / "key")
+    held = {"key": "pk_old"}
+    return KeyBlockPlace(
+        "key",
+        SecretBlocks(
+            read=lambda name: held[name] if name in held else _missing(name),
+            write=held.__setitem__,
+            delete=lambda name: held.pop(name, None) and None,
+        ),
+    )
+
+
+def test_a_key_waits_until_it_is_promoted(place: KeyPlace) -> None:
+    """Each step can be repeated."""
+    place.check()
+    place.keep(NEW)
+    place.keep(NEW)
+    assert (place.current(), place.waiting()) == (OLD, NEW)
+
+    place.promote()
+
+    assert (place.current(), place.waiting()) == (NEW, None)
+
+
+def test_a_key_that_waits_can_be_discarded(place: KeyPlace) -> None:
+    """One that is not there, too."""
+    place.keep(NEW)
+
+    place.discard()
+    place.discard()
+
+    assert (place.current(), place.waiting()) == (OLD, None)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_the_new_key_file_has_the_mode_of_the_old_one(tmp_path: Path, mode: int) -> None:
+    """Whatever the umask: a worker that reads the key by its group reads the new one, too."""
+    (tmp_path / "key").write_text("pk_old")
+    (tmp_path / "key").chmod(mode)
+    before = os.umask(0o077)
+    try:
+        place = KeyFilePlace.of(tmp_path / "key")
+        place.check()
+        place.keep(NEW)
+        waits = (tmp_path / "key.new").stat().st_mode & 0o777
+        place.promote()
+    finally:
+        os.umask(before)
+
+    assert (waits, (tmp_path / "key").stat().st_mode & 0o777) == (mode, mode)
+
+
+def test_a_key_file_that_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
+    """Whatever the umask."""
+    before = os.umask(0)
+    try:
+        place = KeyFilePlace.of(tmp_path / "key", is_new=True)
+        place.keep(NEW)
+        place.promote()
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
+    """It writes and deletes a file."""
+    KeyFilePlace.of(tmp_path / "key", is_new=True).check()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_owner_and_group_are_those_of_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are set before there is a key in the file."""
+    (tmp_path / "key").write_text("pk_old")
+    set_to: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(os, "fchown", lambda file, uid, gid: set_to.append((uid, gid, os.fstat(file).st_size)))
+
+    KeyFilePlace.of(tmp_path / "key").keep(NEW)
+
+    here = (tmp_path / "key").stat()
+    assert set_to == [(here.st_uid, here.st_gid, 0)]
+
+
+def test_rights_that_cannot_be_kept_are_refused_before_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only root may give a file to another user; nothing is left behind."""
+
+    def refuse(_file: int, _uid: int, _gid: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    (tmp_path / "key").write_text("pk_old")
+    monkeypatch.setattr(os, "fchown", refuse)
+
+    with pytest.raises(ConfigError, match=r"key \(Operation not permitted\).*--new-key-file.*nothing was rotated"):
+        KeyFilePlace.of(tmp_path / "key").check()
+
+    assert os.listdir(tmp_path) == ["key"]  # noqa: PTH208 - hidden files count
+
+
+def test_a_group_that_a_file_system_does_not_keep_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some say yes, and do nothing."""
+    (tmp_path / "key").write_text("pk_old")
+    (tmp_path / "key").chmod(0o640)
+    monkeypatch.setattr(os, "fchmod", lambda _file, _mode: None)
+
+    with pytest.raises(ConfigError, match="the file system gives it others"):
+        KeyFilePlace.of(tmp_path / "key").check()
+
+
+def test_a_mounted_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file that is mounted is of another file system than its folder, and a rename onto it fails."""
+    (tmp_path / "key").write_text("pk_old")
+    elsewhere, real = Path("/dev").stat(), Path.stat
+    monkeypatch.setattr(Path, "stat", lambda path, **how: elsewhere if path == tmp_path else real(path, **how))
+
+    with pytest.raises(ConfigError, match="is mounted"):
+        KeyFilePlace.of(tmp_path / "key").check()
+
+
+def test_a_folder_that_is_missing_is_one_line(tmp_path: Path) -> None:
+    """The message names the path."""
+    with pytest.raises(ConfigError, match=r"missing/key cannot be written \(No such file or directory\)"):
+        KeyFilePlace.of(tmp_path / "missing" / "key", is_new=True).check()
+
+
+def test_a_link_in_a_circle_is_one_line(tmp_path: Path) -> None:
+    """It leads nowhere."""
+    (tmp_path / "key").symlink_to(tmp_path / "key")
+
+    with pytest.raises(ConfigError, match="key"):
+        KeyFilePlace.of(tmp_path / "key").check()
+
+
+def test_a_new_file_never_replaces_another_one(tmp_path: Path) -> None:
+    """Somebody made it while the key was tested."""
+    place = KeyFilePlace.of(tmp_path / "key", is_new=True)
+    place.keep(NEW)
+    (tmp_path / "key").write_text("pk_other")
+
+    with pytest.raises(ConfigError, match=r"exists; the new key is in .*key\.new"):
+        place.promote()
+
+    assert (tmp_path / "key").read_text() == "pk_other"
+
+
+DRAFT = ".key-0123456789abcdef"
+"""What a command leaves that is killed while it writes a new key."""
+
+
+def test_a_key_that_a_killed_command_has_left_waits(tmp_path: Path) -> None:
+    """It may be the only copy: the service gives it again for 24 hours only."""
+    (tmp_path / "key").write_text("pk_old\n")
+    (tmp_path / DRAFT).write_text("pk_new\n")
+    place = KeyFilePlace.of(tmp_path / "key")
+
+    assert place.leftovers() == [str(tmp_path / DRAFT)]
+    assert (place.waiting(), place.current()) == (NEW, OLD)
+    assert place.leftovers() == [str(tmp_path / "key.new")]
+
+
+@pytest.mark.parametrize("content", [b"", b"pk_ne", b"\0" * 4096])
+def test_what_a_killed_command_had_begun_is_no_key(tmp_path: Path, content: bytes) -> None:
+    """The next check deletes it; files of other names stay."""
+    (tmp_path / "key").write_text("pk_old\n")
+    for name in (DRAFT, ".key-b-0123456789abcdef", ".key-notes"):
+        (tmp_path / name).write_bytes(content)
+    place = KeyFilePlace.of(tmp_path / "key")
+
+    assert place.waiting() is None
+    place.check()
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".key-b-0123456789abcdef", ".key-notes", "key"]
+
+
+def test_a_key_that_another_command_took_over_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was read between its last byte and its name: it waits there already."""
+    (tmp_path / "key").write_text("pk_old\n")
+    place, written = KeyFilePlace.of(tmp_path / "key"), key_drafts.write_draft
+
+    def write(path: Path, content: bytes) -> Path:
+        draft = written(path, content)
+        assert key_file(path)() == OLD
+        return draft
+
+    monkeypatch.setattr(key_places, "write_draft", write)
+    place.keep(NEW)
+
+    assert place.waiting() == NEW
+
+
+def test_no_place_shows_a_key(place: KeyPlace) -> None:
+    """Neither in its names nor in its repr."""
+    place.keep(NEW)
+
+    assert "pk_" not in f"{place.name}{place.waiting_name}{place!r}"

@@ -1,0 +1,153 @@
+"""Notes are asked for until they are ready, when the service says, and never for longer than it suggests."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import RunMustStop
+from proofsweep.model.exchanges import Call
+from proofsweep.model.tables.columns import Row
+from proofsweep.operations import refresh_notes as refresh
+from proofsweep.operations.call_budget import CallBudget
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.outage_guard import OutageGuard
+from proofsweep.operations.refresh_notes import NoteRefresh
+from proofsweep.operations.wanted_notes import WantedNote
+from proofsweep.partner.partner import Partner
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.operations import Operations
+from proofsweep.store.plans_and_parts import Results
+
+from ..ended_operations import operation_named
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+OPERATION = operation_named("20261121T120000Z_000aa", "interpretations")
+READY = Scripted(document={"status": "ready", "text": "made by hand", "policyVersion": "7"})
+SOON = Scripted(document={"status": "pending", "retryAfterSeconds": 0.01})
+
+
+class Refreshed:
+    """A refresh of some notes, and the rows that it writes."""
+
+    def __init__(self, partner: Partner, folder: Path) -> None:
+        """Begin in an empty store."""
+        self.results = Results(FolderStore(folder))
+        self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
+        self.partner = partner
+
+    def run(self, wanted: int = 1, *, most_calls: int | None = None) -> None:
+        """Ask for so many notes."""
+        NoteRefresh(
+            partner=self.partner,
+            log=self.log,
+            budget=CallBudget(self.log, most_calls),
+            outage=OutageGuard(self.partner, 3),
+            clock=lambda: NOW,
+        ).run(WantedNote(str(number), f"item-{number}") for number in range(wanted))
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows of the table."""
+        self.log.flush()
+        found: list[Row] = self.results.table("interpretations", self.results.all_parts("interpretations")).to_pylist()
+        return found
+
+
+@pytest.fixture
+def refreshed(partner: Partner, tmp_path: Path) -> Refreshed:
+    """Notes of a test."""
+    return Refreshed(partner, tmp_path)
+
+
+def test_a_pending_note_is_asked_for_again_until_it_is_ready(refreshed: Refreshed, service: ScriptedService) -> None:
+    """Its text and its policy are kept, and how often it was asked for."""
+    service.script[Call.INTERPRETATION] = [SOON, SOON, READY]
+
+    refreshed.run()
+
+    (row,) = refreshed.rows
+    assert (row["status"], row["text"], row["policy_version"], row["asks"]) == ("ready", "made by hand", "7", 3)
+    assert (row["proof_id"], row["item_id"], row["request_id"]) == ("0", "item-0", "id-3")
+
+
+@pytest.mark.parametrize("told", [None, 0, -5, "soon"])
+def test_without_a_usable_wait_it_is_two_seconds(
+    refreshed: Refreshed, service: ScriptedService, monkeypatch: pytest.MonkeyPatch, told: object
+) -> None:
+    """A service that says nothing is not asked in a tight loop."""
+    waits = []
+    stop = refreshed.partner.session.context.dispatcher.stop
+    monkeypatch.setattr(type(stop), "rest", lambda _self, seconds: waits.append(round(seconds)))
+    service.script[Call.INTERPRETATION] = [Scripted(document={"status": "pending", "retryAfterSeconds": told}), READY]
+
+    refreshed.run()
+
+    assert waits == [2]
+
+
+def test_a_note_that_stays_pending_is_left_for_the_next_time(
+    refreshed: Refreshed, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After two minutes, which are short here; a wait beyond them is not begun."""
+    monkeypatch.setattr(refresh, "_MOST_SECONDS", 0.1)
+    service.usual[Call.INTERPRETATION] = SOON
+    refreshed.run()
+    service.usual[Call.INTERPRETATION] = Scripted(document={"status": "pending", "retryAfterSeconds": 1e9})
+    refreshed.run()
+
+    first, second = refreshed.rows
+    assert (first["status"], second["status"], second["asks"]) == ("pending", "pending", 1)
+    assert 2 <= int(str(first["asks"])) <= 11
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (Scripted(status=404), "gone"),
+        (Scripted(document={"status": "unavailable"}), "unavailable"),
+        (Scripted(document={"status": "brandNew"}), "brandNew"),
+        (Scripted(document={"text": "no status"}), "failed"),
+        (Scripted(status=418), "failed"),
+    ],
+)
+def test_every_note_has_a_row(refreshed: Refreshed, service: ScriptedService, answer: Scripted, status: str) -> None:
+    """Also a status that is not known yet: it is kept as received, and not asked for again now."""
+    service.script[Call.INTERPRETATION] = [answer]
+
+    refreshed.run()
+
+    (row,) = refreshed.rows
+    assert (row["status"], row["asks"]) == (status, 1)
+
+
+def test_the_calls_are_never_more_than_given(refreshed: Refreshed, service: ScriptedService) -> None:
+    """What was asked for has its row; the rest is for the next time."""
+    service.usual[Call.INTERPRETATION] = READY
+
+    with pytest.raises(RunMustStop, match="none are left"):
+        refreshed.run(50, most_calls=20)
+
+    assert (len(service.calls), len(refreshed.rows)) == (20, 20)
+
+
+def test_notes_in_hand_have_rows_when_the_calls_end(refreshed: Refreshed, service: ScriptedService) -> None:
+    """They are pending."""
+    service.usual[Call.INTERPRETATION] = SOON
+
+    with pytest.raises(RunMustStop):
+        refreshed.run(3, most_calls=7)
+
+    assert [row["status"] for row in refreshed.rows] == ["pending"] * 3
+    assert sum(int(str(row["asks"])) for row in refreshed.rows) == 7
+
+
+def test_a_service_that_is_down_ends_the_refresh(refreshed: Refreshed, service: ScriptedService) -> None:
+    """After a few notes, not after all."""
+    service.usual[Call.INTERPRETATION] = Scripted(status=503)
+
+    with pytest.raises(RunMustStop, match="fails for everything") as stopped:
+        refreshed.run(500)
+
+    assert stopped.value.ended_by == "breaker"
+    assert len(service.calls) < 60

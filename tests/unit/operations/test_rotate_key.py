@@ -1,0 +1,377 @@
+"""A rotation is finished by the same command, whatever happened to an earlier one; there is never a second one."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
+from proofsweep.model.exchanges import Call
+from proofsweep.partner.partner import Partner
+
+from ..killed_lines import killed_after
+from ..scripted_service import NOW, Scripted, ScriptedService
+from .rotating_service import OLD, Installation, RotatingService
+
+OF_ROTATIONS = (
+    *("keys/rotate_key.py", "operations/key_places.py", "partner/key_drafts.py"),
+    "store/rotations.py",
+)
+
+
+@pytest.fixture
+def service() -> ScriptedService:
+    """A service that rotates."""
+    return RotatingService()
+
+
+@pytest.fixture
+def here(tmp_path: Path, partner: Partner, service: RotatingService) -> Installation:
+    """An installation whose key file holds the old key."""
+    (tmp_path / "key").write_text(f"{OLD}\n")
+    return Installation(tmp_path, partner, service)
+
+
+def test_the_new_key_takes_the_place_of_the_old_one(here: Installation) -> None:
+    """The file has the mode of the old one, and nothing else is left in its folder."""
+    here.key_file.chmod(0o640)
+    rotated = here.rotate()
+
+    assert here.key_file.read_text() == "pk_new_1\n"
+    assert here.key_file.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"]
+    assert (rotated.rotation.new_key_id, rotated.rotation.replayed, rotated.was_done) == ("k1", False, False)
+    assert rotated.rotation.previous_key_expires_at == NOW + timedelta(hours=72)
+    assert here.service.calls == [Call.ROTATE, Call.USAGE]
+
+
+def test_the_store_has_one_row_and_a_receipt_and_no_key(here: Installation) -> None:
+    """Only fingerprints and IDs are recorded; the new key is bound to the service."""
+    here.rotate()
+
+    (row,) = here.results.table("rotations", here.results.all_parts("rotations")).to_pylist()
+    written = b"".join(path.read_bytes() for path in (here.folder / "results").rglob("*") if path.is_file())
+    calls = here.results.table("exchanges", here.results.all_parts("exchanges")).to_pylist()
+    assert [(call["call"], call["run_id"]) for call in calls] == [
+        (name, row["operation_id"]) for name in ("rotate", "usage")
+    ]
+    assert (row["new_key_id"], row["request_id"], row["environment"]) == ("k1", "id-1", "sandbox")
+    assert len(here.receipts()) == 1
+    assert b"pk_" not in written
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its files open
+def test_a_rotation_that_is_killed_after_any_line_is_finished_by_the_same_command(
+    tmp_path: Path, partner: Partner, service: RotatingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each moment there is a whole key in the file; afterwards it is the new one, and only one was made."""
+    monkeypatch.setattr(os, "fsync", lambda _file: None)  # a process that is killed loses nothing that was written
+    line, was_whole = 0, False
+    while not was_whole:
+        service.__init__()  # type: ignore[misc]  # a service that remembers nothing
+        here = Installation(tmp_path / str(line), partner, service)
+        here.folder.mkdir()
+        here.key_file.write_text(f"{OLD}\n")
+        with killed_after(line, OF_ROTATIONS) as is_whole:
+            here.rotate()
+        was_whole = is_whole()
+        assert here.key_file.read_text() in {f"{OLD}\n", "pk_new_1\n"}, line
+
+        here.rotate()
+
+        assert (here.key_file.read_text(), service.minted) == ("pk_new_1\n", ["pk_new_1"]), line
+        assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"], line
+        assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1, line
+        assert len(here.receipts()) == 1, line
+        line += 1
+    assert line > 100  # the whole of it was tried
+
+
+def test_a_command_that_is_repeated_rotates_no_second_time(here: Installation) -> None:
+    """A person who is not sure runs it once more; a second rotation must be asked for."""
+    here.rotate()
+
+    repeated = here.rotate()
+    second = here.rotate(again=True)
+
+    assert (repeated.was_done, repeated.rotation.new_key_id) == (True, "k1")
+    assert (second.was_done, second.rotation.key_id, second.rotation.new_key_id) == (False, "k1", "k2")
+    assert here.service.minted == ["pk_new_1", "pk_new_2"]
+
+
+def test_a_key_of_an_old_rotation_is_rotated(here: Installation) -> None:
+    """When the grace of its predecessor is over, a rotation is a wish and no mistake."""
+    here.rotate()
+    here.now += timedelta(hours=73)
+
+    assert here.rotate().rotation.new_key_id == "k2"
+
+
+def test_an_answer_that_is_lost_is_given_again(here: Installation) -> None:
+    """The call is repeated with the same Idempotency-Key."""
+    here.service.lost = 1
+
+    rotated = here.rotate()
+
+    assert here.key_file.read_text() == "pk_new_1\n"
+    assert rotated.rotation.replayed
+    assert here.service.calls == [Call.ROTATE, Call.ROTATE, Call.USAGE]
+
+
+def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(here: Installation) -> None:
+    """Whether the key was rotated is not known, so the message promises nothing but the repeat."""
+    here.service.lost = 9
+
+    with pytest.raises(RunMustStop, match=r"not known\. Run the same command") as stopped:
+        here.rotate()
+    here.service.lost = 0
+
+    assert stopped.value.ended_by == "breaker"
+    assert here.rotate().rotation.replayed
+    assert here.service.minted == ["pk_new_1"]
+
+
+def test_a_full_disk_loses_no_key(here: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service gives the key again; the old one is in its place meanwhile."""
+    sync = os.fsync
+
+    def fails_after_the_answer(file: int) -> None:
+        if Call.ROTATE in here.service.calls:
+            raise OSError(28, "No space left on device")
+        sync(file)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fails_after_the_answer)
+        with pytest.raises(RotationUnfinished, match=r"No space left.*until 2026-11-21 12:00 UTC"):
+            here.rotate()
+
+    assert here.key_file.read_text() == f"{OLD}\n"
+    assert here.rotate().rotation.replayed
+    assert here.key_file.read_text() == "pk_new_1\n"
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_call(here: Installation) -> None:
+    """Nothing is asked for that could not be kept."""
+    here.new_key_file = here.folder / "missing" / "key"
+
+    with pytest.raises(ConfigError, match="cannot be written"):
+        here.rotate()
+
+    assert here.service.calls == []
+    assert not (here.folder / "results").exists()
+
+
+def test_a_key_file_that_is_a_link_stays_one(here: Installation) -> None:
+    """The file that it leads to is replaced."""
+    (here.folder / "secrets").mkdir()
+    target = here.key_file.rename(here.folder / "secrets" / "partner-key")
+    here.key_file.symlink_to(target)
+
+    here.rotate()
+
+    assert here.key_file.is_symlink()
+    assert target.read_text() == "pk_new_1\n"
+
+
+def test_a_new_key_file_leaves_the_old_key_where_it_is(here: Installation) -> None:
+    """As for a key in an environment variable; a repeat says where the new key is."""
+    here.new_key_file = here.folder / "next"
+
+    here.rotate()
+    repeated = here.rotate()
+
+    assert (here.key_file.read_text(), here.new_key_file.read_text()) == (f"{OLD}\n", "pk_new_1\n")
+    assert (repeated.was_done, repeated.place) == (True, str(here.new_key_file))
+
+
+def test_a_new_key_file_that_exists_is_not_overwritten(here: Installation) -> None:
+    """It may hold a key that is needed."""
+    here.new_key_file = here.folder / "next"
+    here.new_key_file.write_text("pk_other")
+
+    with pytest.raises(ConfigError, match="holds another key already"):
+        here.rotate()
+
+    assert (here.new_key_file.read_text(), here.service.calls) == ("pk_other", [])
+
+
+def test_a_key_that_was_rotated_elsewhere_is_explained(here: Installation) -> None:
+    """The service refuses with 409; the old key stays in its place."""
+    here.service.ends[OLD] = NOW + timedelta(hours=72)
+
+    with pytest.raises(CallFailed, match="rotated before, elsewhere") as refused:
+        here.rotate()
+
+    assert (refused.value.status, refused.value.request_id) == (409, "id-1")
+    assert here.key_file.read_text() == f"{OLD}\n"
+
+
+def _lose_the_answer(here: Installation) -> None:
+    here.service.lost = 9
+    with pytest.raises(RunMustStop):
+        here.rotate()
+    here.service.lost = 0
+
+
+def test_after_a_day_a_lost_key_is_lost_and_the_message_says_what_remains(here: Installation) -> None:
+    """The replay window is over; the old key works for the rest of its 72 hours."""
+    _lose_the_answer(here)
+    here.now = here.service.now = NOW + timedelta(hours=25)
+
+    with pytest.raises(CallFailed, match=r"Nobody can get the new key any more.*2026-11-23 12:00 UTC"):
+        here.rotate()
+
+
+def test_after_three_days_the_old_key_is_refused_and_the_rotation_is_named(here: Installation) -> None:
+    """Else a person would look for the mistake in the settings."""
+    _lose_the_answer(here)
+    here.now = here.service.now = NOW + timedelta(hours=80)
+
+    with pytest.raises(RunMustStop, match=r"A rotation of it began at 2026-11-20T12:00:00") as stopped:
+        here.rotate()
+
+    assert stopped.value.ended_by == "key_refused"
+
+
+@pytest.mark.parametrize("hours", [25, 80])
+@pytest.mark.parametrize("name", ["key.new", ".key-0123456789abcdef"])
+def test_a_key_that_was_kept_is_used_although_the_service_repeats_its_answer_no_more(
+    here: Installation, hours: int, name: str
+) -> None:
+    """The crash came while the key was kept, or before it was recorded; its ID is not known then."""
+    _lose_the_answer(here)
+    (here.folder / name).write_text("pk_new_1\n")
+    here.now = here.service.now = NOW + timedelta(hours=hours)
+
+    rotated = here.rotate()
+
+    assert here.key_file.read_text() == "pk_new_1\n"
+    assert (rotated.rotation.new_key_id, rotated.rotation.previous_key_expires_at) == (None, None)
+    assert rotated.rotation.old_key_ends_at == NOW + timedelta(hours=72)
+
+
+def test_a_new_key_that_the_service_does_not_know_yet_is_tried_again(here: Installation) -> None:
+    """Gateways know keys with a delay."""
+    here.service.refused_trials = 3
+
+    here.rotate()
+
+    assert here.waits == [1.0, 2.0, 4.0]
+    assert here.key_file.read_text() == "pk_new_1\n"
+
+
+def test_a_new_key_that_is_refused_replaces_nothing(here: Installation) -> None:
+    """It waits beside the old one; when the service knows it, the same command goes on without another rotation."""
+    here.service.refused_trials = 99
+
+    with pytest.raises(RunMustStop, match=r"waits in .*key\.new") as stopped:
+        here.rotate()
+    here.service.refused_trials = 0
+    before = here.service.calls.count(Call.ROTATE)
+    assert here.key_file.read_text() == f"{OLD}\n"
+    here.rotate()
+
+    assert stopped.value.ended_by == "key_refused"
+    assert here.key_file.read_text() == "pk_new_1\n"
+    assert here.service.calls.count(Call.ROTATE) == before == 1
+
+
+def test_a_used_up_quota_does_not_keep_the_new_key_from_its_place(here: Installation) -> None:
+    """Only a known key has a quota; and the old key ends in three days, whatever the quota does."""
+    here.service.script[Call.USAGE] = [Scripted(status=429, remaining=0, retry_after=900_000.0)]
+
+    here.rotate()
+
+    assert here.key_file.read_text() == "pk_new_1\n"
+
+
+@pytest.mark.parametrize("forgotten", ["previousKeyExpiresAt", "keyId", "name"])
+def test_an_answer_that_lacks_a_part_loses_no_key(here: Installation, forgotten: str) -> None:
+    """What the service does not say is null; the end of the old key is then that of the contract."""
+    here.service.forgotten = {forgotten}
+
+    rotated = here.rotate()
+
+    assert here.key_file.read_text() == "pk_new_1\n"
+    assert rotated.rotation.old_key_ends_at == NOW + timedelta(hours=72)
+
+
+def test_a_replay_with_another_key_replaces_nothing(here: Installation) -> None:
+    """The first one was kept; the contract promises the same again."""
+    _lose_the_answer(here)
+    (here.folder / "key.new").write_text("pk_first\n")
+
+    with pytest.raises(RotationUnfinished, match="another one than before"):
+        here.rotate()
+
+    assert (here.folder / "key.new").read_text() == "pk_first\n"
+    assert here.key_file.read_text() == f"{OLD}\n"
+
+
+def test_a_third_key_that_somebody_put_in_place_is_not_replaced(here: Installation) -> None:
+    """A person changed the file while the rotation was at work."""
+    command = here.command()
+    here.service.on_call = lambda call: here.key_file.write_text("pk_third\n") if call is Call.USAGE else None
+
+    with pytest.raises(RotationUnfinished, match="third key"):
+        command.rotate()
+
+    assert here.key_file.read_text() == "pk_third\n"
+    assert (here.folder / "key.new").read_text() == "pk_new_1\n"
+
+
+def test_a_key_that_waits_for_no_rotation_of_this_store_stops_the_next_one(here: Installation) -> None:
+    """The results store of an unfinished rotation was forgotten: its key would be overwritten."""
+    (here.folder / "key.new").write_text("pk_first\n")
+
+    with pytest.raises(ConfigError, match="no rotation of this results store"):
+        here.rotate()
+
+    assert here.service.calls == []
+
+
+def test_a_key_that_was_replaced_since_stops_no_rotation(here: Installation) -> None:
+    """An earlier release left it in a hidden file, for ever."""
+    here.rotate()
+    here.now += timedelta(hours=73)
+    (here.folder / ".key-0123456789abcdef").write_text(f"{OLD}\n")
+
+    assert here.rotate().rotation.new_key_id == "k2"
+    assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"]
+
+
+@pytest.mark.parametrize("step", ["ROTATE", "USAGE"])
+def test_two_commands_at_once_make_one_key(here: Installation, step: str) -> None:
+    """The second one, begun before the first one has ended, does the same things."""
+    second = here.command()
+    is_first = iter([True])
+    here.service.on_call = lambda call: second.rotate() if call.name == step and next(is_first, False) else None
+
+    here.rotate()
+
+    assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
+    assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1
+    assert len(here.receipts()) == 2  # the calls of the one that was late are an operation of their own
+    assert not (here.folder / "key.new").exists()
+
+
+def test_a_store_that_cannot_be_written_is_found_before_the_call(here: Installation) -> None:
+    """Without the intent on disk there is no call."""
+    (here.folder / "results").write_text("not a folder")
+
+    with pytest.raises(ResultsError):
+        here.rotate()
+
+    assert here.service.calls == []
+
+
+@pytest.mark.parametrize("hours", [-1000, 1000])
+def test_a_clock_that_jumps_loses_nothing(here: Installation, hours: int) -> None:
+    """The service decides what is too late, by its own clock."""
+    _lose_the_answer(here)
+    here.now += timedelta(hours=hours)
+
+    here.rotate()
+
+    assert here.key_file.read_text() == "pk_new_1\n"

@@ -1,0 +1,275 @@
+"""Which call goes next: work in hand is finished first, and no slot is requested that cannot be used soon."""
+
+import math
+from collections import deque
+
+from proofsweep.partner.pacing.call_queue import CallQueue, Priority, Ticket
+from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.partner.pacing.pacer import Pacer
+
+
+def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
+    """Give a queue whose pacer is fast enough for all tests here."""
+    return CallQueue(Pacer(known_rate=1e6), limit)
+
+
+def limit_of(most: int) -> ConcurrencyLimit:
+    """Give a limit that was found just now."""
+    limit = ConcurrencyLimit()
+    for time in (-4.0, -2.0, 0.0):
+        for _ in range(most):
+            limit.was_admitted(most)
+        limit.was_refused(most + 1, time)
+    return limit
+
+
+def served(queue: CallQueue, now: float = 1.0) -> list[Ticket]:
+    """Let all calls go that may, a little later each time."""
+    found = []
+    while (ticket := queue.take_next(now)) is not None:
+        found.append(ticket)
+        now += 0.001
+    return found
+
+
+def test_verify_goes_before_a_retried_slot_and_that_before_a_new_one() -> None:
+    """Slots are short-lived."""
+    queue = fast_queue()
+    for priority in (Priority.NEW_SLOT, Priority.RETRIED_SLOT, Priority.OTHER, Priority.NEW_SLOT, Priority.OTHER):
+        queue.enter(priority, object())
+
+    order = [ticket.priority for ticket in served(queue)]
+
+    assert order == [Priority.OTHER, Priority.OTHER, Priority.RETRIED_SLOT, Priority.NEW_SLOT, Priority.NEW_SLOT]
+
+
+def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
+    """At six calls per second, and slots that live for a second, 13 are enough; verifying one makes room."""
+    queue = CallQueue(Pacer(first_rate=6.0))
+    for holder in range(40):
+        queue.enter(Priority.NEW_SLOT, holder)
+    now = 0.0
+    while queue.wake_at(now) < math.inf:
+        now = max(now, queue.wake_at(now))
+        queue.pacer.pace = 6.0
+        ticket = queue.take_next(now)
+        if ticket is not None:
+            queue.was_answered(ticket, now)
+            queue.was_uploaded(ticket.holder, 4096, 0.1, now)
+
+    assert 40 - queue.waiting(Priority.NEW_SLOT) == 13
+
+    queue.enter(Priority.OTHER, 0)
+    queue.take_next(now + 1.0)
+    assert queue.wake_at(now + 1.0) < math.inf
+
+
+def test_no_more_uploads_begin_than_fill_the_link() -> None:
+    """The end of one, with or without a result, lets the next one begin."""
+    queue = fast_queue()
+    for holder in range(12):
+        queue.enter(Priority.NEW_SLOT, holder)
+
+    begun = served(queue)
+    for ticket in begun:
+        queue.was_answered(ticket, 1.1)
+
+    assert len(begun) == 8
+    assert served(queue) == []
+
+    queue.was_uploaded(0, 4096, 0.1, 2.0)
+    queue.drop(1, None, 2.0)
+    assert len(served(queue, now=2.0)) == 2
+
+
+def test_nothing_is_sent_while_no_answer_comes() -> None:
+    """A machine or a network that stalls would let all those calls leave at once."""
+    queue = fast_queue()
+    for holder in range(40):
+        queue.enter(Priority.OTHER, holder)
+    first, *_ = [queue.take_next(1.0 + 0.001 * number) for number in range(5)]
+
+    stalled = queue.take_next(9.0)
+    assert first is not None
+    queue.was_answered(first, 9.1)
+
+    assert stalled is None
+    assert queue.take_next(9.2) is not None
+
+
+def test_a_slot_that_is_not_used_makes_room() -> None:
+    """An upload that fails, or an item that ends, leaves no slot behind."""
+    queue = CallQueue(Pacer(first_rate=0.001))
+    tickets = []
+    for holder in range(9):
+        queue.enter(Priority.NEW_SLOT, holder)
+        ticket = queue.take_next(holder * 2000.0)
+        queue.was_uploaded(holder, 4096, 0.1, holder * 2000.0)
+        tickets.append(ticket)
+    queue.enter(Priority.NEW_SLOT, 9)
+    full = queue.wake_at(17_000.0)
+
+    queue.drop(3, tickets[3], 17_000.0)
+
+    assert full == math.inf
+    assert queue.wake_at(17_000.0) < math.inf
+
+
+def test_a_slot_whose_holder_never_reports_its_end_is_forgotten() -> None:
+    """A mistake elsewhere must not hold a run back for ever."""
+    queue = CallQueue(Pacer(first_rate=0.001))
+    for holder in range(10):
+        queue.enter(Priority.NEW_SLOT, holder)
+    for number in range(40):
+        queue.take_next(number * 2000.0)
+
+    assert queue.waiting(Priority.NEW_SLOT) == 0
+
+
+def test_no_more_calls_are_in_flight_than_a_concurrency_limit_allows() -> None:
+    """The end of one lets the next one go."""
+    queue = fast_queue(limit_of(2))
+    for _ in range(3):
+        queue.enter(Priority.OTHER, object())
+    first, second = served(queue)
+
+    queue.was_answered(first, 2.0)
+
+    assert (second.in_flight, queue.in_flight) == (2, 1)
+    assert len(served(queue)) == 1
+
+
+def test_a_call_is_over_once() -> None:
+    """However often its end is reported."""
+    queue = fast_queue()
+    ticket = queue.enter(Priority.OTHER, 1)
+    served(queue)
+
+    queue.was_answered(ticket, 2.0)
+    queue.drop(1, ticket, 2.0)
+
+    assert queue.in_flight == 0
+
+
+def test_a_call_that_is_released_from_the_queue_holds_no_other_back() -> None:
+    """The leg ends, and a waiting call is not made."""
+    queue = fast_queue()
+    gone = queue.enter(Priority.OTHER, 1)
+    stays = queue.enter(Priority.OTHER, 2)
+
+    queue.release(gone)
+
+    assert served(queue) == [stays]
+
+
+def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> None:
+    """All calls pause nevertheless."""
+    limit = limit_of(2)
+    queue = fast_queue(limit)
+    for holder in range(3):
+        queue.enter(Priority.OTHER, holder)
+    *_, beyond = served(queue, now=200.0)  # long after the last refusal the limit is tested
+    before = queue.pacer.bucket
+
+    queue.was_throttled(beyond, 201.0, 5.0)
+
+    assert beyond.in_flight == 3
+    assert (limit.most, queue.pacer.bucket) == (2, before)
+    assert queue.pacer.next_at == 206.0
+
+
+def test_what_a_small_concurrency_limit_taught_of_the_rate_is_forgotten() -> None:
+    """Its first 429s look like those of a low rate; once the limit is known, all of it is used soon."""
+    queue = CallQueue(Pacer(), limit := ConcurrencyLimit())
+    answered = 0
+    in_hand: deque[tuple[float, Ticket]] = deque()
+
+    for now in (0.01 * step for step in range(9000)):
+        while in_hand and in_hand[0][0] <= now:
+            queue.was_answered(in_hand.popleft()[1], now)
+            answered += now > 60.0
+        if not queue.waiting(Priority.OTHER):
+            queue.enter(Priority.OTHER, object())
+        if (ticket := queue.take_next(now)) is None:
+            continue
+        if len(in_hand) < 3:
+            in_hand.append((now + 0.75, ticket))
+        else:
+            queue.was_throttled(ticket, now, 1.0)
+
+    assert limit.most == 3
+    assert queue.pacer.learned_rate is None
+    assert answered > 0.9 * 30 * 3 / 0.75
+
+
+def test_new_slots_keep_a_gap_while_others_go_first() -> None:
+    """Work in hand goes on, so that no slot gets old; the next new slot is due one gap after the last."""
+    queue = fast_queue()
+    queue.slot_gap_seconds = 2.0
+    for priority in (Priority.NEW_SLOT, Priority.NEW_SLOT, Priority.OTHER, Priority.RETRIED_SLOT):
+        queue.enter(priority, object())
+
+    order = [ticket.priority for ticket in served(queue, now=10.0)]
+
+    assert order == [Priority.OTHER, Priority.RETRIED_SLOT, Priority.NEW_SLOT]
+    assert math.isclose(queue.wake_at(10.1), 12.002)
+    assert queue.take_next(11.9) is None
+    assert queue.take_next(12.01) is not None
+
+
+def test_without_a_gap_new_slots_go_as_before() -> None:
+    """The end of the yielding lets those that waited go at once."""
+    queue = fast_queue()
+    queue.slot_gap_seconds = 60.0
+    for _ in range(3):
+        queue.enter(Priority.NEW_SLOT, object())
+    assert len(served(queue)) == 1
+
+    queue.slot_gap_seconds = 0.0
+
+    assert len(served(queue, now=2.0)) == 2
+
+
+def test_controls_go_before_all_others_and_also_while_those_are_held() -> None:
+    """What others wait for is asked first."""
+    queue = fast_queue()
+    for priority in (Priority.OTHER, Priority.NEW_SLOT, Priority.CONTROL, Priority.RETRIED_SLOT, Priority.CONTROL):
+        queue.enter(priority, object())
+    queue.is_held = True
+    gone = [ticket.priority for ticket in served(queue)]
+    is_nothing_due = queue.wake_at(2.0) == math.inf
+
+    queue.is_held = False
+
+    assert gone == [Priority.CONTROL] * 2
+    assert is_nothing_due
+    assert [ticket.priority for ticket in served(queue, now=2.0)] == [
+        Priority.OTHER,
+        Priority.RETRIED_SLOT,
+        Priority.NEW_SLOT,
+    ]
+
+
+def test_the_slot_of_a_control_is_a_slot_like_any_other() -> None:
+    """Its upload counts, though its priority does not say that it asks for a slot; a 429 gives it back."""
+    queue = fast_queue()
+    for number in range(8):
+        queue.enter(Priority.CONTROL, number, is_for_slot=True)
+    queue.enter(Priority.NEW_SLOT, "item")
+    controls = served(queue)
+
+    assert len(controls) == 8
+    queue.was_throttled(controls[0], 1.1, 0.0)
+    assert len(served(queue, now=60.0)) == 1
+
+
+def test_a_control_is_not_held_back_by_uploads() -> None:
+    """Nor by slots that wait to be used: the end of an outage is found soon."""
+    queue = fast_queue()
+    for number in range(12):
+        queue.enter(Priority.NEW_SLOT, number)
+    served(queue)
+
+    queue.enter(Priority.CONTROL, "control", is_for_slot=True)
+
+    assert [ticket.priority for ticket in served(queue, now=2.0)] == [Priority.CONTROL]

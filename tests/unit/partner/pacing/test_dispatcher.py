@@ -1,0 +1,368 @@
+"""Every keyed call waits at the dispatcher, which can let controls alone go, and ends a leg that waits too long."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.errors import RunMustStop
+from proofsweep.model.exchanges import Call, Exchange, Failure
+from proofsweep.partner.pacing.call_queue import CallQueue, Ticket
+from proofsweep.partner.pacing.dispatcher import Dispatcher, LaneStatus
+from proofsweep.partner.pacing.lane_model import RateChange
+from proofsweep.partner.pacing.pacer import Pacer
+from proofsweep.partner.pacing.service_health import FAILURES_IN_A_ROW, ServiceHealth
+from proofsweep.partner.stop import StopSwitch
+
+
+@dataclass
+class World:
+    """A dispatcher whose clock runs as usual and can be put forward."""
+
+    pacer: Pacer = field(default_factory=lambda: Pacer(first_rate=1e6))
+    stop: StopSwitch = field(default_factory=StopSwitch)
+    reported: list[LaneStatus] = field(default_factory=list)
+    room: list[int] = field(default_factory=list)
+    ahead_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.dispatcher = Dispatcher(
+            CallQueue(self.pacer),
+            ServiceHealth(longest_pause_seconds=120.0),
+            self.stop,
+            clock=self.now,
+            report=self.reported.append,
+            make_room=self.room.append,
+        )
+
+    def now(self) -> float:
+        """Give monotonic seconds."""
+        return time.monotonic() + self.ahead_seconds
+
+    def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
+        """Let a call be answered with 429."""
+        self.dispatcher.note(exchange(call, 429), ticket)
+        self.dispatcher.pause_all(exchange(call, 429), ticket, wait_seconds)
+
+
+@pytest.fixture
+def world() -> World:
+    """Give one that ends the leg when the service makes it wait for more than 120 s."""
+    return World()
+
+
+def exchange(call: Call, status: int | None = None, failure: Failure | None = None) -> Exchange:
+    """Make an exchange of which only the outcome matters."""
+    return Exchange(
+        call=call,
+        attempt=1,
+        started_at=datetime(2026, 11, 20, tzinfo=UTC),
+        elapsed_ms=1.0,
+        headers=AnswerHeaders(),
+        status=status,
+        failure=failure,
+    )
+
+
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    """Run something in a thread of its own."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_pause_holds_everybody_back(world: World) -> None:
+    """A call that comes during a pause goes when it is over, up to a tenth later."""
+    world.throttle(Call.VERIFY, 0.3)
+    began = time.monotonic()
+
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    world.dispatcher.wait_turn(Call.VERIFY, "b")
+
+    assert time.monotonic() - began > 0.29
+
+
+def test_verify_calls_go_first_when_a_pause_is_over(world: World) -> None:
+    """A request for a new slot goes after them, though it has waited longer."""
+    world.throttle(Call.VERIFY, 60.0)
+    order: list[tuple[int, Call]] = []
+
+    def come(call: Call) -> None:
+        sent = world.dispatcher.wait_turn(call, object()).sent
+        order.append((sent.number if sent else 0, call))
+
+    threads = [in_thread(lambda call=call: come(call)) for call in [Call.UPLOADS] + [Call.VERIFY] * 3]
+    while len(world.dispatcher._waiting) < 4:
+        time.sleep(0.001)
+    world.ahead_seconds = 70.0
+    for thread in threads:
+        thread.join(10.0)
+
+    assert [call for _, call in sorted(order)] == [Call.VERIFY] * 3 + [Call.UPLOADS]
+
+
+def test_many_threads_keep_the_pace(world: World) -> None:
+    """Each call goes once, and at the pace."""
+    world.pacer.pace = 400.0
+    world.dispatcher.remember(400.0)
+    tickets: list[Ticket] = []
+
+    def work() -> None:
+        for _ in range(10):
+            ticket = world.dispatcher.wait_turn(Call.VERIFY, object())
+            tickets.append(ticket)
+            world.dispatcher.note(exchange(Call.VERIFY, 200), ticket)
+
+    threads = [in_thread(work) for _ in range(20)]
+    for thread in threads:
+        thread.join(20.0)
+
+    assert sorted(ticket.sent.number for ticket in tickets if ticket.sent) == list(range(1, 201))
+    times = [ticket.sent.at for ticket in tickets if ticket.sent]
+    assert max(times) - min(times) > 200 / 400 * 0.8
+    assert world.dispatcher._queue.in_flight == 0
+
+
+def test_a_pause_that_is_too_long_ends_the_leg(world: World) -> None:
+    """The rows remain for another leg; no process sleeps for an hour."""
+    world.throttle(Call.VERIFY, 3_600.0)
+
+    assert world.stop.reason is not None
+    assert world.stop.reason.ended_by == "breaker"
+    with pytest.raises(RunMustStop):
+        world.dispatcher.wait_turn(Call.VERIFY, "a")
+
+
+def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
+    """A slot is filled, and only its verdict is missing; no new slot is requested."""
+    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+
+    world.dispatcher.wait_turn(Call.VERIFY, "a")
+
+    world.throttle(Call.VERIFY, 0.2)
+    with pytest.raises(RunMustStop):
+        world.dispatcher.wait_turn(Call.UPLOADS, "b")
+
+
+def test_all_that_wait_learn_of_the_end_at_once(world: World) -> None:
+    """Though only the first in the queue watches the switch."""
+    world.throttle(Call.VERIFY, 60.0)
+    ended: list[str] = []
+
+    def come(call: Call) -> None:
+        try:
+            world.dispatcher.wait_turn(call, object())
+        except RunMustStop as reason:
+            ended.append(reason.ended_by)
+
+    threads = [in_thread(lambda call=call: come(call)) for call in [Call.VERIFY] * 5 + [Call.UPLOADS] * 5]
+    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+    for thread in threads:
+        thread.join(5.0)
+
+    assert ended == ["cancelled"] * 10
+
+
+def test_a_call_for_a_new_slot_makes_room(world: World) -> None:
+    """So that the next item begins; calls of items that have begun make none."""
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    world.dispatcher.wait_turn(Call.UPLOADS, "a", is_retry=True)
+    world.dispatcher.wait_turn(Call.VERIFY, "a")
+
+    assert world.room == [0]
+
+
+def test_room_is_made_with_the_number_of_calls_that_wait(world: World) -> None:
+    """If no other call waits, items begin too late."""
+    world.throttle(Call.VERIFY, 60.0)
+    threads = [in_thread(lambda: world.dispatcher.wait_turn(Call.UPLOADS, object())) for _ in range(4)]
+    while len(world.dispatcher._waiting) < 4:
+        time.sleep(0.001)
+    world.pacer.pace = 10.0
+    world.ahead_seconds = 70.0
+    for thread in threads:
+        thread.join(10.0)
+
+    assert sorted(world.room) == [0, 1, 2, 3]
+
+
+def test_a_429_changes_the_rate_and_is_reported() -> None:
+    """A person who watches a run sees why it is slower."""
+    pause_seconds = 1.0
+    while pause_seconds > 0.4:  # where the machine stalls meanwhile, the 429 teaches no rate
+        world = World()
+        world.pacer.pace = 20.0
+        sent = [(world.dispatcher.wait_turn(Call.VERIFY, number), time.monotonic()) for number in range(30)]
+        pause_seconds = max(later - earlier for (_, earlier), (_, later) in pairwise(sent))
+
+    world.throttle(Call.VERIFY, 0.1, sent[-1][0])
+
+    assert [(status.rate_change, status.most) for status in world.reported] == [(RateChange.FOUND, None)]
+    assert world.dispatcher.status() == world.reported[-1]
+    assert world.dispatcher.status().rate is not None
+
+
+def test_a_wait_in_an_outage_changes_no_rate(world: World) -> None:
+    """Only a 429 shows something about the lane."""
+    ticket = world.dispatcher.wait_turn(Call.VERIFY, "a")
+
+    world.dispatcher.note(exchange(Call.VERIFY, 503), ticket)
+    world.dispatcher.pause_all(exchange(Call.VERIFY, 503), ticket, 0.1)
+
+    assert world.dispatcher.status().rate is None
+    assert world.reported == []
+
+
+def test_only_an_answer_to_the_same_call_ends_its_wait(world: World) -> None:
+    """The storage target's success shows nothing about the API's lane; another 429 does not either."""
+    world.throttle(Call.VERIFY, 1.0)
+    world.ahead_seconds = 121.0
+    world.dispatcher.note(exchange(Call.SLOT, 204))
+
+    world.throttle(Call.VERIFY, 1.0)
+
+    assert world.stop.reason is not None
+
+
+@pytest.mark.parametrize("status", [200, 404, 500])
+def test_any_answer_but_a_429_renews_the_patience(world: World, status: int) -> None:
+    """The lane let a call through between two 429s, whatever became of it."""
+    world.throttle(Call.VERIFY, 1.0)
+    world.ahead_seconds = 121.0
+    world.dispatcher.note(exchange(Call.VERIFY, status))
+
+    world.throttle(Call.VERIFY, 1.0)
+
+    assert world.stop.reason is None
+
+
+def test_a_connection_that_breaks_is_no_answer(world: World) -> None:
+    """It shows nothing about the lane."""
+    world.throttle(Call.VERIFY, 1.0)
+    world.ahead_seconds = 121.0
+    world.dispatcher.note(exchange(Call.VERIFY, None, Failure.CONNECTION))
+
+    world.throttle(Call.VERIFY, 1.0)
+
+    assert world.stop.reason is not None
+
+
+def test_new_files_keep_to_a_floor_rate_while_others_go_first(world: World) -> None:
+    """A file takes two calls, so its slot is requested at half of the rate; None ends it for those that wait."""
+    world.dispatcher.yield_to(0.02)
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    waiting = in_thread(lambda: world.dispatcher.wait_turn(Call.UPLOADS, "b"))
+    world.dispatcher.wait_turn(Call.VERIFY, "c")
+    assert waiting.is_alive()
+
+    world.dispatcher.yield_to(None)
+
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()
+
+
+def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[threading.Thread]]:
+    """Hold the lane, and let so many calls of items wait."""
+    gone: list[Ticket] = []
+
+    def come() -> None:
+        with suppress(RunMustStop):
+            gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))
+
+    world.dispatcher.hold(is_held=True)
+    threads = [in_thread(come) for _ in range(calls)]
+    while len(world.dispatcher._waiting) < calls:
+        time.sleep(0.001)
+    return gone, threads
+
+
+def test_while_the_lane_is_held_only_controls_go(world: World) -> None:
+    """A hundred workers do not ask a service that is down; its beginning and its end are reported."""
+    gone, threads = hold_with_waiting(world, 5)
+
+    world.dispatcher.wait_turn(Call.UPLOADS, "control", is_control=True)
+    world.dispatcher.wait_turn(Call.VERIFY, "control", is_control=True)
+    gone_while_held = len(gone)
+    world.dispatcher.hold(is_held=False)
+    for thread in threads:
+        thread.join(5.0)
+
+    assert (gone_while_held, len(gone)) == (0, 5)
+    assert [status.is_outage for status in world.reported] == [True, False]
+
+
+def test_a_hold_is_reported_once(world: World) -> None:
+    """However often it is asked for."""
+    for is_held in (False, True, True, False, False):
+        world.dispatcher.hold(is_held=is_held)
+
+    assert [status.is_outage for status in world.reported] == [True, False]
+
+
+def test_a_slot_of_a_control_makes_no_room(world: World) -> None:
+    """No item begins because of it."""
+    world.dispatcher.wait_turn(Call.UPLOADS, "control", is_control=True)
+
+    assert world.room == []
+
+
+def test_no_control_is_made_while_the_leg_ends(world: World) -> None:
+    """Nobody would believe anything because of it any more."""
+    world.throttle(Call.VERIFY, 0.2)
+    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
+
+    with pytest.raises(RunMustStop):
+        world.dispatcher.wait_turn(Call.VERIFY, "control", is_control=True)
+
+
+def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) -> None:
+    """Each item would wait for its timeout, one after another: minutes, and without a result."""
+    gone, threads = hold_with_waiting(world, 5)
+
+    world.stop.pull(RunMustStop("The service fails for every item.", ended_by="breaker"))
+    for thread in threads:
+        thread.join(5.0)
+
+    assert gone == []
+    assert not any(thread.is_alive() for thread in threads)
+    with pytest.raises(RunMustStop):
+        world.dispatcher.wait_turn(Call.VERIFY, object())
+
+
+@pytest.mark.parametrize(
+    ("outage", "doubtful"),
+    [
+        (exchange(Call.VERIFY, 500), Call.VERIFY),
+        (exchange(Call.VERIFY, None, Failure.CONNECTION), Call.VERIFY),
+        (exchange(Call.SLOT, 403), Call.SLOT),
+        (exchange(Call.UPLOADS, 404), Call.UPLOADS),
+        (exchange(Call.SLOT, 413), None),
+        (exchange(Call.VERIFY, 422), None),
+    ],
+)
+def test_failures_in_a_row_are_doubtful_and_end_no_leg(world: World, outage: Exchange, doubtful: Call | None) -> None:
+    """That is for a control to say; letting calls go again counts anew."""
+    for _ in range(FAILURES_IN_A_ROW):
+        world.dispatcher.note(outage)
+        world.ahead_seconds += 1_000.0
+
+    assert [call for call in Call if world.dispatcher.is_doubtful(call)] == ([doubtful] if doubtful else [])
+    assert world.dispatcher.is_in_doubt is (doubtful is not None)
+    assert world.stop.reason is None
+    world.dispatcher.hold(is_held=False)
+    assert not world.dispatcher.is_in_doubt
+
+
+def test_a_throttled_usage_call_is_over(world: World) -> None:
+    """Else it would count as in flight for ever."""
+    ticket = world.dispatcher.wait_turn(Call.USAGE, "a")
+
+    world.dispatcher.note(exchange(Call.USAGE, 429), ticket)
+
+    assert world.dispatcher.wait_turn(Call.VERIFY, "b").in_flight == 1

@@ -1,0 +1,105 @@
+"""The key comes from where it is kept, is checked, and is never shown."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.errors import ConfigError
+from proofsweep.partner.keys import CurrentKey, fingerprint, key_block, key_file, key_variable, usable_key
+
+KEY = "pk_SECRET-1"
+
+
+def test_a_file_holds_the_key_and_at_most_a_line_s_end(tmp_path: Path) -> None:
+    """Editors end a file with a newline."""
+    (tmp_path / "key").write_text(f"{KEY}\r\n")
+
+    assert key_file(tmp_path / "key")().get_secret_value() == KEY
+
+
+def test_a_missing_key_file_is_named(tmp_path: Path) -> None:
+    """The message says which file, and why it cannot be read."""
+    with pytest.raises(ConfigError, match=r"nowhere cannot be read \(No such file"):
+        key_file(tmp_path / "nowhere")()
+
+
+def test_a_variable_is_read_afresh_each_time() -> None:
+    """A rotated key is found where the old one was."""
+    environ = {"THE_KEY": "first"}
+    source = key_variable("THE_KEY", environ)
+    source()
+    environ["THE_KEY"] = "second"
+
+    assert source().get_secret_value() == "second"
+
+
+def test_a_variable_that_is_not_set_is_named() -> None:
+    """A person must set it."""
+    with pytest.raises(ConfigError, match="variable THE_KEY holds no key"):
+        key_variable("THE_KEY", {})()
+
+
+def test_a_secret_block_is_loaded_by_name() -> None:
+    """The orchestrator loads it; the client knows only the name."""
+    blocks = {"partner-key": KEY}
+
+    assert key_block("partner-key", blocks.__getitem__)().get_secret_value() == KEY
+
+
+@pytest.mark.parametrize("text", ["", " \n", "two keys", "a\nb", "clé", "a\x00b", "a\x7f"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(text: str) -> None:
+    """A broken key is a mistake in the configuration, and still a secret."""
+    with pytest.raises(ConfigError) as raised:
+        usable_key(text, where="The test")
+
+    assert raised.value.message.startswith("The test holds")
+    assert not text.strip() or text not in str(raised.value)
+
+
+def test_a_fingerprint_tells_keys_apart_and_reveals_none() -> None:
+    """Twelve hex digits of a digest that is used for nothing else."""
+    first, second = fingerprint(SecretStr("first")), fingerprint(SecretStr("second"))
+
+    assert first == fingerprint(SecretStr("first"))
+    assert first != second
+    assert len(first) == 12
+    assert int(first, 16) >= 0
+    assert not hashlib.sha256(b"first").hexdigest().startswith(first)
+
+
+def test_a_refused_key_is_replaced_by_what_its_source_holds_now() -> None:
+    """A rotation during a run needs no restart."""
+    environ = {"THE_KEY": "old"}
+    key = CurrentKey(key_variable("THE_KEY", environ))
+    environ["THE_KEY"] = "new"
+
+    renewed = key.renew(SecretStr("old"))
+
+    assert renewed
+    assert key.get().get_secret_value() == "new"
+
+
+def test_a_second_thread_finds_the_key_renewed_already() -> None:
+    """Both were refused with the old key; the later one must not treat the new key as refused."""
+    environ = {"THE_KEY": "old"}
+    key = CurrentKey(key_variable("THE_KEY", environ))
+    environ["THE_KEY"] = "new"
+    key.renew(SecretStr("old"))
+
+    assert key.renew(SecretStr("old"))
+
+
+def test_the_same_key_again_is_no_renewal() -> None:
+    """It would be refused again."""
+    key = CurrentKey(key_variable("THE_KEY", {"THE_KEY": "old"}))
+
+    assert not key.renew(SecretStr("old"))
+
+
+def test_a_key_in_use_is_not_printed() -> None:
+    """Neither by repr nor by str."""
+    key = CurrentKey(key_variable("THE_KEY", {"THE_KEY": KEY}))
+
+    assert KEY not in f"{key!r}{key}{key.get()!r}{key.get()}"

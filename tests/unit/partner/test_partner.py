@@ -1,0 +1,271 @@
+"""Each endpoint of the contract as it goes over the wire: method, path, query, headers, body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.contract.models import UploadResponse
+from proofsweep.errors import CallFailed, UsageError
+from proofsweep.partner.partner import Partner
+
+if TYPE_CHECKING:
+    from proofsweep.model.exchanges import Exchange
+
+    from .conftest import Client, NewClient, ScriptedServer, Write
+
+KEY = "pk_SECRET_of_this_test"
+IDEMPOTENCY_KEY = "rotation-of-november-2026"
+VALID = {"good": True, "verdict": "valid"}
+
+KEYED_CALLS: list[tuple[Callable[[Partner], object], str]] = [
+    (lambda partner: partner.keys(), "GET /v1/partner/keys"),
+    (lambda partner: partner.keys(limit=1), "GET /v1/partner/keys?limit=1"),
+    (lambda partner: partner.keys(limit=100, cursor="a b&c"), "GET /v1/partner/keys?limit=100&cursor=a+b%26c"),
+    (lambda partner: partner.rotate(IDEMPOTENCY_KEY), "POST /v1/partner/keys/rotate"),
+    (lambda partner: partner.usage(), "GET /v1/partner/usage"),
+    (lambda partner: partner.usage(days=90), "GET /v1/partner/usage?days=90"),
+    (lambda partner: partner.proofs(), "GET /v1/proofs"),
+    (lambda partner: partner.proofs(cursor="c1"), "GET /v1/proofs?cursor=c1"),
+    (lambda partner: partner.proof("p1"), "GET /v1/proofs/p1"),
+    (lambda partner: partner.proof("a/b?c#d%2Fé"), "GET /v1/proofs/a%2Fb%3Fc%23d%252F%C3%A9"),
+    (lambda partner: partner.erase("../keys"), "DELETE /v1/proofs/..%2Fkeys"),
+    (lambda partner: partner.asset("p1"), "GET /v1/proofs/p1/asset"),
+    (lambda partner: partner.interpretation("p1"), "GET /v1/proofs/p1/interpretation"),
+    (lambda partner: partner.request_slot(), "POST /v1/uploads?purpose=verify"),
+]
+FITS_ALL = b"""{"outcome": "erased", "status": "pending", "uploadId": "u", "url": "http://h", "fields": {},
+               "apiKey": "s", "keyId": "k"}"""
+
+
+@pytest.mark.parametrize(("ask", "request_line"), KEYED_CALLS, ids=[line for _, line in KEYED_CALLS])
+def test_a_keyed_call_is_asked_as_the_contract_has_it(
+    api: ScriptedServer, client: Client, answer: Write, ask: Callable[[Partner], object], request_line: str
+) -> None:
+    """The base URL's own path stays, ids are percent-encoded whole, and the key is in its header and nowhere else."""
+    api.script = [answer(body=FITS_ALL)]
+
+    ask(client.partner)
+
+    (request,) = api.received
+    assert api.targets() == [request_line]
+    assert request.headers["x-api-key"] == KEY
+    assert request.headers["user-agent"] == "proofsweep/0.0"
+    assert request.headers.get("content-length", "0") == "0"
+    assert "transfer-encoding" not in request.headers
+
+
+def test_health_is_asked_without_the_key(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """It is the one public endpoint (contract, Endpoints 1)."""
+    api.script = [answer(body=b'{"ok": true, "version": "v9", "deployedAt": 1795176000}')]
+
+    health = client.partner.health()
+
+    assert api.targets() == ["GET /v1/health"]
+    assert "x-api-key" not in api.received[0].headers
+    assert (health.ok, health.version, health.deployed_at) == (True, "v9", datetime(2026, 11, 20, 12, tzinfo=UTC))
+
+
+def test_a_base_url_may_have_a_path_before_its_version(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """The rules for relative links would drop it."""
+    api.script = [answer()]
+
+    new_client(base_url=f"{api.url}/behind/a/gateway/v1").partner.proofs()
+
+    assert api.targets() == ["GET /behind/a/gateway/v1/proofs"]
+
+
+def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Success is 201; the answer holds the new secret and does not print it."""
+    body = b'{"apiKey": "pk_NEW", "keyId": "k2", "name": "n", "previousKeyExpiresAt": 1795176000}'
+    api.script = [answer(201, body, idempotency_replayed="true")]
+
+    rotated, headers = client.partner.rotate(IDEMPOTENCY_KEY)
+
+    assert api.received[0].headers["idempotency-key"] == IDEMPOTENCY_KEY
+    assert headers.is_replay
+    assert rotated.api_key.get_secret_value() == "pk_NEW"
+    assert "pk_NEW" not in f"{rotated!r}{client.exchanges!r}"
+
+
+@pytest.mark.parametrize("idempotency_key", ["x" * 15, "x" * 129, "é" * 20, ""])
+def test_an_idempotency_key_out_of_bounds_is_not_sent(
+    api: ScriptedServer, client: Client, idempotency_key: str
+) -> None:
+    """It has 16 to 128 characters (contract, Limits), and it must fit into a header."""
+    with pytest.raises(UsageError, match="16 to 128"):
+        client.partner.rotate(idempotency_key)
+
+    assert api.received == []
+
+
+@pytest.mark.parametrize("proof_id", ["", ".", ".."])
+def test_an_id_that_would_call_another_endpoint_is_not_sent(api: ScriptedServer, client: Client, proof_id: str) -> None:
+    """Paths are normalised: to erase `..` would be another call."""
+    with pytest.raises(UsageError, match="no proof ID"):
+        client.partner.erase(proof_id)
+
+    assert api.received == []
+
+
+def test_usage_gives_the_authoritative_headroom(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """It is in a header, not in the body (contract, Endpoints 4)."""
+    api.script = [answer(body=b'{"plan": {"quotaLimit": 5000}}', x_ratelimit_remaining="17")]
+
+    usage, headers = client.partner.usage(days=1)
+
+    assert (usage.plan.quota_limit, headers.rate_remaining) == (5000.0, 17)
+
+
+def test_a_file_alone_is_verified_by_its_upload(
+    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Without a sidecar the body holds nothing but the uploadId."""
+    body = json.dumps(VALID).encode()
+    api.script = [answer(body=body)]
+
+    verified = client.partner.verify(slot, None)
+
+    assert api.targets() == ["POST /v1/verify"]
+    assert json.loads(api.received[0].body) == {"uploadId": "u-1"}
+    assert api.received[0].headers["content-type"] == "application/json"
+    assert (verified.response.good, verified.body_sha256) == (True, sha256(body).hexdigest())
+
+
+def test_a_sidecar_goes_as_standard_base64_under_its_wire_name(
+    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """With `+` and `/`, not in the URL-safe alphabet, and without line breaks."""
+    api.script = [answer(body=json.dumps(VALID).encode())]
+
+    client.partner.verify(slot, b"\xfb\xff" * 60)
+
+    assert json.loads(api.received[0].body) == {"uploadId": "u-1", "mark": "+//7//v/" * 20}
+
+
+def test_a_pair_is_not_verified_while_the_wire_name_is_unknown(
+    api: ScriptedServer, new_client: NewClient, slot: UploadResponse
+) -> None:
+    """The service would ignore a sidecar with a wrong name, and answer for the audio alone."""
+    with pytest.raises(UsageError, match="wire name is not set"):
+        new_client(sidecar_field=None).partner.verify(slot, b"proof")
+
+    assert api.received == []
+
+
+@pytest.mark.parametrize(("sidecar_field", "sidecar"), [("mark", "QUJD"), ("sidecar", "other"), (None, None)])
+def test_a_stored_sidecar_is_read_by_its_wire_name(
+    api: ScriptedServer, new_client: NewClient, answer: Write, sidecar_field: str | None, sidecar: str | None
+) -> None:
+    """It is not guessed while the name is unknown, and it is never printed."""
+    api.script = [answer(body=b'{"song": "A", "mark": "QUJD", "sidecar": "other"}')]
+
+    proof = new_client(sidecar_field=sidecar_field).partner.proof("p1")
+
+    assert proof.song == "A"
+    assert (proof.sidecar.get_secret_value() if proof.sidecar else None) == sidecar
+    assert "QUJD" not in repr(proof)
+
+
+def test_a_mistyped_answer_is_final(api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse) -> None:
+    """It is well-formed, so it would come again; the error does not show its content."""
+    api.script = [answer(body=b'{"good": "yes SECRET", "verdict": "valid"}', x_request_id="rid-9")]
+
+    with pytest.raises(CallFailed) as failed:
+        client.partner.verify(slot, None)
+
+    assert (failed.value.stage, failed.value.reason, failed.value.status) == ("verify", "bad_answer", 200)
+    assert failed.value.request_id == "rid-9"
+    assert "SECRET" not in f"{failed.value!r}{failed.value}"
+    assert len(api.received) == 1
+
+
+def test_an_answer_that_is_no_object_is_final(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """A list is JSON, but no resource of the contract."""
+    api.script = [answer(body=b"[]")]
+
+    with pytest.raises(CallFailed, match="the whole"):
+        client.partner.keys()
+
+
+def downloaded(client: Client, url: str) -> list[tuple[bytes, int | None]]:
+    """Download an asset; give the bytes and the announced size of each body."""
+    taken: list[tuple[bytes, int | None]] = []
+    client.partner.download(SecretStr(url), lambda pieces, size_bytes: taken.append((b"".join(pieces), size_bytes)))
+    return taken
+
+
+def test_an_asset_is_downloaded_without_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """Large assets are streamed, and only the body of a success."""
+    asset = bytes(range(256)) * 12_000
+    storage.script = [answer(503, b"busy"), answer(body=asset)]
+
+    taken = downloaded(client, f"{storage.url}/a?sig=x%2Fy")
+
+    assert storage.targets() == ["GET /a?sig=x%2Fy"] * 2
+    assert "x-api-key" not in storage.received[0].headers
+    assert taken == [(asset, len(asset))]
+    assert client.facts() == [("download", 503, None), ("download", 200, None)]
+
+
+def test_an_asset_that_breaks_off_is_no_asset(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """What was sent of it is no file; the call is repeated."""
+    storage.script = [answer(body=b"half of", content_length="100"), answer(body=b"all of it")]
+
+    assert downloaded(client, f"{storage.url}/a") == [(b"all of it", 9)]
+    assert client.facts() == [("download", 200, "bad_answer"), ("download", 200, None)]
+
+
+def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
+    """The body of its error is not the asset, and the run goes on."""
+    storage.script = [answer(403, b"<Error/>")]
+
+    with pytest.raises(CallFailed) as failed:
+        downloaded(client, f"{storage.url}/SECRET")
+
+    assert (failed.value.reason, failed.value.status) == ("http_403", 403)
+    assert client.stop.reason is None
+    assert "SECRET" not in f"{failed.value!r}{failed.value}"
+
+
+def test_a_partner_for_controls_asks_no_control_itself(
+    api: ScriptedServer, new_client: NewClient, answer: Write
+) -> None:
+    """It has the same sidecar name; its calls go while others are held, also in a session of an item."""
+    client = new_client(attempts=5)
+    record: list[Exchange] = []
+    api.script = [answer(500)] * 9
+    client.dispatcher.hold(is_held=True)
+
+    control = client.partner.with_control(lambda: False).for_control()
+    with pytest.raises(CallFailed):
+        control.in_new_session(record.append).request_slot()
+
+    assert control.sidecar_field == "mark"
+    assert [exchange.status for exchange in record] == [500, 500]
+
+
+def test_a_new_session_counts_attempts_anew(api: ScriptedServer, client: Client, answer: Write) -> None:
+    """Each item has its own attempts, and its own record."""
+    record: list[Exchange] = []
+    api.script = [answer(), answer()]
+
+    client.partner.proofs()
+    client.partner.in_new_session(record.append).proofs()
+
+    assert [exchange.attempt for exchange in client.exchanges + record] == [1, 1]
+
+
+def test_the_lane_is_shared_by_all_sessions(client: Client) -> None:
+    """A rate that one session learned is the rate of all."""
+    client.dispatcher.remember(50.0)
+
+    assert client.partner.in_new_session(client.unattributed.append).session.context.dispatcher.status().rate == 50.0

@@ -1,0 +1,179 @@
+"""The retry rule as one table: what follows which exchange, and why."""
+
+import math
+from datetime import UTC, datetime
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proofsweep.contract.headers import AnswerHeaders
+from proofsweep.model.exchanges import Call, Exchange, Failure
+from proofsweep.partner.retry import (
+    Decision,
+    FreshSlot,
+    GiveUp,
+    PauseAll,
+    RenewKey,
+    Retry,
+    RetryPolicy,
+    decide,
+)
+
+POLICY = RetryPolicy(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
+SHORT = 4.0
+LONG = 900.0
+
+
+def exchange(
+    call: Call,
+    status: int | None = None,
+    failure: Failure | None = None,
+    *,
+    retry_after: float | None = None,
+    attempt: int = 1,
+) -> Exchange:
+    """Make an exchange with the facts that the rule uses."""
+    return Exchange(
+        call=call,
+        attempt=attempt,
+        started_at=datetime(2026, 11, 20, tzinfo=UTC),
+        elapsed_ms=1.0,
+        headers=AnswerHeaders(retry_after_seconds=retry_after),
+        status=status,
+        failure=failure,
+    )
+
+
+# Jitter is 1 throughout: our own waits are 1, 2, 4 and 8 seconds.
+TABLE = [
+    # A throttled call waits as told, however often; a 429 is no failure.
+    (exchange(Call.UPLOADS, 429, retry_after=SHORT), 0, 0, PauseAll(SHORT)),
+    (exchange(Call.UPLOADS, 429, retry_after=SHORT, attempt=50), 0, 0, PauseAll(SHORT)),
+    (exchange(Call.VERIFY, 429, retry_after=LONG), 2, 1, PauseAll(LONG)),
+    (exchange(Call.VERIFY, 429), 0, 0, PauseAll(1.0)),
+    (exchange(Call.VERIFY, 429, attempt=3), 0, 0, PauseAll(4.0)),
+    (exchange(Call.VERIFY, 429, retry_after=0.0), 0, 0, PauseAll(1.0)),
+    # GET /partner/usage may have a lane of its own: its 429 holds no other call back, and nobody waits long for it.
+    (exchange(Call.USAGE, 429, Failure.BAD_ANSWER, retry_after=SHORT), 0, 0, Retry(SHORT)),
+    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=4), 0, 0, Retry(SHORT)),
+    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=5), 0, 0, GiveUp("http_429")),
+    (exchange(Call.USAGE, 429, retry_after=LONG), 0, 0, GiveUp("http_429")),
+    (exchange(Call.USAGE, 503, retry_after=LONG), 1, 0, Retry(8.0)),
+    # Rotation has a lane of its own, and its attempts are limited.
+    (exchange(Call.ROTATE, 429, retry_after=SHORT), 0, 0, Retry(SHORT)),
+    (exchange(Call.ROTATE, 429, retry_after=SHORT, attempt=3), 0, 0, GiveUp("http_429")),
+    (exchange(Call.ROTATE, 429, retry_after=60.0), 0, 0, Retry(60.0)),
+    (exchange(Call.ROTATE, 429, retry_after=LONG), 0, 0, GiveUp("http_429")),
+    (exchange(Call.ROTATE, 503, retry_after=LONG), 1, 0, Retry(8.0)),
+    # A 403 of the API always means the key.
+    (exchange(Call.VERIFY, 403), 1, 0, RenewKey()),
+    (exchange(Call.USAGE, 403, Failure.BAD_ANSWER), 1, 0, RenewKey()),
+    (exchange(Call.HEALTH, 403), 1, 0, GiveUp("http_403")),
+    (exchange(Call.DOWNLOAD, 403), 1, 0, GiveUp("http_403")),
+    # A transient failure is repeated after longer and longer waits, until the attempts are used up.
+    (exchange(Call.VERIFY, 500), 1, 0, Retry(1.0)),
+    (exchange(Call.VERIFY, 503), 2, 0, Retry(2.0)),
+    (exchange(Call.VERIFY, 500), 3, 0, GiveUp("http_500")),
+    (exchange(Call.UPLOADS, None, Failure.CONNECTION), 1, 0, Retry(1.0)),
+    (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 2, 0, Retry(2.0)),
+    (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 3, 0, GiveUp("timeout")),
+    (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 1, 0, Retry(1.0)),
+    (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 3, 0, GiveUp("bad_answer")),
+    (exchange(Call.HEALTH, 500), 1, 0, Retry(1.0)),
+    (exchange(Call.HEALTH, 429), 1, 0, Retry(1.0)),
+    (exchange(Call.DOWNLOAD, 503), 1, 0, Retry(1.0)),
+    # A service that says how long it is down is waited for; a long wait holds all calls back.
+    (exchange(Call.VERIFY, 503, retry_after=SHORT), 1, 0, Retry(SHORT)),
+    (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, PauseAll(LONG)),
+    (exchange(Call.VERIFY, 503, retry_after=LONG), 3, 0, GiveUp("http_503")),
+    (exchange(Call.DOWNLOAD, 503, retry_after=LONG), 1, 0, Retry(8.0)),
+    # Some statuses of verify may mean that the upload is gone: one fresh upload, then they are final.
+    (exchange(Call.VERIFY, 400), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 404), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 409), 2, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 410), 2, 0, FreshSlot(0.0)),
+    (exchange(Call.VERIFY, 404), 2, 1, GiveUp("http_404")),
+    (exchange(Call.VERIFY, 302), 1, 0, GiveUp("http_302")),
+    # The same bytes would be too large, or unfit, once more.
+    (exchange(Call.VERIFY, 413), 1, 0, GiveUp("http_413")),
+    (exchange(Call.VERIFY, 422), 1, 0, GiveUp("http_422")),
+    # A request for a slot names no item: every refusal but a 403 is transient.
+    (exchange(Call.UPLOADS, 400), 1, 0, Retry(1.0)),
+    (exchange(Call.UPLOADS, 307), 2, 0, Retry(2.0)),
+    (exchange(Call.UPLOADS, 404), 3, 0, GiveUp("http_404")),
+    (exchange(Call.UPLOADS, 403), 1, 0, RenewKey()),
+    # Another 4xx of any other call is final at once.
+    (exchange(Call.PROOF, 404), 1, 0, GiveUp("http_404")),
+    (exchange(Call.ROTATE, 409), 1, 0, GiveUp("http_409")),
+    # A slot is never filled twice: an expired slot or a transient failure leads to a fresh one.
+    (exchange(Call.SLOT, 404), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.SLOT, 410), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.SLOT, 410), 3, 2, GiveUp("slot_refused")),
+    (exchange(Call.SLOT, 403), 1, 0, FreshSlot(0.0)),
+    (exchange(Call.SLOT, 403), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 403), 3, 2, GiveUp("slot_refused")),
+    (exchange(Call.SLOT, 503), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, 503, retry_after=LONG), 1, 0, FreshSlot(8.0)),
+    (exchange(Call.SLOT, 429), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 408), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, 425), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 408), 3, 2, GiveUp("slot_refused")),
+    (exchange(Call.SLOT, None, Failure.CONNECTION), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, None, Failure.TIMEOUT), 3, 2, GiveUp("timeout")),
+    (exchange(Call.SLOT, 413), 1, 0, GiveUp("slot_refused")),
+    (exchange(Call.SLOT, 302), 1, 0, GiveUp("slot_refused")),
+]
+
+
+@pytest.mark.parametrize(("failed", "failures", "fresh_slots", "decision"), TABLE)
+def test_what_follows_a_failed_exchange(failed: Exchange, failures: int, fresh_slots: int, decision: object) -> None:
+    """One row, one rule; the comments in the table say which."""
+    assert decide(failed, POLICY, failures=failures, fresh_slots=fresh_slots, jitter=1.0) == decision
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3, 4, 5, 60, 10_000])
+def test_backoff_doubles_within_bounds(attempt: int) -> None:
+    """Jitter spreads a wait over its upper half, and no wait is longer than the longest."""
+    shortest, longest = POLICY.backoff(attempt, 0.0), POLICY.backoff(attempt, 1.0)
+
+    assert longest == min(8.0, 2.0 ** min(attempt - 1, 3))
+    assert shortest == longest / 2
+
+
+ANY_EXCHANGE = st.builds(
+    exchange,
+    st.sampled_from(Call),
+    st.none() | st.integers(100, 999),
+    st.none() | st.sampled_from(Failure),
+    retry_after=st.none() | st.floats(0, 315_360_000),
+    attempt=st.integers(1, 10_000),
+)
+
+
+@settings(deadline=None)
+@given(ANY_EXCHANGE, st.integers(0, 100), st.integers(0, 100), st.floats(0, 1))
+def test_something_follows_every_exchange(failed: Exchange, failures: int, fresh_slots: int, jitter: float) -> None:
+    """No wait is negative or endless, and only a 429 or a closed service causes a long one."""
+    decision = decide(failed, POLICY, failures=failures, fresh_slots=fresh_slots, jitter=jitter)
+
+    assert isinstance(decision, get_args(Decision))
+    if isinstance(decision, PauseAll):
+        assert 0 <= decision.wait_seconds <= max(failed.headers.retry_after_seconds or 0, POLICY.longest_wait_seconds)
+        assert failed.call.is_keyed
+    if isinstance(decision, Retry | FreshSlot):
+        is_lane_of_its_own = failed.call is Call.ROTATE and failed.status == 429
+        assert decision.wait_seconds >= 0
+        assert decision.wait_seconds <= POLICY.longest_wait_seconds or is_lane_of_its_own
+
+
+@settings(deadline=None)
+@given(ANY_EXCHANGE)
+def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
+    """After the last attempt only a 429 or another key allows a repeat."""
+    decision = decide(failed, POLICY, failures=POLICY.attempts, fresh_slots=POLICY.attempts, jitter=0.5)
+
+    most = {Call.ROTATE: POLICY.attempts, Call.USAGE: 5}.get(failed.call, math.inf)
+    patient = failed.is_throttled and failed.attempt < most
+    assert isinstance(decision, PauseAll | Retry | GiveUp if patient else RenewKey | GiveUp)

@@ -1,0 +1,281 @@
+"""The slot's form is what object storage expects, and holds no secret of ours."""
+
+from __future__ import annotations
+
+import io
+import json
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+from python_multipart import parse_form
+
+from proofsweep.contract.models import UploadResponse
+from proofsweep.errors import CallFailed, SlotRefused, SlotSpent, SourceError
+from proofsweep.model.items import FileFacts
+from proofsweep.partner.session import Session
+from proofsweep.partner.slots import slot_request
+from proofsweep.partner.transport import Timeouts, Transport
+
+from .conftest import Bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from python_multipart.multipart import Field, File
+
+    from .conftest import Client, NewClient, Received, ScriptedServer, Write
+
+Fill = Callable[[], None]
+NASTY = st.lists(st.sampled_from(['"', "\r", "\n", "\0", ";", "=", "name", "file", "--", " ", "Ж", "%22"])).map("".join)
+ANY_TEXT = NASTY | st.text(st.characters(exclude_categories=["Cs"]))
+FIELDS = st.dictionaries(ANY_TEXT.filter(lambda name: "\\" not in name), ANY_TEXT, max_size=6)
+"""No backslash in names: HTML forms do not escape it, but this parser unescapes it."""
+
+
+@pytest.fixture
+def fill(client: Client, slot: UploadResponse, audio: Bytes) -> Fill:
+    """Fill the slot with the audio, once."""
+    return lambda: client.partner.fill_slot(slot, audio)
+
+
+def parts_of(request: Received) -> list[bytes]:
+    """Take a form apart at its boundary."""
+    boundary = request.headers["content-type"].removeprefix("multipart/form-data; boundary=").encode()
+    first, *parts, last = (b"\r\n" + request.body).split(b"\r\n--" + boundary)
+    assert (first, last) == (b"", b"--\r\n")
+    return parts
+
+
+def test_the_form_is_every_field_in_order_and_then_the_file(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
+    """Storage reads the policy before the file, and ignores everything after the file."""
+    storage.script = [answer(204, b"")]
+
+    fill()
+
+    (request,) = storage.received
+    *fields, file = parts_of(request)
+    named = [part.split(b'"')[1].decode() for part in fields]
+    assert named == ["key", "policy", "Content-Type", "acl"]
+    assert fields[0] == b'\r\nContent-Disposition: form-data; name="key"\r\n\r\nincoming/u-1'
+    assert file == (
+        b'\r\nContent-Disposition: form-data; name="file"; filename="audio"\r\n'
+        b"Content-Type: application/octet-stream\r\n\r\nRIFF....WAVE\r\n--more\r\n"
+    )
+
+
+def test_the_form_has_a_known_length_and_no_key(
+    api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, fill: Fill
+) -> None:
+    """Chunked transfer is refused by object storage, and the key is for the API alone."""
+    storage.script = [answer(201, b"<PostResponse/>")]
+
+    fill()
+
+    (request,) = storage.received
+    assert storage.targets() == ["POST /bucket?sig=SECRET"]
+    assert request.headers["content-length"] == str(len(request.body))
+    assert client.exchanges[0].bytes_sent == len(request.body)
+    assert {"transfer-encoding", "x-api-key", "cookie", "authorization"}.isdisjoint(request.headers)
+    assert request.headers["user-agent"] == "proofsweep/0.0"
+    assert api.received == []
+
+
+def test_a_field_cannot_break_out_of_the_form(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, audio: Bytes
+) -> None:
+    """Names are escaped as in HTML forms; values stay as they are, in UTF-8."""
+    odd = slot.model_copy(update={"fields": {'a"\r\nb': "Ж\r\n--x"}})
+    storage.script = [answer(204, b"")]
+
+    client.partner.fill_slot(odd, audio)
+
+    field, _ = parts_of(storage.received[0])
+    assert field == 'Content-Disposition: form-data; name="a%22%0D%0Ab"\r\n\r\nЖ\r\n--x'.encode().join([b"\r\n", b""])
+
+
+def test_the_storage_s_own_id_is_kept(storage: ScriptedServer, client: Client, answer: Write, fill: Fill) -> None:
+    """The storage's operator asks for it; it is no request ID of the partner."""
+    storage.script = [answer(204, b"", x_amz_request_id="S3-7", x_request_id="other")]
+
+    fill()
+
+    assert client.exchanges[0].storage_id == "S3-7"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [(403, SlotSpent), (503, SlotSpent), (429, SlotSpent), (303, SlotRefused), (400, SlotRefused), (413, SlotRefused)],
+)
+def test_only_a_2xx_means_stored(
+    storage: ScriptedServer, client: Client, answer: Write, fill: Fill, refusal: tuple[int, type[Exception]]
+) -> None:
+    """A 403 means an expired slot and stops no run; a redirect is not followed; no error shows URL or fields."""
+    status, error = refusal
+    storage.script = [answer(status, b"<Error>SECRET</Error>", location=f"{storage.url}/elsewhere")]
+
+    with pytest.raises(error) as raised:
+        fill()
+
+    assert len(storage.received) == 1
+    assert client.stop.reason is None
+    assert "SECRET" not in f"{raised.value!r}{raised.value}{client.exchanges!r}"
+
+
+def test_a_refusal_during_the_upload_is_read(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Storage refuses a form that is too large before it has read it, and closes the connection."""
+    storage.reads_bodies = False
+    storage.script = [answer(413, b"<Error/>")]
+
+    with pytest.raises(SlotRefused) as refused:
+        client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
+
+    assert refused.value.status == 413
+    assert client.exchanges[0].bytes_sent is not None
+    assert client.exchanges[0].bytes_sent < 64 * 1024 * 1024
+
+
+def test_a_success_during_the_upload_is_none(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Storage answers before it has read the form, and closes: it holds a part of the audio, so a fresh slot is due."""
+    storage.reads_bodies = False
+    storage.script = [answer(204, b"")]
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
+
+    assert client.facts() == [("slot", 204, "bad_answer")]
+
+
+class Zeros:
+    """Audio that is far larger than any socket's buffer."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.facts = FileFacts(size_bytes=size_bytes, version="1")
+
+    def chunks(self) -> Iterator[bytes]:
+        """Give zeros."""
+        for _ in range(self.facts.size_bytes // 65_536):
+            yield bytes(65_536)
+
+
+def test_audio_that_changes_meanwhile_is_never_complete(
+    storage: ScriptedServer, client: Client, slot: UploadResponse
+) -> None:
+    """Its error is raised as it is, and the connection is closed before the last byte."""
+
+    class Changing(Zeros):
+        def chunks(self) -> Iterator[bytes]:
+            yield bytes(65_536)
+            raise SourceError("It changed.", reason="source_changed")
+
+    with pytest.raises(SourceError, match="It changed"):
+        client.partner.fill_slot(slot, Changing(131_072))
+
+    assert all(len(request.body) < 131_072 for request in storage.received)
+
+
+@pytest.fixture
+def safe_api(new_server: Callable[..., ScriptedServer], certificate: Path) -> ScriptedServer:
+    """The partner's API under TLS."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    return new_server(tls)
+
+
+@pytest.fixture
+def safe_client(safe_api: ScriptedServer, new_client: NewClient) -> Iterator[Client]:
+    """A client of it, which tries twice and trusts its certificate."""
+    unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+    client = new_client(base_url=f"{safe_api.url}/v1", attempts=2)
+    transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(), tls=unchecked)
+    context = replace(client.partner.session.context, transport=transport)
+    yield replace(client, partner=replace(client.partner, session=Session(context, client.exchanges.append)))
+    transport.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "HTTP", "ftp"])
+def test_a_slot_without_tls_is_refused_under_a_base_url_with_tls(
+    safe_api: ScriptedServer, safe_client: Client, storage: ScriptedServer, answer: Write, scheme: str
+) -> None:
+    """The audio and the slot's secrets would go unencrypted. Such a slot is no answer, and says nothing of the item."""
+    address = storage.url.removeprefix("http")
+    slots = [{"uploadId": "u", "url": f"{each}{address}/SECRET", "fields": {}} for each in (scheme, scheme, "HTTPS")]
+    safe_api.script = [answer(body=json.dumps(slot).encode()) for slot in slots]
+
+    with pytest.raises(CallFailed, match=r"bad_answer: the slot's URL does not begin with https://") as failed:
+        safe_client.partner.request_slot()
+
+    assert (failed.value.stage, failed.value.reason, "SECRET" in str(failed.value)) == ("uploads", "bad_answer", False)
+    assert safe_client.partner.request_slot().url.get_secret_value() == f"HTTPS{address}/SECRET"
+    assert [failure for _, _, failure in safe_client.facts()] == ["bad_answer", "bad_answer", None]
+    assert storage.received == []
+
+
+@pytest.mark.parametrize("url", ["http://a..b/", "http://[", "ftp://host/x", "relative", "http://127.0.0.1:99999/"])
+def test_a_slot_with_an_unusable_url_is_spent(client: Client, slot: UploadResponse, audio: Bytes, url: str) -> None:
+    """A bad URL is a failure of that slot, and not of this program."""
+    broken = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url})
+
+    with pytest.raises(SlotSpent):
+        client.partner.fill_slot(broken, audio)
+
+    assert client.facts() == [("slot", None, "connection")]
+    assert client.exchanges[0].bytes_sent is None
+
+
+def test_each_attempt_sends_the_audio_from_its_start(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
+    """A fresh slot gets the whole file, not the rest of it."""
+    storage.script = [answer(403, b""), answer(204, b"")]
+
+    with pytest.raises(SlotSpent):
+        fill()
+    fill()
+
+    first, second = storage.received
+    assert parts_of(first)[-1] == parts_of(second)[-1]
+
+
+def read_back(content: bytes, content_type: str) -> list[tuple[bytes | None, bytes]]:
+    """Read a form with a parser that web frameworks use: names and contents, in order."""
+    parts: list[tuple[bytes | None, bytes]] = []
+
+    def keep_file(file: File) -> None:
+        file.file_object.seek(0)
+        parts.append((file.field_name, file.file_object.read()))
+
+    def keep_field(field: Field) -> None:
+        parts.append((field.field_name, field.value or b""))
+
+    parse_form({"Content-Type": content_type.encode()}, io.BytesIO(content), keep_field, keep_file)
+    return parts
+
+
+@settings(deadline=None)
+@given(FIELDS)
+@example({'x"; filename="y': "", "file": "before the file", "a\r\nb": "Ж\r\n--\0"})
+def test_every_field_reads_back_and_the_file_comes_last(fields: dict[str, str]) -> None:
+    """No name and no value breaks out of its part, and the announced length is right."""
+    audio = Bytes(b"RIFF....WAVE\r\n--", b"more\r\n")
+    slot = UploadResponse(uploadId="u", url=SecretStr("http://h/"), fields=fields)
+
+    request = slot_request(slot, audio)
+    content = b"".join([request.content] if isinstance(request.content, bytes) else request.content)
+
+    expected = [(_as_html_has_it(name).encode(), text.encode()) for name, text in fields.items()]
+    assert read_back(content, request.headers["Content-Type"]) == [*expected, (b"file", b"".join(audio.chunks()))]
+    assert len(content) == request.content_bytes
+
+
+def _as_html_has_it(name: str) -> str:
+    return "".join(quote(sign) if sign in '"\r\n' else sign for sign in name)

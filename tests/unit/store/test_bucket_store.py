@@ -1,0 +1,139 @@
+"""A bucket keeps results as a folder does."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
+
+import obstore
+import pytest
+from obstore.store import MemoryStore
+
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.store.bucket_store import BucketStore
+
+NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
+
+
+@pytest.fixture(params=["s3://bucket", "s3://bucket/deep/results"])
+def store(request: pytest.FixtureRequest) -> BucketStore:
+    """A store in a bucket's root, and one below a prefix."""
+    bucket = MemoryStore()
+    obstore.put(bucket, "deep/results-of-another/t/x", b"")
+    return BucketStore(request.param, lambda _root: bucket)
+
+
+def test_an_object_is_created_once_and_read_as_it_was_created(store: BucketStore) -> None:
+    """The second create of a name is an error."""
+    store.create(NAME, b"first")
+
+    with pytest.raises(NameTaken):
+        store.create(NAME, b"second")
+
+    assert store.read(NAME) == b"first"
+
+
+def test_an_object_that_is_replaced_has_its_last_content(store: BucketStore) -> None:
+    """The first replacement makes it."""
+    for content in (b"first", b"second"):
+        store.replace("legs/001/heartbeat.json", content)
+
+    assert store.read("legs/001/heartbeat.json") == b"second"
+
+
+def test_names_are_sorted_and_full_and_of_one_folder(store: BucketStore) -> None:
+    """Folders beside them are listed by themselves; hidden names are left out."""
+    for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/d", "t-else/e"):
+        store.create(name, b"")
+
+    assert store.names("t") == ["t/a", "t/b"]
+    assert store.folders("t") == ["other", "sub"]
+
+
+def test_what_is_missing_is_empty_and_no_error(store: BucketStore) -> None:
+    """A new store has nothing in it; deleting twice is deleting once."""
+    store.create("t/a", b"")
+    store.delete("t/a")
+    store.delete("t/a")
+
+    assert store.read("t/a") is None
+    assert (store.names("nowhere"), store.folders("nowhere")) == ([], [])
+
+
+class Forgetful(BaseHTTPRequestHandler):
+    """An S3 that takes an object and then fails to say so; after that it knows that the name is taken."""
+
+    kept: ClassVar[dict[str, bytes]] = {}
+
+    def do_PUT(self) -> None:
+        """Keep the first, and refuse the rest."""
+        content = self.rfile.read(int(self.headers["content-length"]))
+        self._answer(412 if self.kept.setdefault(self.path, content) is not content else 503, b"")
+
+    def do_GET(self) -> None:
+        """Give what was kept."""
+        self._answer(200, self.kept[self.path])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def _answer(self, status: int, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-length", str(len(content)))
+        self.send_header("etag", '"1"')
+        self.send_header("last-modified", "Fri, 20 Nov 2026 00:00:00 GMT")
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketStore]:
+    """A store in such a place."""
+    Forgetful.kept.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Forgetful) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield BucketStore("s3://bucket")
+        server.shutdown()
+
+
+def test_what_an_unanswered_attempt_has_put_is_ours(forgetful: BucketStore) -> None:
+    """The library tries again by itself, and then finds the name taken by its own first attempt."""
+    forgetful.create("a", b"content")
+
+    assert forgetful.read("a") == b"content"
+
+
+def test_what_somebody_else_has_put_is_not_ours_though_it_is_the_same(forgetful: BucketStore) -> None:
+    """A create that is refused at its first attempt has put nothing."""
+    forgetful.create("a", b"content")
+
+    with pytest.raises(NameTaken):
+        forgetful.create("a", b"content")
+
+
+def test_a_bucket_that_cannot_be_opened_is_one_line() -> None:
+    """Nothing of what the library says is repeated: it may hold anything."""
+
+    def fail(_root: str) -> MemoryStore:
+        raise ValueError("secret")
+
+    with pytest.raises(ResultsError, match="s3://bucket cannot be opened") as refused:
+        BucketStore("s3://bucket", fail).create("a", b"")
+
+    assert "secret" not in refused.value.message
+
+
+def test_folders_after_one_are_listed_without_those_before(store: BucketStore) -> None:
+    """A name that begins like the given one is another folder; hidden ones are none."""
+    for name in ("a/x", "b/x", "b/deep/y", "b0/x", "c/deep/er/x", ".d/x"):
+        store.create(f"_runs/{name}", b"")
+
+    assert store.folders("_runs", "b") == ["b0", "c"]
+    assert store.folders("_runs", "z") == store.folders("_other", "b") == []

@@ -1,0 +1,269 @@
+"""Finished work is in the store a moment later, in the order in which it was finished, and none of it is lost."""
+
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from proofsweep.errors import ResultsError
+from proofsweep.model import layout
+from proofsweep.model.tables import schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.journal import MERGED_SEGMENTS, Journal, Segments
+from proofsweep.store.plans_and_parts import Results
+
+
+class FullStore(FolderStore):
+    """A store on a disk that is full for a while, or one that writes and does not say so."""
+
+    is_full = False
+    silent_on: str | None = None
+
+    def create(self, name: str, content: bytes) -> None:
+        """Create, unless the disk is full."""
+        if self.is_full:
+            raise ResultsError("The disk is full.")
+        super().create(name, content)
+        if self.silent_on is not None and self.silent_on in name:
+            raise ResultsError("Nobody knows whether it was written.")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FullStore:
+    """Give a store with room."""
+    return FullStore(tmp_path)
+
+
+@pytest.fixture
+def results(store: FullStore) -> Results:
+    """Give the results in it."""
+    return Results(store)
+
+
+def verdict(manifest_row: int) -> Row:
+    """Make a verdicts row."""
+    words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
+    row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    return row | {
+        "leg": 1,
+        "accepted": False,
+        "epoch": 0,
+        "verify_attempts": 0,
+        "calls": 0,
+        "manifest_row": manifest_row,
+    }
+
+
+def exchange(request_id: str) -> Row:
+    """Make an exchanges row."""
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    row: Row = dict.fromkeys(schemas.EXCHANGES.names)
+    return row | {
+        "run_id": "r",
+        "leg": 1,
+        "call": "verify",
+        "attempt": 1,
+        "started_at": now,
+        "elapsed_ms": 1.0,
+        "request_id": request_id,
+    }
+
+
+def rows_of(results: Results, table: str) -> list[Row]:
+    """Read all of a leg's journal of one table."""
+    return [row for segment in Segments(results, "r", 1).tables(table) for row in segment.to_pylist()]
+
+
+def test_what_was_flushed_is_there_in_order(results: Results) -> None:
+    """With the whole schema, and each table in segments of its own."""
+    journal = Journal(results, "r", 1, "w")
+    for number in range(3):
+        journal.add(verdict(number), [exchange(f"a{number}"), exchange(f"b{number}")])
+        journal.flush()
+
+    assert rows_of(results, "verdicts") == [verdict(0), verdict(1), verdict(2)]
+    assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a0", "b0", "a1", "b1", "a2", "b2"]
+    assert all(segment.schema.equals(schemas.VERDICTS) for segment in Segments(results, "r", 1).tables("verdicts"))
+
+
+def test_nothing_waiting_makes_no_segment(results: Results) -> None:
+    """A leg that waits for an hour leaves no 3,600 empty objects."""
+    journal = Journal(results, "r", 1, "w")
+    journal.add(None, [exchange("aside")])
+    for _ in range(5):
+        journal.flush()
+
+    assert len(list(Segments(results, "r", 1).tables("exchanges"))) == 1
+    assert list(Segments(results, "r", 1).tables("verdicts")) == []
+
+
+def test_two_processes_write_side_by_side(results: Results) -> None:
+    """Neither takes the other's names, and a reader sees the work of both."""
+    for writer in ("w1", "w2"):
+        journal = Journal(results, "r", 1, writer)
+        journal.add(verdict(int(writer[1])), [])
+        journal.flush()
+
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [1, 2]
+
+
+def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:
+    """A process that is killed between two writes leaves exchanges too many, never too few."""
+    order = []
+
+    class Watching(FolderStore):
+        def create(self, name: str, content: bytes) -> None:
+            order.append(Path(name).name.partition("-")[0])
+            super().create(name, content)
+
+    journal = Journal(Results(Watching(Path(results.store.url))), "r", 1, "w")
+    journal.add(verdict(0), [exchange("a")])
+    journal.flush()
+
+    assert order == ["exchanges", "verdicts"]
+
+
+def test_what_could_not_be_written_is_written_later(results: Results, store: FullStore) -> None:
+    """A disk that is full for a second costs no request ID."""
+    journal = Journal(results, "r", 1, "w")
+    journal.add(verdict(0), [exchange("a")])
+    store.is_full = True
+    with pytest.raises(ResultsError):
+        journal.flush()
+
+    store.is_full = False
+    journal.add(verdict(1), [exchange("b")])
+    journal.flush()
+
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1]
+    assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a", "b"]
+
+
+def test_what_was_written_without_a_word_is_there_once(results: Results, store: FullStore) -> None:
+    """The bucket's answer was lost, the segment is written again under its own name; what came since is in the next."""
+    journal = Journal(results, "r", 1, "w")
+    store.silent_on = "journal"
+    for number in range(3):
+        journal.add(verdict(number), [exchange(str(number))])
+        with pytest.raises(ResultsError):
+            journal.flush()
+
+    store.silent_on = None
+    journal.flush()
+
+    assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["0", "1", "2"]
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1, 2]
+
+
+def test_segments_that_were_merged_without_a_word_are_there_once(results: Results, store: FullStore) -> None:
+    """The next merge holds them too, and one more: the longest counts."""
+    journal, numbers = Journal(results, "r", 1, "w"), list(range(MERGED_SEGMENTS + 2))
+    store.silent_on = "-000001_"
+    for number in numbers:
+        journal.add(None, [exchange(str(number))])
+        with suppress(ResultsError):
+            journal.flush()
+
+    assert len(results.store.names(layout.journal_folder("r", 1))) == len(numbers) + 3
+    assert [row["request_id"] for row in rows_of(results, "exchanges")] == [str(number) for number in numbers]
+
+
+def test_a_minute_of_segments_becomes_one(results: Results) -> None:
+    """The journal of a long run is a few hundred objects, and reads as it was written."""
+    journal = Journal(results, "r", 1, "w")
+    for number in range(2 * MERGED_SEGMENTS + 1):
+        journal.add(verdict(number), [exchange(str(number))])
+        journal.flush()
+
+    rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
+    assert rows == list(range(2 * MERGED_SEGMENTS + 1))
+    assert len(list(Segments(results, "r", 1).tables("verdicts"))) == 3
+    assert len(results.store.names(layout.journal_folder("r", 1))) == 6
+
+
+def test_many_rows_are_merged_sooner(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits to be merged is in memory, so that a quick run must not wait for a minute."""
+    monkeypatch.setattr("proofsweep.store.journal.MERGED_ROWS", 4)
+    journal = Journal(results, "r", 1, "w")
+    for number in range(7):
+        journal.add(verdict(2 * number), [])
+        journal.add(verdict(2 * number + 1), [])
+        journal.flush()
+
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == list(range(14))
+    assert [segment.num_rows for segment in Segments(results, "r", 1).tables("verdicts")] == [4, 4, 4, 2]
+
+
+def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after the merged segment was written, the small ones are still there, and are ignored."""
+    monkeypatch.setattr(FullStore, "delete", lambda _store, _name: None)
+    journal, other = Journal(results, "r", 1, "w"), Journal(results, "r", 1, "v")
+    other.add(verdict(99), [])
+    other.flush()
+    for number in range(MERGED_SEGMENTS):
+        journal.add(verdict(number), [])
+        journal.flush()
+
+    rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
+
+    assert sorted(map(int, map(str, rows))) == [*range(MERGED_SEGMENTS), 99]
+    assert len(results.store.names(layout.journal_folder("r", 1))) == MERGED_SEGMENTS + 2
+
+
+def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
+    """Many threads add while two flush."""
+    journal, over = Journal(results, "r", 1, "w"), threading.Event()
+
+    def add(first: int) -> None:
+        for number in range(first, first + 50):
+            journal.add(verdict(number), [exchange(str(number))])
+
+    def flush() -> None:
+        while not over.is_set():
+            journal.flush()
+
+    flushers = [threading.Thread(target=flush) for _ in range(2)]
+    adders = [threading.Thread(target=add, args=(first,)) for first in range(0, 400, 50)]
+    for thread in [*flushers, *adders]:
+        thread.start()
+    for thread in adders:
+        thread.join(60.0)
+    over.set()
+    for thread in flushers:
+        thread.join(60.0)
+    journal.flush()
+
+    assert sorted(str(row["manifest_row"]) for row in rows_of(results, "verdicts")) == sorted(map(str, range(400)))
+    assert sorted(str(row["request_id"]) for row in rows_of(results, "exchanges")) == sorted(map(str, range(400)))
+
+
+def test_a_journal_goes_when_its_rows_are_in_parts(results: Results) -> None:
+    """Of this leg, and of no other."""
+    for leg in (1, 2):
+        journal = Journal(results, "r", leg, "w")
+        journal.add(verdict(leg), [exchange("a")])
+        journal.flush()
+
+    Segments(results, "r", 1).delete()
+
+    assert rows_of(results, "verdicts") == []
+    assert pa.concat_tables(Segments(results, "r", 2).tables("verdicts")).num_rows == 1
+
+
+def test_segments_that_come_later_are_not_deleted(results: Results) -> None:
+    """Their rows were not published."""
+    journal = Journal(results, "r", 1, "w")
+    journal.add(verdict(0), [])
+    journal.flush()
+    segments = Segments(results, "r", 1)
+    journal.add(verdict(1), [])
+    journal.flush()
+
+    segments.delete()
+
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [1]
+    assert segments.table(segments.names("verdicts")[0]) is None

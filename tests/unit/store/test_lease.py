@@ -1,0 +1,325 @@
+"""One process holds a lease at a time, and it is known whether it still does."""
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.model.runs import STALE_SECONDS
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.lease import Lease
+from proofsweep.store.plans_and_parts import Results
+
+
+@dataclass(slots=True)
+class Clock:
+    """A host's two clocks, which a test moves; something may happen while one waits."""
+
+    now: datetime = field(default_factory=lambda: datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+    uptime_seconds: float = 100.0
+    meanwhile: Callable[[], None] = lambda: None
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.now
+
+    def move(self, seconds: float) -> None:
+        """Let time pass."""
+        self.uptime_seconds += seconds
+        self.jump(seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock."""
+        self.now += timedelta(seconds=seconds)
+
+    def rest(self, seconds: float) -> None:
+        """Wait, while something happens."""
+        self.move(seconds)
+        self.meanwhile()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Give a clock that stands."""
+    return Clock()
+
+
+@pytest.fixture
+def lease(tmp_path: Path, clock: Clock) -> Lease:
+    """The lease of a thing that nobody has claimed yet."""
+    return lease_of(FolderStore(tmp_path), clock)
+
+
+def lease_of(store: FolderStore, clock: Clock) -> Lease:
+    """Return a lease that is in a store."""
+    return Lease(Results(store), "r", clock, lambda: clock.uptime_seconds, clock.rest)
+
+
+def claim_of(lease: Lease, **changes: object) -> None:
+    """Write a claim of leg 1 that is this process's own but for some changes."""
+    lease.claim(9)
+    claim = json.loads(lease.results.store.read("_runs/r/legs/009/claim.json") or b"")
+    lease.results.store.create("_runs/r/legs/001/claim.json", json.dumps(claim | changes).encode())
+
+
+def test_a_leg_is_claimed_once(lease: Lease) -> None:
+    """The second process gets an error, and the first stays the holder."""
+    lease.claim(1)
+
+    with pytest.raises(RunIsActive):
+        lease.claim(1)
+
+    holder = lease.holder(1)
+    assert holder is not None
+    assert holder.pid == os.getpid()
+    assert lease.last() == 1
+
+
+class TwoWinnersStore(FolderStore):
+    """A store whose create lets a second racer through, whose object then stands."""
+
+    def create(self, name: str, content: bytes) -> None:
+        """Let another process write right behind this one."""
+        other = json.dumps(json.loads(content) | {"pid": 1}).encode()
+        super().create(name, other)
+
+
+def test_a_leg_that_two_claimed_is_the_others(tmp_path: Path, clock: Clock) -> None:
+    """What stands in the store counts, where its create is not atomic."""
+    lease = lease_of(TwoWinnersStore(tmp_path), clock)
+
+    with pytest.raises(RunIsActive):
+        lease.claim(1)
+
+
+class UnreadableStore(FolderStore):
+    """A store that fails when a claim is read back."""
+
+    def read(self, name: str) -> bytes | None:
+        """Fail, if it is there."""
+        content = super().read(name)
+        if content is not None and name.endswith("claim.json"):
+            raise ResultsError("The store broke off.")
+        return content
+
+
+def test_a_claim_that_cannot_be_read_back_is_released(tmp_path: Path, clock: Clock) -> None:
+    """Otherwise nobody could work on the run for half a minute, though nobody does."""
+    with pytest.raises(ResultsError):
+        lease_of(UnreadableStore(tmp_path), clock).claim(1)
+
+    assert lease_of(FolderStore(tmp_path), clock).last() == 0
+
+
+def test_a_released_leg_can_be_claimed_again(lease: Lease) -> None:
+    """It did nothing."""
+    lease.claim(1)
+    lease.release(1)
+    before = lease.last()
+
+    lease.claim(1)
+
+    assert (before, lease.last()) == (0, 1)
+
+
+def test_two_claims_of_one_process_are_not_equal(lease: Lease) -> None:
+    """In two containers the process number, its start and the time may be the same."""
+    lease.claim(1)
+    lease.claim(2)
+
+    assert lease.holder(1) != lease.holder(2)
+
+
+def test_a_leg_is_superseded_by_the_next_claim_or_by_its_receipt(lease: Lease) -> None:
+    """Its process stops when it sees that, since another one does the same rows."""
+    for leg in (1, 2, 3):
+        lease.claim(leg)
+    lease.write_receipt(3, {"ended_by": "killed"})
+
+    assert [lease.is_superseded(leg) for leg in (2, 3)] == [True, True]
+    lease.claim(4)
+    assert not lease.is_superseded(4)
+
+
+def test_a_leg_that_ends_while_it_is_listened_to_is_not_active(lease: Lease, clock: Clock) -> None:
+    """The next one may begin."""
+    claim_of(lease, host="another-host", boot="another-boot")
+    clock.jump(3_600)
+    clock.meanwhile = lambda: lease.write_receipt(1, {"ended_by": "quota"}) if clock.uptime_seconds == 105 else None
+
+    assert not lease.is_active(1)
+    assert clock.uptime_seconds == 105
+
+
+def test_a_claimed_leg_of_a_living_process_is_alive(lease: Lease) -> None:
+    """Even before its first heartbeat."""
+    lease.claim(1)
+
+    assert lease.is_alive(1)
+
+
+def test_a_leg_without_a_sign_for_too_long_is_stale(lease: Lease, clock: Clock) -> None:
+    """Its process may hang, or its host may be cut off."""
+    lease.claim(1)
+    clock.move(31)
+
+    assert not lease.is_alive(1)
+
+
+def test_the_last_beat_counts(lease: Lease, clock: Clock) -> None:
+    """A leg overwrites its one heartbeat, however long it works."""
+    lease.claim(1)
+    for _ in range(12):
+        clock.move(10)
+        lease.beat(1)
+    clock.move(30)
+    alive = lease.is_alive(1)
+    clock.move(1)
+
+    assert alive
+    assert not lease.is_alive(1)
+    assert lease.results.store.names("_runs/r/legs/001") == [
+        "_runs/r/legs/001/claim.json",
+        "_runs/r/legs/001/heartbeat.json",
+    ]
+
+
+def test_a_leg_of_a_process_that_is_gone_is_dead_at_once(lease: Lease) -> None:
+    """On the same host, its last heartbeat need not become stale first."""
+    process = multiprocessing.get_context("spawn").Process(target=int)
+    process.start()
+    process.join()
+
+    claim_of(lease, pid=process.pid)
+
+    assert not lease.is_alive(1)
+
+
+def test_a_number_that_another_process_bears_now_is_not_the_holder(lease: Lease) -> None:
+    """Process numbers are used again; their starts differ."""
+    claim_of(lease, process_started="1")
+
+    assert not lease.is_alive(1)
+
+
+ELSEWHERE = ({"host": "another-host"}, {"boot": "another-boot"}, {"pid_namespace": "pid:[1]"})
+"""What a claim says of a process whose number means nothing here."""
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_a_term_elsewhere_is_judged_by_its_heartbeat_alone(
+    lease: Lease, clock: Clock, elsewhere: dict[str, str]
+) -> None:
+    """Two containers on one machine may share a host name, and each has a process 1."""
+    claim_of(lease, pid=2**22 + 1, **elsewhere)
+    alive = lease.is_alive(1)
+    clock.move(31)
+
+    assert alive
+    assert not lease.is_alive(1)
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_a_clock_that_jumps_makes_no_leg_of_this_host_stale(lease: Lease, clock: Clock, hours: int) -> None:
+    """What counts is the monotonic clock of their boot; nor does the jump keep a dead one alive."""
+    lease.claim(1)
+    lease.beat(1)
+    clock.jump(hours * 3_600)
+    alive = lease.is_alive(1)
+    clock.move(31)
+
+    assert alive
+    assert not lease.is_alive(1)
+    assert not lease.is_heard(1)
+
+
+@pytest.mark.parametrize("seconds", [-3_600, 3_600])
+def test_a_leg_elsewhere_whose_clock_is_wrong_is_heard(lease: Lease, clock: Clock, seconds: int) -> None:
+    """Another process waits for three heartbeats' time before it takes the leg over; the next heartbeat tells."""
+    claim_of(lease, host="another-host", boot="another-boot")
+    clock.jump(seconds)
+    clock.meanwhile = lambda: lease.beat(1) if clock.uptime_seconds >= 110 else None
+
+    assert not lease.is_alive(1)
+    assert lease.is_heard(1)
+    assert clock.uptime_seconds <= 110
+
+
+def test_a_leg_elsewhere_that_is_dead_is_not_waited_for_long(lease: Lease, clock: Clock) -> None:
+    """The wait is as long as a sign of life may be old."""
+    claim_of(lease, host="another-host", boot="another-boot")
+    clock.move(31)
+
+    assert not lease.is_heard(1)
+    assert clock.uptime_seconds == 131 + STALE_SECONDS
+
+
+def test_a_claim_of_a_later_release_is_a_claim(lease: Lease) -> None:
+    """What else it may say is ignored."""
+    claim_of(lease, mood="good")
+
+    assert lease.is_alive(1)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"host": "h"}', b"\xff"])
+def test_a_claim_that_cannot_be_read_holds_nothing(lease: Lease, content: bytes) -> None:
+    """Somebody else may take the run over."""
+    lease.results.store.create("_runs/r/legs/001/claim.json", content)
+
+    assert lease.holder(1) is None
+    assert not lease.is_alive(1)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff"])
+def test_a_heartbeat_that_cannot_be_read_leaves_the_claim_s_time(lease: Lease, clock: Clock, content: bytes) -> None:
+    """It is a sign of nothing; a power cut may leave it empty."""
+    lease.claim(1)
+    lease.results.store.create("_runs/r/legs/001/heartbeat.json", content)
+    clock.move(31)
+
+    assert not lease.is_alive(1)
+
+
+def test_who_comes_while_a_lease_is_held_is_told_by_whom(lease: Lease) -> None:
+    """The lease says what that means; a term that is over is taken over."""
+    busy = replace(lease, busy="The shop is kept by {holder}.")
+    assert busy.last_inactive() == 0
+    busy.claim(1)
+
+    with pytest.raises(RunIsActive, match=rf"The shop is kept by process {os.getpid()} on "):
+        busy.last_inactive()
+    with pytest.raises(RunIsActive, match="The shop is kept by process"):
+        busy.claim(1)
+    busy.write_receipt(1, {})
+    assert busy.last_inactive() == 1
+
+
+def test_a_leg_ends_with_its_receipt(lease: Lease) -> None:
+    """Written once."""
+    lease.claim(1)
+    before = lease.receipt(1)
+
+    lease.write_receipt(1, {"ended_by": "complete"})
+
+    assert before is None
+    assert lease.receipt(1) == {"ended_by": "complete"}
+    with pytest.raises(NameTaken):
+        lease.write_receipt(1, {"ended_by": "killed"})
+
+
+def test_a_leg_is_active_from_its_claim_to_its_receipt(lease: Lease) -> None:
+    """This process lives, so a leg that it claimed does, until it has ended."""
+    before = lease.active_claim()
+    lease.claim(1)
+    during = lease.active_claim()
+    lease.write_receipt(1, {"ended_by": "complete"})
+
+    assert before is None
+    assert during == lease.holder(1)
+    assert lease.active_claim() is None

@@ -1,0 +1,48 @@
+"""The legs of a run: terms of its lease, whose receipts form a chain."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+
+
+@pytest.fixture
+def legs(tmp_path: Path) -> Legs:
+    """The legs of a run that has none yet."""
+    return Legs(Results(FolderStore(tmp_path)), "r")
+
+
+def test_legs_are_numbered_and_an_active_one_is_named(legs: Legs) -> None:
+    """The message says what shows it."""
+    before = legs.numbers()
+    legs.claim(1)
+
+    assert (before, legs.numbers(), legs.run_id) == ([], [1], "r")
+    assert legs.active_error(1).message.startswith(f"Leg 1 of run r is being worked on by process {os.getpid()} on ")
+    assert legs.active_error(2).message == (
+        "Leg 2 of run r is being worked on by another process; see: proofsweep status r"
+    )
+
+
+def test_what_an_earlier_receipt_says_of_rows_is_read(legs: Legs) -> None:
+    """The last leg with a receipt counts; what is no row is ignored."""
+    legs.write_receipt(1, {"in_doubt": [1]})
+    legs.write_receipt(2, {"in_doubt": [2, "x"], "refused_again": [5]})
+
+    assert [legs.in_doubt_before(leg) for leg in (1, 2, 4)] == [frozenset(), frozenset({1}), frozenset({2})]
+    assert (legs.refused_again(2), legs.refused_again(3)) == (frozenset({5}), frozenset())
+
+
+def test_receipts_form_a_chain(legs: Legs) -> None:
+    """Each names the digest of the one before, so none can be exchanged unseen."""
+    legs.write_receipt(1, {"ended_by": "quota"})
+    legs.write_receipt(2, {"ended_by": "complete", "previous_receipt_sha256": legs.receipt_digest(1)})
+
+    last = legs.receipt(2) or {}
+
+    assert last["previous_receipt_sha256"] == legs.receipt_digest(1)
+    assert legs.receipt_digest(1) != legs.receipt_digest(2)

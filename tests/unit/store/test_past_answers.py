@@ -1,0 +1,265 @@
+"""What earlier legs and runs accepted is known to a later one, and which of it can be sent again."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from proofsweep.errors import ResultsError
+from proofsweep.model import layout
+from proofsweep.model.items import PROOF_PREFIX, Mode
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables import schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.past_answers import AcceptedItem, PastAnswers
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.leg.note_leg import note_leg
+
+from ..ended_runs import answered, end_leg, plan_of_run
+
+NOW = Plan(
+    run_id="20261121T120000Z_000aa",
+    created_at="2026-11-21T12:00:00+00:00",
+    environment="sandbox",
+    base_url="http://127.0.0.1/v1",
+    catalog="/c/catalog.csv",
+    catalog_kind="manifest",
+    catalog_digest="00",
+    items=3,
+    eligible=3,
+    pairs=0,
+    audio_bytes=7,
+    shard_items=1_000,
+    shards=1,
+)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """Give an empty results store."""
+    return Results(FolderStore(tmp_path))
+
+
+def digest_of(name: str) -> str:
+    """Make the digest of a file's bytes."""
+    return name.encode().hex().rjust(64, "0")
+
+
+def row_of(name: str, outcome: str = "accepted", **cells: object) -> Row:
+    """Give the cells of a row that answers tell of."""
+    facts: Row = {"audio": f"/c/{name}", "audio_sha256": digest_of(name), "audio_bytes": 8, "mode": Mode.ONE_FILE}
+    return facts | {"outcome": outcome, "accepted": outcome == "accepted"} | cells
+
+
+def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: str) -> Plan:
+    """Leave an earlier run behind with these rows, which no snapshot shows."""
+    plan = replace(NOW, run_id=run_id, **otherwise)
+    words = ("run_id", "environment", "audio", "item_id", "outcome", "action")
+    blank: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    blank |= {"leg": leg, "epoch": 0, "verify_attempts": 0, "calls": 0}
+    if results.store.read(f"_runs/{run_id}/plan.json") is None:
+        results.write_plan(plan)
+    numbered = [blank | row | {"manifest_row": number} for number, row in enumerate(rows)]
+    results.create_part(layout.verdicts_name(run_id, plan.run_date, 0, leg), "verdicts", numbered)
+    return plan
+
+
+def knows(past: PastAnswers, *names: str) -> list[bool]:
+    """Say which of these files were accepted, as one file each."""
+    return [past.was_accepted(Mode.ONE_FILE, digest_of(name), None) for name in names]
+
+
+def test_an_acceptance_of_any_run_counts(results: Results) -> None:
+    """Whatever came later: a control says whether a refusal of the same bytes is right."""
+    ran(results, "20261118T120000Z_000aa", row_of("a"), row_of("b"), row_of("c"))
+    ran(results, "20261119T120000Z_000aa", row_of("a"), row_of("b", "rejected"), row_of("c"))
+    ran(results, "20261120T120000Z_000aa", row_of("a", "rejected"), row_of("b", "failed"))
+
+    assert knows(PastAnswers(results, NOW), "a", "b", "c", "d") == [True, True, True, False]
+
+
+def test_other_environments_do_not_count(results: Results) -> None:
+    """What was accepted in another registry says nothing here; another catalog is as good."""
+    ran(results, "20261119T120000Z_000aa", row_of("a"), catalog="/c/other.csv")
+    ran(results, "20261120T120000Z_000aa", row_of("b", environment="beta"), environment="beta")
+
+    assert knows(PastAnswers(results, NOW), "a", "b") == [True, False]
+
+
+def test_earlier_legs_of_this_run_count(results: Results) -> None:
+    """A leg is measured by what came before it."""
+    ran(results, NOW.run_id, row_of("a"))
+
+    assert knows(PastAnswers(results, NOW), "a") == [True]
+
+
+def test_an_empty_store_knows_nothing(results: Results) -> None:
+    """The first run ever doubts no verdict."""
+    past = PastAnswers(results, NOW)
+
+    assert knows(past, "a") == [False]
+    assert past.accepted() == []
+    assert past.files_read(3) == []
+
+
+def test_the_same_bytes_are_known_by_another_name_and_not_in_another_mode(results: Results) -> None:
+    """What was sent is compared, not what it was called."""
+    pair = row_of("a", mode=Mode.LEGACY_PAIR, sidecar="/c/a.proof", sidecar_sha256=digest_of("proof"))
+    ran(results, "20261120T120000Z_000aa", pair | {"audio": "/elsewhere/b"}, row_of("b"))
+    past = PastAnswers(results, NOW)
+
+    assert past.was_accepted(Mode.LEGACY_PAIR, digest_of("a"), digest_of("proof"))
+    assert not past.was_accepted(Mode.LEGACY_PAIR, digest_of("a"), digest_of("other"))
+    assert not past.was_accepted(Mode.LEGACY_PAIR, digest_of("b"), None)
+    assert knows(past, "a", "b") == [False, True]
+
+
+def test_an_accepted_file_can_be_sent_again(results: Results) -> None:
+    """With its sidecar; not one that was not read, nor a proof, which has no file."""
+    pair = row_of("b", mode=Mode.LEGACY_PAIR, sidecar="/c/b.proof", sidecar_sha256=digest_of("proof"))
+    proof = row_of("p") | {"audio": f"{PROOF_PREFIX}p"}
+    ran(results, "20261120T120000Z_000aa", row_of("a"), pair, row_of("c", audio_sha256=None), proof)
+
+    found = sorted(PastAnswers(results, NOW).accepted())
+
+    assert found == [
+        AcceptedItem(8, "/c/a", None, digest_of("a"), None),
+        AcceptedItem(8, "/c/b", "/c/b.proof", digest_of("b"), digest_of("proof")),
+    ]
+    assert [item.mode for item in found] == [Mode.ONE_FILE, Mode.LEGACY_PAIR]
+
+
+def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) -> None:
+    """It is refused since then, on our own demand. That it was accepted once is still known."""
+    ran(results, "20261120T120000Z_000aa", row_of("a", proof_id="p-1"), row_of("b", proof_id="p-2"))
+    erase(results, "p-1")
+
+    past = PastAnswers(results, NOW)
+
+    assert [item.audio for item in past.accepted()] == ["/c/b"]
+    assert knows(past, "a", "b") == [True, True]
+
+
+def erase(results: Results, proof_id: str) -> None:
+    """Leave an erasure of a proof behind."""
+    blank = {field.name: None if field.nullable else _blank(field.type) for field in schemas.ERASURES}
+    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [blank | {"proof_id": proof_id}])
+
+
+def _blank(kind: pa.DataType) -> object:
+    if pa.types.is_timestamp(kind):
+        return datetime(2026, 11, 20, tzinfo=UTC)
+    return "x" if pa.types.is_string(kind) or pa.types.is_dictionary(kind) else 0
+
+
+def test_the_smallest_and_the_largest_files_of_each_mode_can_be_sent_again(results: Results) -> None:
+    """As many of both, however many there are."""
+    rows = [row_of(f"{size}", audio_bytes=size) for size in range(100)]
+    pair = row_of("p", mode=Mode.LEGACY_PAIR, sidecar="/p", sidecar_sha256=digest_of("p"), audio_bytes=50)
+    ran(results, "20261120T120000Z_000aa", *rows, pair)
+
+    found = PastAnswers(results, NOW).accepted()
+
+    sizes = sorted(item.audio_bytes for item in found if item.mode is Mode.ONE_FILE)
+    assert sizes == [*range(32), *range(68, 100)]
+    assert [item.audio for item in found if item.mode is Mode.LEGACY_PAIR] == ["/c/p"]
+
+
+def test_files_that_earlier_legs_read_are_named(results: Results) -> None:
+    """The last leg's first; a file without a digest was not read to its end, whatever its answer."""
+    ran(results, NOW.run_id, row_of("a"), row_of("b", "rejected"), row_of("c", "failed", audio_sha256=None))
+    ran(results, NOW.run_id, row_of("d"), leg=2)
+    ran(results, "20261120T120000Z_000aa", row_of("e"))
+    past = PastAnswers(results, NOW)
+
+    assert past.files_read(1) == ["/c/d"]
+    assert sorted(past.files_read(9)) == ["/c/a", "/c/b", "/c/d"]
+
+
+def noted(results: Results, run_id: str, *rows: tuple[str, str]) -> Plan:
+    """Leave a run behind that the snapshot shows."""
+    plan = plan_of_run(run_id, items=len(rows), environment="sandbox")
+    cells = [(answered(plan, row, name), row_of(name, outcome)) for row, (name, outcome) in enumerate(rows)]
+    end_leg(results, plan, [answer | more for answer, more in cells])
+    note_leg(results, plan)
+    return plan
+
+
+def test_the_newest_answer_of_each_item_counts_once_there_is_a_snapshot(results: Results) -> None:
+    """Of any catalog; a failed night hides nothing."""
+    noted(results, "20261118T120000Z_000aa", ("a", "accepted"), ("b", "rejected"))
+    noted(results, "20261119T120000Z_000aa", ("a", "failed"), ("b", "accepted"))
+    results.write_plan(NOW)
+
+    past = PastAnswers(results, NOW)
+
+    assert knows(past, "a", "b", "c") == [True, True, False]
+    assert sorted(item.audio for item in past.accepted()) == ["/c/a", "/c/b"]
+
+
+def test_a_damaged_snapshot_is_no_reason_to_stop(results: Results, tmp_path: Path) -> None:
+    """It is derived: the rows of this run are read instead."""
+    noted(results, "20261119T120000Z_000aa", ("a", "accepted"))
+    ran(results, NOW.run_id, row_of("b"))
+    for file in (tmp_path / "_snapshot").glob("*/*.parquet"):
+        file.write_bytes(b"PAR1")
+
+    assert knows(PastAnswers(results, NOW), "a", "b") == [False, True]
+
+
+class CountingStore(FolderStore):
+    """A store that counts what is read of its parts, and can be away."""
+
+    reads = 0
+    is_away = False
+
+    def read(self, name: str) -> bytes | None:
+        """Count it, or fail."""
+        if self.is_away:
+            raise ResultsError("The store is away.")
+        self.reads += name.endswith(".parquet")
+        return super().read(name)
+
+
+def test_the_store_is_read_once(results: Results, tmp_path: Path) -> None:
+    """With the first question; one that cannot be read is asked again."""
+    ran(results, "20261120T120000Z_000aa", row_of("a"))
+    store = CountingStore(tmp_path)
+    past = PastAnswers(Results(store), NOW)
+    store.is_away = True
+    with pytest.raises(ResultsError):
+        past.accepted()
+    store.is_away = False
+
+    assert knows(past, "a", "b") == [True, False]
+    store.is_away = True
+    assert [item.audio for item in past.accepted()] == ["/c/a"]
+    assert knows(past, "a") == [True]
+
+
+class SlowlyFailingStore(FolderStore):
+    """A store that is away, which shows after a while; it counts how often it was asked."""
+
+    asked = 0
+
+    def read(self, name: str) -> bytes | None:
+        """Fail as a bucket does whose requests are tried again for some time."""
+        self.asked += 1
+        time.sleep(0.5)
+        raise ResultsError(f"{name} cannot be read.")
+
+
+def test_threads_that_wait_for_a_store_do_not_all_ask_it_once_it_failed(tmp_path: Path) -> None:
+    """Else the hundredth thread of a leg ends half an hour after the store went away."""
+    store = SlowlyFailingStore(tmp_path)
+    past = PastAnswers(Results(store), NOW)
+    with ThreadPoolExecutor(12) as threads:
+        asked = [threads.submit(past.was_accepted, Mode.ONE_FILE, digest_of("a"), None) for _ in range(12)]
+
+        assert {type(each.exception()) for each in asked} == {ResultsError}
+    assert store.asked < 6

@@ -1,0 +1,275 @@
+"""Plans, shards and parts are read back as they were written."""
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.model import layout
+from proofsweep.model.items import WorkItem
+from proofsweep.model.runs import Plan
+from proofsweep.model.tables import planned_items, schemas
+from proofsweep.model.tables.columns import Row
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.plans_and_parts import Results, parquet_of
+from proofsweep.store.receipts import Part
+
+PLAN = Plan(
+    run_id="20261120T120000Z_ab12",
+    created_at="2026-11-20T12:00:00+00:00",
+    environment="sandbox",
+    base_url="http://127.0.0.1/v1",
+    catalog="/c/Ж.csv",
+    catalog_kind="manifest",
+    catalog_digest="00",
+    items=3,
+    eligible=2,
+    pairs=0,
+    audio_bytes=7,
+    shard_items=1_000,
+    shards=1,
+    reasons={"empty": 1},
+)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """Give an empty results store."""
+    return Results(FolderStore(tmp_path))
+
+
+def row_of(manifest_row: int, **cells: object) -> Row:
+    """Make a verdicts row with what may never be null."""
+    words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
+    row: Row = dict.fromkeys(schemas.VERDICTS.names) | dict.fromkeys(words, "x")
+    return (
+        row
+        | {"leg": 1, "accepted": False, "epoch": 0, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row}
+        | cells
+    )
+
+
+def part_name(shard: int, leg: int) -> str:
+    """Name a verdicts part of the plan."""
+    return layout.verdicts_name(PLAN.run_id, PLAN.run_date, shard, leg)
+
+
+def test_a_plan_is_what_makes_a_run(results: Results) -> None:
+    """Shards alone are none; the plan is written after them, and reads back equal."""
+    results.write_shard(PLAN.run_id, 0, schemas.ITEMS.empty_table())
+    before = results.run_ids()
+
+    results.write_plan(PLAN)
+
+    assert (before, results.run_ids()) == ([], [PLAN.run_id])
+    assert results.plan(PLAN.run_id) == PLAN
+    assert (
+        results.plan_digest(PLAN.run_id)
+        == hashlib.sha256(results.store.read(layout.plan_name(PLAN.run_id)) or b"").hexdigest()
+    )
+
+
+def test_a_plan_of_a_later_version_is_read_too(results: Results) -> None:
+    """What this version does not know is ignored."""
+    document = {name: getattr(PLAN, name) for name in Plan.__slots__} | {"window": "22-06"}
+    results.store.create(layout.plan_name(PLAN.run_id), json.dumps(document).encode())
+
+    assert results.plan(PLAN.run_id) == PLAN
+
+
+@pytest.mark.parametrize("run_id", ["20270101T000000Z_zz", "../../etc", ""])
+def test_a_run_that_is_not_there_is_named(results: Results, run_id: str) -> None:
+    """Also one whose name could lead out of the store."""
+    with pytest.raises(ResultsError, match="There is no run"):
+        results.plan(run_id)
+
+
+def test_a_shard_holds_its_items_in_order(results: Results) -> None:
+    """Byte for byte, whatever their files are called."""
+    planned = [WorkItem(manifest_row=n, item_id=f"i{n}", audio=f"/caf\udce9 {n}\n.wav") for n in range(3)]
+    table = pa.Table.from_pylist([planned_items.planned_row(item) for item in planned], schema=schemas.ITEMS)
+
+    results.write_shard(PLAN.run_id, 0, table)
+
+    assert results.shard_items(PLAN.run_id, 0) == planned
+
+
+def test_a_part_is_described_as_it_stands(results: Results) -> None:
+    """Its rows and digest are of what was read back, not of what was meant."""
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0, song="Ж"), row_of(2)])
+
+    content = results.store.read(part.name) or b""
+    assert (part.rows, part.sha256) == (2, hashlib.sha256(content).hexdigest())
+    assert results.table("verdicts", [part.name]).to_pylist() == [row_of(0, song="Ж"), row_of(2)]
+
+
+def test_a_part_is_created_once(results: Results) -> None:
+    """A leg that comes back from the dead finds its name taken."""
+    results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+
+    with pytest.raises(NameTaken):
+        results.create_part(part_name(0, 1), "verdicts", [row_of(1)])
+
+
+def test_a_part_without_rows_has_the_whole_schema(results: Results) -> None:
+    """And so has a table without parts: no reader ever infers a type."""
+    part = results.create_part(part_name(0, 1), "verdicts", [])
+
+    assert part.rows == 0
+    assert results.table("verdicts", [part.name]).schema.equals(schemas.VERDICTS)
+    assert results.table("verdicts", []).schema.equals(schemas.VERDICTS)
+    assert results.table("verdicts", [part.name], ["outcome", "leg"]).column_names == ["outcome", "leg"]
+
+
+def test_a_null_where_none_may_be_is_refused(results: Results) -> None:
+    """Better no part than one that breaks its promise."""
+    with pytest.raises(pa.ArrowInvalid):
+        results.create_part(part_name(0, 1), "verdicts", [row_of(0, outcome=None)])
+
+    assert results.parts_of("verdicts", PLAN) == []
+
+
+def test_a_damaged_part_is_one_clear_line(tmp_path: Path, results: Results) -> None:
+    """A disk may lose the end of a file; the line names it."""
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+    (file,) = tmp_path.glob("**/verdicts/*/*.parquet")
+    file.write_bytes(file.read_bytes()[:-9])
+
+    with pytest.raises(ResultsError, match=rf"^{part.name} in the results store .* is damaged: [^\n]*$"):
+        results.table("verdicts", [part.name], ["outcome"])
+
+
+def test_what_is_finished_is_what_is_in_parts_of_any_leg(results: Results) -> None:
+    """Of this shard and of this run, and of no other."""
+    other = replace(PLAN, run_id=f"{PLAN.run_id}9")
+    results.create_part(part_name(0, 1), "verdicts", [row_of(0), row_of(1)])
+    results.create_part(part_name(0, 2), "verdicts", [row_of(5)])
+    results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
+    results.create_part(layout.verdicts_name(other.run_id, other.run_date, 0, 1), "verdicts", [row_of(7)])
+
+    assert results.rows_in(results.verdicts_by_shard(PLAN)[0]) == {0, 1, 5}
+    assert results.rows_in(results.verdicts_by_shard(other)[0]) == {7}
+    assert len(results.parts_of("verdicts", PLAN)) == 3
+    assert len(list(results.all_parts("verdicts"))) == 4
+
+
+def end_leg(results: Results, leg: int, parts: list[Part] | None) -> None:
+    """Write a leg's claim and receipt, which names parts; None for a receipt that names none at all."""
+    results.store.create(layout.claim_name(PLAN.run_id, leg), b"{}")
+    named = {} if parts is None else {"parts": [asdict(part) for part in parts]}
+    results.store.create(layout.receipt_name(PLAN.run_id, leg), json.dumps(named).encode())
+
+
+class LaggingStore(FolderStore):
+    """A store whose listings show nothing yet."""
+
+    def names(self, folder: str) -> list[str]:
+        """Lag behind."""
+        del folder
+        return []
+
+    def folders(self, folder: str) -> list[str]:
+        """Lag behind."""
+        del folder
+        return []
+
+
+def test_the_parts_of_a_leg_that_has_ended_are_those_of_its_receipt(results: Results) -> None:
+    """Whatever a listing shows: one that lags behind must not have rows verified again, and no stray object counts."""
+    named = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+    results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
+    live = results.create_part(part_name(0, 2), "verdicts", [row_of(1)])
+    end_leg(results, 1, [named])
+
+    with_lag = Results(LaggingStore(Path(results.store.url)))
+
+    assert results.parts_of("verdicts", PLAN) == [named.name, live.name]
+    assert results.verdicts_by_shard(PLAN) == {0: [named, live]}
+    assert with_lag.parts_of("verdicts", PLAN) == [named.name]
+
+
+def test_a_receipt_that_names_no_parts_leaves_the_listing(results: Results) -> None:
+    """As for a leg without one."""
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+    end_leg(results, 1, None)
+
+    assert results.parts_of("verdicts", PLAN) == [part.name]
+
+
+def test_exchanges_that_came_after_the_receipt_are_parts(results: Results) -> None:
+    """The process of the leg was taken for dead, and came back with them."""
+    name = layout.exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1)
+    results.create_part(name, "exchanges", [])
+    end_leg(results, 1, [])
+
+    assert results.parts_of("exchanges", PLAN) == [name]
+
+
+@pytest.mark.parametrize(("parts", "is_finished"), [([[0, 1, 2]], True), ([[0, 1], [1]], False), ([[0], [1, 2]], True)])
+def test_a_shard_is_finished_when_its_parts_hold_all_its_rows(
+    results: Results, parts: list[list[int]], *, is_finished: bool
+) -> None:
+    """A row that an older version published twice counts once."""
+    plan = replace(PLAN, items=3, shards=1)
+    found = [
+        results.create_part(part_name(0, leg), "verdicts", [row_of(row) for row in rows])
+        for leg, rows in enumerate(parts, 1)
+    ]
+
+    assert results.is_finished(plan, 0, found) is is_finished
+
+
+def test_a_part_of_an_older_version_lacks_new_columns(results: Results) -> None:
+    """They are null; files with and without them are read as one table."""
+    old = pa.Table.from_pylist([row_of(0)], schema=schemas.VERDICTS).drop_columns(["sidecar_version"])
+    results.store.create(part_name(0, 1), parquet_of(old))
+    results.create_part(part_name(0, 2), "verdicts", [row_of(1, sidecar_version="v")])
+    names = [part_name(0, 1), part_name(0, 2)]
+
+    whole, some = results.table("verdicts", names), results.table("verdicts", names, ["sidecar_version"])
+
+    assert whole.schema == schemas.VERDICTS
+    assert some["sidecar_version"].to_pylist() == [None, "v"]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"run_id": "2026', b"[]", b"{}", b"\xff", b"null"])
+def test_a_broken_plan_is_named_in_one_line(results: Results, content: bytes) -> None:
+    """A write that broke off, or a hand, left it so."""
+    results.store.create(layout.plan_name(PLAN.run_id), content)
+
+    with pytest.raises(ResultsError, match=r"plan\.json in the results store .* is damaged") as caught:
+        results.plan(PLAN.run_id)
+
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("cells", [{"created_at": "yesterday"}, {"items": "many"}, {"created_at": None}])
+def test_a_plan_with_other_values_is_broken(results: Results, cells: dict[str, object]) -> None:
+    """It is found when it is read, not where a value is used."""
+    results.store.create(layout.plan_name(PLAN.run_id), json.dumps(asdict(PLAN) | cells).encode())
+
+    with pytest.raises(ResultsError, match="is damaged"):
+        results.plan(PLAN.run_id)
+
+
+@pytest.mark.parametrize("columns", [None, ["run_id", "sunset", "skipped"], ["sunset"]])
+def test_a_part_of_an_older_version_reads_as_null_where_it_lacks_a_column(
+    results: Results, columns: list[str] | None
+) -> None:
+    """Alone or with newer ones, whole or by columns."""
+    older = [dict.fromkeys(schemas.RUNS.names) | {"run_id": "r", "leg": 1, "environment": "x", "ended_by": "complete"}]
+    table = pa.Table.from_pylist(older, schema=schemas.RUNS).drop_columns(["sunset", "skipped"])
+    results.store.create("runs/run_date=2026-11-20/r-001.parquet", parquet_of(table))
+    results.create_part("runs/run_date=2026-11-20/s-001.parquet", "runs", [older[0] | {"run_id": "s", "skipped": 2}])
+
+    (first,) = results.tables(["runs/run_date=2026-11-20/r-001.parquet"], columns)
+    both = results.table("runs", results.all_parts("runs"), columns)
+
+    assert first.column_names == both.column_names == (columns or schemas.RUNS.names)
+    assert both["sunset"].null_count == 2
+    if columns != ["sunset"]:
+        assert both["skipped"].to_pylist() == [None, 2]

@@ -1,0 +1,50 @@
+"""Text that others wrote is shown on one line, and steers nothing."""
+
+import json
+
+import pytest
+
+from proofsweep.text import markdown, printable, printable_json
+
+HOSTILE = [
+    ("a\nb", r"a\nb"),
+    ("a\r\tb", r"a\r\tb"),
+    ("\x1b[2J", r"\x1b[2J"),
+    ("\x00\x7f", r"\x00\x7f"),
+    ("\x9b31m", r"\x9b31m"),  # one character that begins a terminal's command, too
+    ("\x85\u2028\u2029", r"\x85\u2028\u2029"),
+    ("gpj\u202e\u2066\u200f", r"gpj\u202e\u2066\u200f"),
+    ("soft\u00adhy\ufeff\u200b", r"soft\xadhy\ufeff\u200b"),
+    ("undecodable \udcff", r"undecodable \udcff"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), HOSTILE)
+def test_what_is_not_seen_becomes_an_escape(text: str, shown: str) -> None:
+    """A newline ends no line, an escape sequence clears no screen, no character turns the writing around."""
+    assert printable(text) == shown
+    assert printable(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Sigur Rós - Glósóli.wav", "初音ミク\u3000夏.flac", "क\u200dष.wav", "👩\u200d🎤.wav", "a\u00a0b", "C:\\n"],
+)
+def test_what_is_seen_is_shown_as_it_is(name: str) -> None:
+    """Names come in all languages; a joiner spells some of them."""
+    assert printable(name) == name
+
+
+@pytest.mark.parametrize("text", [text for text, _ in HOSTILE])
+def test_json_gives_every_character_back(text: str) -> None:
+    """A program reads what was stored, and a terminal that shows the object is not steered."""
+    written = printable_json({"audio": text, "é": "é"})
+
+    assert json.loads(written) == {"audio": text, "é": "é"}
+    assert printable(written) == written
+    assert "é" in written
+
+
+def test_markdown_shows_the_text_itself() -> None:
+    """No cell, link, picture, code or tag begins in it."""
+    assert markdown("a|b\n`c` <d> [e](f) *g* h_i #") == r"a\|b\\n\`c\` \<d\> \[e\]\(f\) \*g\* h\_i \#"

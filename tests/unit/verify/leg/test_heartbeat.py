@@ -1,0 +1,236 @@
+"""A leg gives a sign of life every ten seconds, and begins nothing that it could not write down."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import ResultsError, RunMustStop
+from proofsweep.partner.stop import StopSwitch
+from proofsweep.store.folder_store import FolderStore
+from proofsweep.store.journal import Journal
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.verify.budget.budget_guard import BudgetGuard
+from proofsweep.verify.leg.audit_trail import AuditTrail
+from proofsweep.verify.leg.heartbeat import Heartbeat
+
+from ....worlds.waiting import wait_for
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@dataclass
+class WallClock:
+    """A clock that a test sets."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.now
+
+
+@dataclass
+class SlowJournal(Journal):
+    """A journal whose flush takes its time, on a clock that a test reads."""
+
+    seconds: float = 0.0
+    now: float = 100.0
+    error: ResultsError | None = None
+    during: Callable[[], object] = field(default=lambda: None)
+
+    def flush(self) -> None:
+        """Take the time, and fail if there is an error."""
+        self.now += self.seconds
+        self.during()
+        if self.error is not None:
+            raise self.error
+
+
+class CountingStore(FolderStore):
+    """A store that counts the heartbeats written to it."""
+
+    heartbeats = 0
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Count it."""
+        super().replace(name, content)
+        self.heartbeats += name == "_runs/r/legs/001/heartbeat.json"
+
+
+class OpenWindow(BudgetGuard):
+    """A budget whose window never closes."""
+
+    def __init__(self) -> None:
+        """Need nothing."""
+
+    def stop_at_closing(self) -> None:
+        """Stay open."""
+
+
+@dataclass
+class Leg:
+    """A claimed leg with its heartbeat."""
+
+    journal: SlowJournal
+    stop: StopSwitch
+    heartbeat: Heartbeat
+    legs: Legs
+    store: CountingStore
+    clock: WallClock
+
+
+@pytest.fixture
+def leg(tmp_path: Path) -> Leg:
+    """A leg that was claimed just now."""
+    store = CountingStore(tmp_path)
+    results = Results(store)
+    journal = SlowJournal(results, "r", 1, "w")
+    clock = WallClock()
+    legs = Legs(results, "r", clock, lambda: journal.now)
+    legs.claim(1)
+    budget, stop = OpenWindow(), StopSwitch()
+    heartbeat = Heartbeat(
+        legs=legs,
+        leg=1,
+        journal=journal,
+        trail=AuditTrail(journal, budget, []),
+        budget=budget,
+        stop=stop,
+        patience_seconds=20.0,
+    )
+    return Leg(journal, stop, heartbeat, legs, store, clock)
+
+
+def ended() -> threading.Event:
+    """Say that the work is over."""
+    over = threading.Event()
+    over.set()
+    return over
+
+
+@pytest.mark.parametrize(("seconds", "writes", "expected"), [(1.0, 9, 0), (1.0, 11, 1), (1.0, 31, 3), (6.0, 5, 2)])
+def test_a_heartbeat_is_due_by_the_clock(leg: Leg, seconds: float, writes: int, expected: int) -> None:
+    """Not by the number of flushes: a slow store makes few."""
+    leg.journal.seconds = seconds
+
+    for _ in range(writes):
+        leg.heartbeat.write()
+
+    assert leg.store.heartbeats == expected
+
+
+def test_a_store_that_cannot_be_flushed_still_gets_a_heartbeat(leg: Leg) -> None:
+    """While it fails in parts, the leg is alive."""
+    leg.journal.seconds, leg.journal.error = 4.0, ResultsError("It is full.")
+
+    for _ in range(6):
+        with pytest.raises(ResultsError):
+            leg.heartbeat.write()
+
+    assert leg.store.heartbeats == 1
+
+
+def test_a_heartbeat_is_due_after_a_machine_has_slept(leg: Leg) -> None:
+    """Its monotonic clock may stand meanwhile: another machine may have taken the leg over."""
+    leg.clock.now += timedelta(seconds=40)
+
+    leg.heartbeat.write()
+
+    assert leg.store.heartbeats == 1
+
+
+def test_a_leg_that_is_settled_stays_alive(leg: Leg) -> None:
+    """The parts of a long run take minutes. Its own receipt, which comes before the end, stops nothing."""
+    over = threading.Event()
+    leg.legs.write_receipt(1, {"ended_by": "complete"})
+    leg.journal.error = ResultsError("The journal is complete.")
+    keeper = threading.Thread(target=leg.heartbeat.keep_beating, args=(over,))
+    leg.journal.now += 10.0
+    keeper.start()
+    wait_for(lambda: leg.store.heartbeats == 1)
+    over.set()
+    keeper.join(10.0)
+
+    assert not keeper.is_alive()
+    assert leg.stop.reason is None
+
+
+@pytest.mark.parametrize("how", ["claim", "receipt"])
+def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg, how: str) -> None:
+    """It says why: the next leg was claimed, or an older version has written the receipt first."""
+    if how == "claim":
+        leg.legs.claim(2)
+    else:
+        leg.legs.write_receipt(1, {"ended_by": "killed"})
+    leg.journal.now += 10.0
+
+    leg.heartbeat.write()
+
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == "error"
+
+
+def test_a_store_that_fails_when_the_work_is_over_is_waited_for(leg: Leg) -> None:
+    """What was finished last is written down when the store is well again, and the leg ends as it would have."""
+    leg.journal.error = ResultsError("It is full.")
+    threading.Timer(0.5, setattr, (leg.journal, "error", None)).start()
+
+    leg.heartbeat.keep(ended())
+
+    assert leg.stop.reason is None
+    assert leg.heartbeat.store_is_well
+
+
+@pytest.mark.parametrize(
+    ("is_asked_to_stop", "patience_seconds", "ended_by"), [(True, 20.0, "cancelled"), (False, 0.0, "breaker")]
+)
+def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
+    leg: Leg, patience_seconds: float, ended_by: str, *, is_asked_to_stop: bool
+) -> None:
+    """A person who stops the run does not want to wait, and patience has an end."""
+    leg.journal.error, leg.heartbeat.patience_seconds = ResultsError("It is full."), patience_seconds
+    if is_asked_to_stop:
+        leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    leg.heartbeat.keep(ended())
+
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == ended_by
+    assert not leg.heartbeat.store_is_well
+
+
+@pytest.mark.parametrize(("seconds", "is_well"), [(4.0, True), (6.0, False)])
+def test_nothing_begins_while_a_write_is_unanswered(
+    leg: Leg, monkeypatch: pytest.MonkeyPatch, seconds: float, *, is_well: bool
+) -> None:
+    """After five seconds the store counts as failing, though it has not said so."""
+    now = [50.0]
+    monkeypatch.setattr("proofsweep.verify.leg.heartbeat.time.monotonic", lambda: now[0])
+    said: list[bool] = []
+
+    def wait() -> None:
+        now[0] += seconds
+        said.append(leg.heartbeat.store_is_well)
+
+    leg.journal.during = wait
+    leg.heartbeat.write()
+
+    assert said == [is_well]
+    assert leg.heartbeat.store_is_well
+
+
+def test_what_is_done_at_each_heartbeat_is_done_with_it(leg: Leg) -> None:
+    """A sweep looks whether it must yield, as often as it says that it is alive."""
+    calls: list[float] = []
+    leg.heartbeat.on_beat = lambda: calls.append(leg.journal.now)
+    leg.journal.seconds = 1.0
+
+    for _ in range(25):
+        leg.heartbeat.write()
+
+    assert len(calls) == leg.store.heartbeats == 2

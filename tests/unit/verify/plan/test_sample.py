@@ -1,0 +1,93 @@
+"""A few items tell what all of them will take."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from proofsweep.model.exchanges import Call
+from proofsweep.model.items import WorkItem
+from proofsweep.model.reasons import Ineligible, Reason
+from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.plan.sample import measure_sample, spread
+
+from ...scripted_service import Scripted, ScriptedService
+
+
+def items(eligible: int, *, of: int) -> list[WorkItem]:
+    """Make items of which the last ones cannot be sent."""
+    unfit = Ineligible(Reason.EMPTY, "No bytes.")
+    return [
+        WorkItem(manifest_row=number, item_id=str(number), audio="/a", ineligible=None if number < eligible else unfit)
+        for number in range(of)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("eligible", "count", "picked"),
+    [
+        (10, 1, [0]),
+        (10, 2, [0, 5]),
+        (10, 3, [0, 4, 7]),
+        (10, 10, list(range(10))),
+        (3, 20, [0, 1, 2]),
+    ],
+)
+def test_a_sample_is_spread_evenly(eligible: int, count: int, picked: list[int]) -> None:
+    """Over what can be sent, from the first item on; never more than there are."""
+    chosen = spread(items(eligible, of=12), eligible, count)
+
+    assert [item.manifest_row for item in chosen] == picked
+
+
+@pytest.mark.parametrize("count", [1, 7, 99, 100])
+def test_as_many_are_picked_as_were_asked_for(count: int) -> None:
+    """Whatever the rounding."""
+    assert len(list(spread(items(100, of=100), 100, count))) == count
+
+
+def sample(wav: Path, count: int) -> list[WorkItem]:
+    """Take a file several times."""
+    return [WorkItem(manifest_row=number, item_id=str(number), audio=str(wav)) for number in range(count)]
+
+
+def test_a_sample_is_measured_as_a_leg_is(verify_context: VerifyContext, service: ScriptedService, wav: Path) -> None:
+    """Rows, calls with the two that look at the quota, bytes, and what the headroom fell by."""
+    with ThreadPoolExecutor(2) as pool:
+        measured = measure_sample(sample(wav, 3), verify_context, pool, headroom_before=910)
+
+    assert measured is not None
+    assert (measured.rows, measured.calls, measured.throttled, measured.quota_spent) == (3, 3 * 2 + 2, 0, 10)
+    assert measured.sent_bytes == sum(len(body) for body in service.uploads) + 3 * len(b'{"uploadId": "u"}')
+    assert measured.upload_share == pytest.approx(1 / 3)
+    assert measured.seconds > 0
+
+
+def test_items_that_cost_no_call_are_no_sample(verify_context: VerifyContext, wav: Path) -> None:
+    """The file was replaced by something else since it was planned."""
+    wav.write_bytes(b"fLaC" + bytes(64))
+
+    with ThreadPoolExecutor(1) as pool:
+        assert measure_sample(sample(wav, 2), verify_context, pool, headroom_before=910) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "usage"),
+    [
+        (None, Scripted(document={}, remaining=900)),
+        (910, Scripted(document={})),
+        (910, Scripted(status=500)),
+        (890, Scripted(document={}, remaining=900)),
+    ],
+)
+def test_a_price_is_told_only_where_the_quota_was(
+    verify_context: VerifyContext, service: ScriptedService, wav: Path, *, before: int | None, usage: Scripted
+) -> None:
+    """Told before and after, and it did not begin anew in between."""
+    service.usual[Call.USAGE] = usage
+
+    with ThreadPoolExecutor(1) as pool:
+        measured = measure_sample(sample(wav, 1), verify_context, pool, before)
+
+    assert measured is not None
+    assert measured.quota_spent is None

@@ -1,0 +1,156 @@
+"""What a catalog holds is counted before anything is sent."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.catalog.open_catalog import Catalog, open_catalog
+from proofsweep.catalog.preflight import SizeLimits
+from proofsweep.errors import CatalogError, ConfigError
+from proofsweep.files.files import Files
+from proofsweep.model.items import WorkItem
+from proofsweep.verify.plan.survey import (
+    Survey,
+    format_by_name,
+    ignored_entries,
+    items_of,
+    refuse_only_outside,
+    refuse_only_unnamed_pairs,
+    survey_catalog,
+)
+
+WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
+FLAC = b"fLaC" + bytes(60)
+LIMITS = SizeLimits(one_file=100, pair=1_000)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    """A WAV, a FLAC that is named a WAV, a pair over the one-file slot, an empty file, and what is no audio."""
+    contents = {"a.wav": WAV, "b.WAV": FLAC, "c.mp3": b"ID3" + bytes(400), "c.mp3.sidecar": b"proof", "d.aiff": b""}
+    for name, content in (contents | {"notes.txt": b"x", "e.sidecar": b"x"}).items():
+        (tmp_path / name).write_bytes(content)
+    return open_catalog(str(tmp_path), sidecar_names=["{name}.sidecar"])
+
+
+def test_a_catalog_is_counted_by_its_listing(catalog: Catalog) -> None:
+    """Nothing is opened: the FLAC passes for what its name says."""
+    survey = survey_catalog(catalog, LIMITS)
+
+    assert (survey.items, survey.eligible, survey.pairs, survey.reasons) == (4, 3, 1, {"empty": 1})
+    assert survey.formats == {"wav": 2, "mp3": 1, "aiff": 1}
+    assert (survey.audio_bytes, survey.largest_bytes, survey.over_slot) == (len(WAV) + 64 + 403, 403, 1)
+
+
+def test_a_deep_survey_looks_into_every_file(catalog: Catalog) -> None:
+    """The FLAC is found out; what cannot be sent anyway is not opened."""
+    survey = survey_catalog(catalog, LIMITS, deep=Files())
+
+    assert (survey.eligible, survey.reasons) == (2, {"empty": 1, "unlisted_format": 1})
+    assert survey.formats == {"wav": 1, "flac": 1, "mp3": 1, "aiff": 1}
+    assert survey.audio_bytes == len(WAV) + 403
+
+
+def test_a_file_that_goes_meanwhile_is_counted_with_its_reason(catalog: Catalog, tmp_path: Path) -> None:
+    """The listing knew it; the look into it did not find it."""
+
+    class Vanishing(Files):
+        """Files that go when they are opened."""
+
+        def open(self, location: str, *, is_whole: bool = False):  # noqa: ANN202 - as the parent's
+            """Take it away first."""
+            Path(location).unlink()
+            return super().open(location, is_whole=is_whole)
+
+    survey = survey_catalog(catalog, LIMITS, deep=Vanishing())
+
+    assert not (tmp_path / "a.wav").exists()
+    assert survey.reasons == {"missing_audio": 3, "empty": 1}
+    assert survey.formats == {"wav": 2, "mp3": 1, "aiff": 1}
+
+
+def test_a_catalog_that_holds_nothing_is_an_error(tmp_path: Path) -> None:
+    """It is no catalog of no files."""
+    with pytest.raises(CatalogError):
+        survey_catalog(open_catalog(str(tmp_path), sidecar_names=[]), LIMITS)
+
+
+def test_rows_become_items_with_ids_of_their_own(catalog: Catalog) -> None:
+    """The same in every survey."""
+    first, second = ([item.item_id for item in items_of(catalog, LIMITS)] for _ in range(2))
+
+    assert first == second
+    assert len(set(first)) == 4
+
+
+def test_what_gave_no_item_is_counted_by_its_cause(catalog: Catalog) -> None:
+    """Causes that did not occur are left out."""
+    survey_catalog(catalog, LIMITS)
+
+    assert ignored_entries(catalog) == {"not_audio": 1, "orphan_sidecars": 1}
+
+
+@pytest.mark.parametrize(
+    ("audio", "named"),
+    [
+        ("/m/a.WAV", "wav"),
+        ("s3://b/x.y/a", "no ending"),
+        ("/m/a.b.Mp3", "mp3"),
+        ("/m/a.\udcff", "\\xff"),
+        ("", "no ending"),
+        ("/m/disc 2.wav/", "folder"),
+    ],
+)
+def test_a_format_is_guessed_by_the_names_ending(audio: str, named: str) -> None:
+    """In lower case, printable, and never by a folder's name."""
+    assert format_by_name(WorkItem(manifest_row=0, item_id="a", audio=audio)) == named
+
+
+def test_pairs_are_not_sent_while_the_sidecars_wire_name_is_unknown(catalog: Catalog) -> None:
+    """A service ignores a field that it does not know, and would verify the audio alone; the others can be sent."""
+    survey = survey_catalog(catalog, replace(LIMITS, is_sidecar_field_known=False))
+
+    refuse_only_unnamed_pairs(survey)
+    assert (survey.items, survey.eligible, survey.pairs) == (4, 2, 0)
+    assert survey.reasons == {"sidecar_field_unknown": 1, "empty": 1}
+
+
+def test_a_catalog_of_nothing_but_such_pairs_is_refused() -> None:
+    """There is nothing to do before the partner was asked."""
+    survey = Survey(items=2)
+    survey.reasons["sidecar_field_unknown"] = 2
+
+    with pytest.raises(ConfigError, match=r"nothing but legacy pairs \(2\).*service\.sidecar_field"):
+        refuse_only_unnamed_pairs(survey)
+
+
+def test_audio_with_an_ambiguous_sidecar_is_counted_and_the_first_are_named(tmp_path: Path) -> None:
+    """A person sees which sidecars to name better."""
+    for number in range(5):
+        for ending in ("wav", "mp3", "sidecar"):
+            (tmp_path / f"{number}.{ending}").write_bytes(WAV)
+
+    survey = survey_catalog(open_catalog(str(tmp_path), sidecar_names=["{stem}.sidecar"]), LIMITS)
+
+    assert (survey.eligible, survey.reasons) == (0, {"ambiguous_sidecar": 10})
+    assert survey.ambiguous == [
+        str(tmp_path / f"{number}.{ending}") for number in range(3) for ending in ("mp3", "wav")
+    ]
+
+
+def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Path) -> None:
+    """The line says what to give; a single row outside is only counted."""
+    (tmp_path / "drop").mkdir()
+    (tmp_path / "a.wav").write_bytes(WAV)
+    manifest = tmp_path / "drop" / "m.csv"
+    manifest.write_text(f"audio\n{tmp_path}/a.wav\n../a.wav\n")
+    catalog = open_catalog(str(manifest), sidecar_names=[])
+    mixed = survey_catalog(catalog, LIMITS)
+    mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), "wav", 100)
+
+    with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*--root.*--allow-outside"):
+        refuse_only_outside(survey_catalog(catalog, LIMITS), catalog)
+    refuse_only_outside(mixed, catalog)
+
+    assert mixed.reasons == {"outside_catalog": 2}

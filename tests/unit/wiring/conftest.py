@@ -1,0 +1,77 @@
+"""Settings that lead to a service in this very process, and an empty store; each test has its own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from proofsweep.settings import Settings, load_settings
+from proofsweep.wiring import legs
+from proofsweep.wiring.engines import close_engines
+
+from ..scripted_service import ScriptedService
+
+URL = "https://partner.example/v1"
+WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
+
+Change = Callable[..., Settings]
+
+
+@pytest.fixture(autouse=True)
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedService]:
+    """What every engine of a test talks to; engines and legs are forgotten afterwards."""
+    service = ScriptedService()
+    monkeypatch.setattr("proofsweep.wiring.engines.Transport", lambda **_: service)
+    yield service
+    close_engines()
+    legs._legs.clear()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """A profile with a key of its own; calls are fast, and tried twice."""
+    (tmp_path / "key").write_text("pk_test\n")
+    path = tmp_path / "config.toml"
+    path.write_text(f"""
+        [service]
+        base_url = "{URL}"
+        environment = "beta"
+        api_key_file = "{tmp_path / "key"}"
+        [results]
+        url = "{tmp_path / "results"}"
+        [pace]
+        workers = 4
+        first_rate = 10000
+        [retry]
+        attempts = 2
+        first_wait_seconds = 0.001
+    """)
+    return str(path)
+
+
+@pytest.fixture
+def change(config: str, monkeypatch: pytest.MonkeyPatch) -> Change:
+    """Change settings by their variables, and read them all."""
+
+    def change(**variables: object) -> Settings:
+        for name, value in variables.items():
+            monkeypatch.setenv(f"PROOFSWEEP_{name}", str(value))
+        return load_settings(config)
+
+    return change
+
+
+@pytest.fixture
+def settings(config: str) -> Settings:
+    """The profile's."""
+    return load_settings(config)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> str:
+    """A folder of three small WAVs."""
+    folder = tmp_path / "music"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.wav").write_bytes(WAV + bytes([number]))
+    return str(folder)

@@ -1,0 +1,218 @@
+"""A check finds what no run can tell, because it never came to its end."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.alerts.events import Severity
+from proofsweep.model.exchanges import Call
+from proofsweep.model.runs import new_run_id
+from proofsweep.operations.key_places import SecretBlocks
+from proofsweep.settings import Settings
+from proofsweep.store.legs import Legs
+from proofsweep.store.operations import Operations
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.leg.open import supersede
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring import alerts_check
+from proofsweep.wiring.alerts_check import Check
+from proofsweep.wiring.engines import utc_now
+from proofsweep.wiring.keys import rotate_key
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
+
+from ..ended_operations import leave_operation, operation_named
+from ..left_behind import let_holder_die
+from ..scripted_service import Scripted, ScriptedService
+from .conftest import Change
+
+
+def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | None = None) -> str:
+    """Verify a catalog; give the run's id."""
+    run_id = plan_catalog(settings, catalog).run_id
+    with held_leg(run_id, config, None, flow_run_id=None, read_block=None, bounds=bounds) as (_, leg):
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+    return run_id
+
+
+def found(settings: Settings, *catalogs: str) -> list[str]:
+    """Give the kinds of alerts that a check finds, beside the daily digest."""
+    alerts = Check(settings, catalogs, str(Path.cwd())).decide(lambda _cause: False)
+    return [alert.kind for alert in alerts if alert.severity is not Severity.INFO]
+
+
+def pass_hours(monkeypatch: pytest.MonkeyPatch, hours: float) -> None:
+    """Let a check be made so much later."""
+    later = utc_now() + timedelta(hours=hours)
+    monkeypatch.setattr(alerts_check, "utc_now", lambda: later)
+
+
+def test_after_a_good_night_nothing_is_found(settings: Settings, config: str, catalog: str) -> None:
+    """One keyed call asks for quota and usage."""
+    verified(settings, config, catalog)
+
+    assert found(settings, catalog) == found(settings) == []
+
+
+def test_each_day_the_head_of_the_records_leaves_the_store(
+    settings: Settings, config: str, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the newest leg, once for its day, while it is young."""
+    run_id = verified(settings, config, catalog)
+    head = Legs(results_for(settings), run_id).receipt_digest(1)
+
+    (digest,) = Check(settings, [], str(Path.cwd())).decide(lambda _cause: False)
+
+    assert f"Head of the records: `{head}`" in digest.body
+    assert run_id in digest.body
+    assert digest.causes == (f"digest\tbeta\t{datetime.now(UTC).date()}",)
+    pass_hours(monkeypatch, 49)
+    assert "digest" not in {alert.kind for alert in Check(settings, [], str(Path.cwd())).decide(lambda _cause: False)}
+
+
+def test_36_hours_after_the_last_good_run_it_is_found(
+    settings: Settings, config: str, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder's name may be written with a slash, or relative to the folder of the check."""
+    verified(settings, config, catalog)
+    pass_hours(monkeypatch, 37)
+    monkeypatch.chdir(Path(catalog).parent)
+
+    assert found(settings) == found(settings, f"{catalog}/") == found(settings, "music") == ["no_success"]
+
+
+def test_a_catalog_that_was_never_verified_is_found(
+    settings: Settings, config: str, catalog: str, tmp_path: Path
+) -> None:
+    """It was named, so it is missed; its folder need not be there."""
+    verified(settings, config, catalog)
+
+    assert found(settings, catalog, str(tmp_path / "gone")) == ["no_success"]
+
+
+def test_a_run_whose_process_was_killed_is_found(settings: Settings, catalog: str) -> None:
+    """Nobody else would tell; while its leg is alive, it is left alone."""
+    plan = plan_catalog(settings, catalog)
+    legs = Legs(results_for(settings), plan.run_id)
+    legs.claim(1)
+    alive = found(settings)
+
+    let_holder_die(results_for(settings), plan, 1)
+
+    assert (alive, found(settings)) == ([], ["crashed"])
+
+
+def test_an_inventory_whose_process_was_killed_is_found(settings: Settings) -> None:
+    """It is no run: its lease tells."""
+    results, killed = results_for(settings), operation_named(new_run_id(utc_now(), "000aa"))
+    leave_operation(results, killed, is_killed=True)
+    lease = Operations(results).lease(killed.operation_id)
+    lease.claim(1)
+    alive = found(settings)
+
+    let_holder_die(lease.results, killed.operation_id, 1)
+
+    assert (alive, found(settings)) == ([], ["crashed"])
+
+
+def test_a_run_that_was_superseded_is_no_alert(settings: Settings, config: str, catalog: str) -> None:
+    """Its rows are another run's; the newest run that counts is looked at instead."""
+    older = plan_catalog(settings, catalog)
+    Legs(results_for(settings), older.run_id).claim(1)
+    let_holder_die(results_for(settings), older, 1)
+    killed = found(settings)
+
+    supersede(results_for(settings), older, utc_now)
+
+    assert (killed, found(settings)) == (["crashed"], [])
+    verified(settings, config, catalog)
+    assert found(settings, catalog) == []
+
+
+def test_a_quota_that_is_too_small_for_the_rest_is_found(
+    settings: Settings, config: str, catalog: str, service: ScriptedService
+) -> None:
+    """One row was answered; the quota has no call for the other two."""
+    verified(settings, config, catalog, Bounds(max_calls=5))
+    service.usual[Call.USAGE] = Scripted(document={"days": []}, remaining=2)
+
+    assert found(settings) == ["rows_remain", "quota_short"]
+
+
+def test_a_refused_key_is_found(settings: Settings, config: str, catalog: str, service: ScriptedService) -> None:
+    """The check needs it itself."""
+    verified(settings, config, catalog)
+    service.usual[Call.USAGE] = Scripted(status=403, document={"code": "forbidden"})
+
+    assert found(settings) == ["key_refused"]
+
+
+@pytest.mark.parametrize("status", [500, 404, None])
+def test_a_service_that_is_down_is_said_and_no_alert(
+    settings: Settings, service: ScriptedService, status: int | None
+) -> None:
+    """An hour's outage without a run harms nobody; the rest of the check goes on."""
+    service.usual[Call.USAGE] = Scripted(status=status)
+    check = Check(settings, [], str(Path.cwd()))
+
+    assert check.decide(lambda _cause: False) == []
+    assert check.skipped[0].startswith("The quota and its usage were not checked: ")
+
+
+def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(change: Change, tmp_path: Path) -> None:
+    """That file may be why no run has succeeded."""
+    check = Check(change(SERVICE__API_KEY_FILE=tmp_path / "gone"), ["music"], str(tmp_path))
+
+    alerts = check.decide(lambda _cause: False)
+
+    assert [alert.kind for alert in alerts] == ["no_success"]
+    assert "gone cannot be read" in check.skipped[0]
+
+
+def test_calls_of_yesterday_that_nobody_here_made_are_found(
+    change: Change, config: str, catalog: str, service: ScriptedService
+) -> None:
+    """Days may come in any order, and with more than a date; a told day is not compared again."""
+    settings = change(ALERTS__UNEXPLAINED_CALLS=100)
+    verified(settings, config, catalog)
+    yesterday, today = (datetime.now(UTC).date() - timedelta(days=days) for days in (1, 0))
+    days = [{"date": f"{today}T00:00:00Z", "used": 9_000}, {"date": f"{yesterday}T00:00:00Z", "used": 101}]
+    service.usual[Call.USAGE] = Scripted(document={"days": days}, remaining=900)
+
+    assert found(settings) == ["usage"]
+    assert [alert.kind for alert in Check(settings, [], str(Path.cwd())).decide(lambda _cause: True)] == ["digest"]
+
+
+@pytest.mark.parametrize("days", [[], [{"date": "yesterday", "used": 9_000}], [{"used": 5}], [{"date": 3}]])
+def test_days_that_cannot_be_read_are_no_alert(
+    settings: Settings, service: ScriptedService, days: list[dict[str, object]]
+) -> None:
+    """The contract does not show their formats."""
+    service.usual[Call.USAGE] = Scripted(document={"days": days}, remaining=900)
+
+    assert found(settings) == []
+
+
+def test_a_key_that_ends_soon_is_found(change: Change) -> None:
+    """Also if no run has its end in these hours."""
+    assert found(change(SERVICE__KEY_EXPIRES_AT=(utc_now() + timedelta(hours=3)).isoformat())) == ["key_expires"]
+
+
+def test_the_end_of_a_recorded_rotation_is_found(
+    settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day before it, although no setting says it; rotations of another environment are not told."""
+    service.script[Call.ROTATE] = [Scripted(status=201, document={"apiKey": "pk_new", "keyId": "k2"})]
+    blocks = SecretBlocks(read=str, write=lambda _name, _text: None, delete=lambda _name: None)
+    rotate_key(settings, blocks)
+    elsewhere = settings.model_copy(
+        update={"service": settings.service.model_copy(update={"environment": "production"})}
+    )
+
+    assert "key_expires" not in found(settings)
+    pass_hours(monkeypatch, 50)
+    assert "key_expires" in found(settings)
+    assert "key_expires" not in found(elsewhere)

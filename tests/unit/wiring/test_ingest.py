@@ -1,0 +1,69 @@
+"""Watched folders, wired from settings."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import CatalogError, ConfigError, RunIsActive
+from proofsweep.settings import load_settings
+from proofsweep.wiring.ingest import WatchedFolder, lane_claim, watched_folder
+
+
+@pytest.fixture(autouse=True)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that nobody asks, and a folder to watch."""
+    (tmp_path / "key").write_text("pk_test")
+    (tmp_path / "in").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(tmp_path / "key"))
+
+
+def test_an_empty_folder_is_watched_by_one_process(tmp_path: Path) -> None:
+    """However it is spelled; a pass over it finds nothing."""
+    with watched_folder(load_settings(), "in/", None) as watched:
+        assert watched.path == str(tmp_path / "in")
+        assert list(watched.one_pass().runs()) == []
+        with pytest.raises(RunIsActive), watched_folder(load_settings(), str(tmp_path / "in"), None):
+            pass
+        with watched.ahead_of_sweeps():
+            assert (tmp_path / "results" / "_ingest" / "lanes").exists()
+
+
+@pytest.mark.parametrize("target", ["in/ok", "in", "."])
+def test_files_are_not_moved_to_where_they_are_found_again(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    """Neither of the two places may lie in the other."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__QUARANTINE", target)
+
+    with pytest.raises(ConfigError, match=r"ingest.quarantine: .* lie in one another"), _watched():
+        pass
+
+
+def test_the_two_targets_are_two_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else accepted and rejected files would lie together."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__QUARANTINE", "out")
+    monkeypatch.setenv("PROOFSWEEP_INGEST__ACCEPTED", "out/")
+
+    with pytest.raises(ConfigError, match="the same place"), _watched():
+        pass
+
+
+def test_what_cannot_be_watched_is_one_line(tmp_path: Path) -> None:
+    """A folder that is not there, and a manifest."""
+    (tmp_path / "list.csv").write_text("audio\na.wav\n")
+
+    for location in ("nowhere", "list.csv"):
+        with pytest.raises(CatalogError, match="no such folder"), watched_folder(load_settings(), location, None):
+            pass
+
+
+def test_the_lane_is_that_of_the_key(tmp_path: Path) -> None:
+    """A sweep with the same key and store finds the same claim."""
+    claim = lane_claim(load_settings(), None)
+
+    assert claim.store.url == str(tmp_path / "results" / "_ingest")
+    assert len(claim.fingerprint) == 12
+
+
+def _watched() -> AbstractContextManager[WatchedFolder]:
+    return watched_folder(load_settings(), "in", None)

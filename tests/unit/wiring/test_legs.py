@@ -1,0 +1,234 @@
+"""A leg is held by one process at a time, and each of its worker processes has one context of it."""
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import RunIsActive, RunMustStop
+from proofsweep.model.exchanges import Call
+from proofsweep.settings import Settings
+from proofsweep.store.legs import Legs
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.leg.leg_context import LegContext
+from proofsweep.verify.leg.work import verify_slice
+from proofsweep.wiring.engines import engine_for, utc_now
+from proofsweep.wiring.legs import LegHandle, LegOptions, active_legs, held_leg, leg_held_here
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
+
+from ..ended_runs import end_leg, plan_of_run
+from ..left_behind import rows_of
+from ..scripted_service import Scripted, ScriptedService
+from .conftest import WAV, Change
+
+
+@pytest.fixture
+def run_id(settings: Settings, catalog: str) -> str:
+    """A planned run of three files."""
+    return plan_catalog(settings, catalog).run_id
+
+
+@contextmanager
+def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, LegContext]]:
+    """Hold the next leg, as a flow does."""
+    with held_leg(run_id, config, None, flow_run_id="flow-7", read_block=None, **more) as both:
+        yield both
+
+
+def receipts(settings: Settings, run_id: str) -> list[object]:
+    """List how the legs of a run ended."""
+    legs = Legs(results_for(settings), run_id)
+    return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
+
+
+def test_a_handle_travels_to_worker_processes_without_a_secret(settings: Settings, run_id: str) -> None:
+    """It has the settings; each process reads the key for itself."""
+    handle = LegHandle(settings=settings, run_id=run_id, leg=1, bounds=Bounds(max_calls=7))
+
+    packed = pickle.dumps(handle)
+
+    assert b"pk_test" not in packed
+    assert pickle.loads(packed) == handle  # noqa: S301 - it is our own
+
+
+def test_a_handle_means_the_same_places_everywhere(
+    config: str, run_id: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A worker process may have another working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "key")
+    with held_leg(run_id, config, "results", flow_run_id=None, read_block=None) as (handle, _):
+        pass
+
+    assert handle.settings.results.url == str(tmp_path / "results")
+    assert handle.settings.service.api_key_file == tmp_path / "key"
+
+
+@pytest.mark.parametrize("dedupe", [True, False])
+def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id: str, *, dedupe: bool) -> None:
+    """Else every file is sent."""
+    with held(run_id, config, options=LegOptions(dedupe=dedupe)) as (_, leg):
+        assert (leg.verify.duplicates is not None) is dedupe
+
+
+def test_a_held_leg_works_through_its_run(
+    settings: Settings, config: str, run_id: str, service: ScriptedService
+) -> None:
+    """Tasks that are given its handle find its context; at the end the run is complete."""
+    with held(run_id, config) as (handle, leg):
+        found = [leg_held_here(handle), *active_legs()]
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+
+    assert found == [leg, leg]
+    assert receipts(settings, run_id) == ["complete"]
+    assert rows_of(results_for(settings), leg.plan) == [0, 1, 2]
+    assert service.calls.count(Call.VERIFY) == 3
+
+
+@pytest.mark.parametrize("what", ["audio", "sidecar", "folder"])
+def test_what_leads_outside_when_it_is_opened_is_not_sent(
+    change: Change, config: str, tmp_path: Path, service: ScriptedService, what: str
+) -> None:
+    """It was inside when the run was planned; then the supplier put a link in its place."""
+    settings = change(SERVICE__SIDECAR_FIELD="sidecar")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "drop" / "sub").mkdir(parents=True)
+    for folder, content in (("secret", b"secret"), ("drop/sub", b"public")):
+        (tmp_path / folder / "a.wav").write_bytes(WAV + content)
+        (tmp_path / folder / "a.wav.sidecar").write_bytes(content)
+    plan = plan_catalog(settings, str(tmp_path / "drop"))
+    inside = tmp_path / "drop" / "sub"
+    victim = {"audio": inside / "a.wav", "sidecar": inside / "a.wav.sidecar", "folder": inside}[what]
+    victim.rename(tmp_path / "away")
+    victim.symlink_to(tmp_path / "secret" / ("" if what == "folder" else victim.name))
+
+    with held(plan.run_id, config) as (_, leg):
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    results = results_for(settings)
+    (row,) = results.table("verdicts", results.parts_of("verdicts", plan), ["reason", "calls"]).to_pylist()
+    assert row == {"reason": "outside_catalog", "calls": 0}
+    assert not any(b"secret" in content for content in service.uploads)
+
+
+def test_a_run_of_an_earlier_build_is_resumed_as_it_was_planned(
+    settings: Settings, config: str, tmp_path: Path
+) -> None:
+    """Its plan names no root, and its files may lie anywhere."""
+    (tmp_path / "a.wav").write_bytes(WAV)
+    manifest = tmp_path / "lists" / "m.csv"
+    manifest.parent.mkdir()
+    manifest.write_text("audio\n../a.wav\n")
+    plan = plan_catalog(settings, str(manifest), allow_outside=True)
+
+    with held(plan.run_id, config) as (_, leg):
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    results = results_for(settings)
+    assert plan.catalog_root is None
+    assert results.table("verdicts", results.parts_of("verdicts", plan), ["accepted"])["accepted"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize("error", [None, ZeroDivisionError, RunMustStop("Enough.", ended_by="cancelled")])
+def test_a_leg_that_is_over_is_forgotten(
+    settings: Settings, config: str, run_id: str, *, error: type[Exception] | Exception | None
+) -> None:
+    """However the work ended: its engine is closed, and the next leg of this process has a new one."""
+    engine = engine_for(settings)
+
+    with suppress(ZeroDivisionError, RunMustStop), held(run_id, config) as (_, leg):
+        assert engine_for(settings) is engine
+        if error is not None:
+            raise error
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+
+    assert active_legs() == []
+    assert engine_for(settings) is not engine
+    assert receipts(settings, run_id) == ["complete" if error is None else "error"]
+
+
+def test_a_run_that_another_leg_holds_is_not_begun(settings: Settings, config: str, run_id: str) -> None:
+    """The engine is closed all the same."""
+    Legs(results_for(settings), run_id).claim(1)
+    engine = engine_for(settings)
+
+    with pytest.raises(RunIsActive), held(run_id, config):
+        pytest.fail("another leg is alive")
+
+    assert active_legs() == []
+    assert engine_for(settings) is not engine
+    assert receipts(settings, run_id) == [None]
+
+
+def test_a_service_without_calls_above_the_reserve_begins_no_leg(settings: Settings, config: str, run_id: str) -> None:
+    """The bounds' reserve counts, not the settings'."""
+    with pytest.raises(RunMustStop), held(run_id, config, bounds=Bounds(reserve=900)):
+        pytest.fail("no call is left")
+
+    assert receipts(settings, run_id) == []
+
+
+def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
+    config: str, run_id: str, change: Change
+) -> None:
+    """So it is with duplicates."""
+    change(BOUNDS__MAX_CALLS=70, CATALOG__DEDUPE="true")
+
+    with held(run_id, config) as (usual, _):
+        pass
+    with held(run_id, config, bounds=Bounds(max_calls=9), options=LegOptions(dedupe=False, believe=True)) as (given, _):
+        pass
+
+    assert (usual.bounds, usual.dedupe, usual.believes, usual.leg) == (Bounds(max_calls=70), True, False, 1)
+    assert (given.bounds, given.dedupe, given.believes, given.leg) == (Bounds(max_calls=9), False, True, 2)
+
+
+@pytest.mark.parametrize(("days", "rate"), [(7, 500.0), (0, None)])
+def test_a_leg_begins_at_the_rate_of_the_last_one(
+    settings: Settings, config: str, run_id: str, change: Change, *, days: int, rate: float | None
+) -> None:
+    """As long as the settings remember it."""
+    lane = {"base_url_host": "partner.example", "key_fingerprint": engine_for(settings).key_fingerprint}
+    earlier = plan_of_run("20261120T120000Z_000aa")
+    end_leg(results_for(settings), earlier, rate_learned=500.0, finished_at=utc_now(), **lane)
+    change(PACE__REMEMBER_DAYS=days)
+
+    with held(run_id, config) as (_, leg):
+        assert leg.dispatcher.status().rate == rate
+
+
+def test_the_settings_canaries_go_first(
+    settings: Settings, config: str, run_id: str, change: Change, tmp_path: Path
+) -> None:
+    """One that comes out otherwise ends the leg before any row."""
+    (tmp_path / "canary.wav").write_bytes(WAV)  # outside the root of the run, and not its business
+    (tmp_path / "canaries.csv").write_text("audio,expect\ncanary.wav,rejected\n")
+    change(CANARY__MANIFEST=tmp_path / "canaries.csv")
+
+    with held(run_id, config) as (_, leg):
+        assert leg.stop.reason is not None
+
+    assert receipts(settings, run_id) == ["breaker"]
+
+
+def test_a_lone_failure_is_the_items_if_the_probe_audio_is_answered(
+    settings: Settings, config: str, run_id: str, service: ScriptedService
+) -> None:
+    """That is the control: its exchanges are in the audit trail of no row."""
+    service.script[Call.VERIFY] = [Scripted(status=500)] * 2 + [Scripted(document={"good": False, "verdict": "x"})]
+
+    with held(run_id, config) as (_, leg):
+        verify_slice(leg, leg.remaining.slices()[0])
+
+    results = results_for(settings)
+    (row,) = results.table("runs", results.parts_of("runs", leg.plan), ["failed", "ended_by"]).to_pylist()
+    trail = results.table("exchanges", results.parts_of("exchanges", leg.plan), ["manifest_row", "call"]).to_pylist()
+    of_no_row = [exchange["call"] for exchange in trail if exchange["manifest_row"] is None]
+    assert row["failed"] == 1
+    assert {"uploads", "slot", "verify"} <= set(of_no_row)
+    assert service.calls.count(Call.VERIFY) == 3

@@ -1,0 +1,299 @@
+"""From settings to bounds, a catalog and a plan; and to a dead leg that is settled."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.model.exchanges import Call
+from proofsweep.model.items import item_id_of
+from proofsweep.settings import Settings
+from proofsweep.store.legs import Legs
+from proofsweep.verify.budget.bounds import Bounds
+from proofsweep.verify.plan.coverage import Coverage
+from proofsweep.verify.plan.due_rows import DueRows, DueRules
+from proofsweep.verify.plan.survey import items_of
+from proofsweep.wiring.engines import limits_for
+from proofsweep.wiring.runs import (
+    bounds_for,
+    canaries_for,
+    catalog_for,
+    catalog_has_changed,
+    coverage_for,
+    plan_catalog,
+    plan_listed,
+    settle_dead_leg,
+)
+from proofsweep.wiring.stores import results_for
+
+from ..left_behind import let_holder_die, rows_of, write_journal
+from ..scripted_service import ScriptedService
+from .conftest import WAV, Change
+
+
+def test_what_is_not_given_is_as_in_the_settings(change: Change) -> None:
+    """Each bound by itself."""
+    settings = change(BOUNDS__RESERVE=50, BOUNDS__MAX_CALLS=70, BOUNDS__UNTIL="2026-11-21T06:00Z")
+    closing = datetime(2026, 11, 21, 6, tzinfo=UTC)
+
+    assert bounds_for(settings) == Bounds(reserve=50, max_calls=70, closes_at=closing)
+    assert bounds_for(settings, max_calls=7) == Bounds(reserve=50, max_calls=7, closes_at=closing)
+    assert bounds_for(settings, until="2026-11-21T05:00Z").closes_at == closing - timedelta(hours=1)
+
+
+def test_a_bound_of_zero_is_given(change: Change) -> None:
+    """Who reserves nothing tonight does not mean the settings' reserve."""
+    assert bounds_for(change(BOUNDS__RESERVE=50), reserve=0) == Bounds()
+
+
+@pytest.mark.parametrize(
+    ("given", "hours"),
+    [
+        ({}, 4),
+        ({"max_duration": "7h"}, 7),
+        ({"max_duration": "2h"}, 2),
+        ({"until": "2200-01-01T00:00Z", "max_duration": "7h"}, 7),
+    ],
+)
+def test_a_given_window_replaces_that_of_the_settings(change: Change, given: dict[str, str], hours: int) -> None:
+    """Seven hours are seven hours, although the settings say four; of two given times the earlier counts."""
+    settings = change(BOUNDS__MAX_DURATION="4h", BOUNDS__UNTIL="2201-01-01T00:00Z")
+    before = datetime.now(UTC).replace(microsecond=0)
+
+    closing = bounds_for(settings, **given).closes_at
+
+    assert closing is not None
+    assert timedelta(hours=hours) <= closing - before < timedelta(hours=hours, minutes=5)
+
+
+@pytest.mark.parametrize("given", [{"until": ""}, {"max_duration": ""}])
+def test_an_empty_time_is_refused(settings: Settings, given: dict[str, str]) -> None:
+    """`--until "$END"` with END unset does not mean a run without an end."""
+    with pytest.raises(UsageError, match="write it like"):
+        bounds_for(settings, **given)
+
+
+def test_a_closing_that_cannot_be_read_is_refused(settings: Settings) -> None:
+    """There is no window that never was meant."""
+    with pytest.raises(UsageError):
+        bounds_for(settings, until="late")
+
+
+def test_a_catalog_is_planned_for_the_settings_service(
+    settings: Settings, catalog: str, service: ScriptedService
+) -> None:
+    """The plan is in the store; the service was examined and nothing was sent to it."""
+    plan = plan_catalog(settings, catalog)
+
+    assert results_for(settings).plan(plan.run_id) == plan
+    assert (plan.items, plan.environment, plan.base_url) == (3, "beta", settings.service.base_url)
+    assert service.calls == [Call.HEALTH, Call.USAGE]
+
+
+def canary_manifest(tmp_path: Path, expect: str) -> str:
+    """Write a manifest of one canary."""
+    (tmp_path / "canary.wav").write_bytes(WAV)
+    path = tmp_path / "canaries.csv"
+    path.write_text(f"audio,expect\ncanary.wav,{expect}\n")
+    return str(path)
+
+
+def test_a_catalog_of_pairs_without_a_wire_name_is_not_planned(
+    settings: Settings, catalog: str, service: ScriptedService
+) -> None:
+    """Nothing is written, and the service is not asked."""
+    for number in range(3):
+        (Path(catalog) / f"{number}.wav.sidecar").write_bytes(b"proof")
+
+    with pytest.raises(ConfigError, match=r"service\.sidecar_field"):
+        plan_catalog(settings, catalog)
+
+    assert results_for(settings).run_ids() == []
+    assert service.calls == []
+
+
+def test_the_wire_name_says_whether_a_pair_is_sent(change: Change, catalog: str) -> None:
+    """Without it the pair's row is ineligible, and the others run; a run that is planned with it sends them all."""
+    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
+
+    without = plan_catalog(change(), catalog)
+    with_name = plan_catalog(change(SERVICE__SIDECAR_FIELD="sidecar"), catalog)
+
+    assert (without.items, without.eligible, without.reasons) == (3, 2, {"sidecar_field_unknown": 1})
+    assert (with_name.items, with_name.eligible, with_name.reasons) == (3, 3, {})
+
+
+def test_canaries_that_cannot_be_used_stop_the_planning(change: Change, catalog: str, tmp_path: Path) -> None:
+    """Rather than the run's first leg, at night."""
+    settings = change(CANARY__MANIFEST=canary_manifest(tmp_path, "perhaps"))
+
+    with pytest.raises(ConfigError, match="the column expect"):
+        plan_catalog(settings, catalog)
+
+    assert results_for(settings).run_ids() == []
+
+
+def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: str) -> None:
+    """Of 900 calls the settings keep 900 for others; a command that keeps none overrules them."""
+    settings = change(BOUNDS__RESERVE=900)
+
+    with pytest.raises(RunMustStop, match="too few calls left"):
+        plan_catalog(settings, catalog)
+    planned_before = results_for(settings).run_ids()
+    plan = plan_catalog(settings, catalog, reserve=0)
+
+    assert (planned_before, results_for(settings).run_ids()) == ([], [plan.run_id])
+
+
+def test_sidecars_are_found_by_the_settings_names(change: Change, catalog: str) -> None:
+    """The first name that exists."""
+    (Path(catalog) / "0.proof").write_bytes(b"proof")
+
+    rows = list(catalog_for(change(CATALOG__SIDECAR_NAMES=json.dumps(["{stem}.proof"])), catalog).rows())
+
+    assert [row.sidecar is not None for row in rows] == [True, False, False]
+
+
+def test_canaries_are_those_of_the_settings(settings: Settings, change: Change, tmp_path: Path) -> None:
+    """By default there are none."""
+    assert canaries_for(settings) == []
+
+    (canary,) = canaries_for(change(CANARY__MANIFEST=canary_manifest(tmp_path, "accepted")))
+
+    assert (canary.expect, canary.item.audio) == ("accepted", str(tmp_path / "canary.wav"))
+
+
+def test_a_catalog_has_changed_when_its_listing_has(settings: Settings, catalog: str) -> None:
+    """One that is gone has changed too."""
+    plan = plan_catalog(settings, catalog)
+    files = sorted(Path(catalog).iterdir())
+
+    changes = [catalog_has_changed(settings, plan)]
+    files[0].write_bytes(WAV + bytes(9))
+    changes.append(catalog_has_changed(settings, plan))
+    for file in files:
+        file.unlink()
+    Path(catalog).rmdir()
+    changes.append(catalog_has_changed(settings, plan))
+
+    assert changes == [False, True, True]
+    with pytest.raises(CatalogError):
+        catalog_for(settings, catalog)
+
+
+def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
+    """By default it is the catalog's folder; leave to lead out of it is given, or is in the settings."""
+    settings = change(CATALOG__ROOT=tmp_path)
+
+    roots = [
+        catalog_for(settings, catalog, root=root, allow_outside=allowed).root
+        for root, allowed in ((None, False), ("/", False), (None, True))
+    ]
+
+    assert roots == [str(tmp_path.resolve()), "/", None]
+    assert catalog_for(change(CATALOG__OUTSIDE="allow"), catalog, root="/").root is None
+    with pytest.raises(CatalogError, match="the catalog's root is no folder"):
+        catalog_for(settings, catalog, root=str(tmp_path / "gone"))
+
+
+def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
+    """The option of that command is not given again."""
+    (tmp_path / "a.wav").write_bytes(WAV)
+    (Path(catalog) / "link.wav").symlink_to(tmp_path / "a.wav")
+
+    plans = [
+        plan_catalog(settings, catalog),
+        plan_catalog(settings, catalog, root=str(tmp_path)),
+        plan_catalog(settings, catalog, allow_outside=True),
+    ]
+
+    assert [plan.eligible for plan in plans] == [3, 4, 4]
+    assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
+    assert [catalog_has_changed(settings, plan) for plan in plans] == [False, False, False]
+
+
+def test_the_name_of_a_catalog_is_that_of_the_settings(settings: Settings, change: Change, catalog: str) -> None:
+    """Else the last part of its root."""
+    assert catalog_for(settings, catalog).name == "music"
+    assert catalog_for(change(CATALOG__NAME="label"), catalog).name == "label"
+
+
+def test_items_have_one_id_however_the_catalog_is_spelled(
+    settings: Settings, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to the folder, a way round, and manifests of it in any spelling: the same three files."""
+    (tmp_path / "link").symlink_to(catalog)
+    (Path(catalog) / "m.csv").write_text(f"audio\n0.wav\n./1.wav\n{tmp_path}/link/2.wav\n")
+    monkeypatch.chdir(catalog)
+    places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
+
+    ids = {
+        place: [item.item_id for item in items_of(catalog_for(settings, place), limits_for(settings))]
+        for place in places
+    }
+
+    assert len(set(map(tuple, ids.values()))) == 1, ids
+
+
+def test_canaries_may_lie_anywhere(change: Change, tmp_path: Path) -> None:
+    """Their manifest is the operator's own."""
+    (tmp_path / "elsewhere").mkdir()
+    manifest = tmp_path / "elsewhere" / "canaries.csv"
+    (tmp_path / "canary.wav").write_bytes(WAV)
+    manifest.write_text("audio,expect\n../canary.wav,accepted\n")
+
+    (canary,) = canaries_for(change(CANARY__MANIFEST=manifest))
+
+    assert canary.item.ineligible is None
+
+
+def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, catalog: str) -> None:
+    """A person asks how a run stands, and no other leg is needed for that."""
+    plan, results = plan_catalog(settings, catalog), results_for(settings)
+    legs = Legs(results, plan.run_id)
+    legs.claim(1)
+    write_journal(results, plan, 1, [0])
+
+    with pytest.raises(RunIsActive):
+        settle_dead_leg(settings, plan.run_id)
+    let_holder_die(results, plan, 1)
+    settle_dead_leg(settings, plan.run_id)
+
+    assert rows_of(results, plan) == [0]
+    assert (legs.receipt(1) or {})["ended_by"] == "killed"
+
+
+def test_a_run_that_is_not_there_cannot_be_settled(settings: Settings) -> None:
+    """It is an error of the command."""
+    with pytest.raises(ResultsError):
+        settle_dead_leg(settings, "20261120T120000Z_000aa")
+
+
+def test_the_coverage_counts_the_rows_that_a_plan_would_leave_out(settings: Settings, catalog: str) -> None:
+    """Without any answer it is zero; a plan of the rows that are due has them all."""
+    coverage = coverage_for(settings, catalog, "30d")
+
+    assert coverage_for(settings, catalog, None) is None
+    assert coverage == Coverage(rows=3, answered=0, max_age="30d")
+    with pytest.raises(UsageError, match="time span"):
+        coverage_for(settings, catalog, "soon")
+
+
+def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: Settings, catalog: str) -> None:
+    """If other rows were left out, a plan of nothing but pairs without a wire name is not a wrong setting."""
+    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
+    whole = catalog_for(settings, catalog)
+    pair = item_id_of(next(whole.rows()), whole.name)
+    rows = DueRows(
+        whole,
+        DueRules(answered_since=datetime.min.replace(tzinfo=UTC)),
+        answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
+        tried_at=lambda *_: None,
+        now=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+
+    plan = plan_listed(settings, rows)
+
+    assert (plan.items, plan.eligible, plan.skipped) == (1, 0, 2)

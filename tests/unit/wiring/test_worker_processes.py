@@ -1,0 +1,127 @@
+"""A process works for a leg that another one holds, with what the leg's handle says and an engine of its own."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.model.runs import Slice
+from proofsweep.settings import Settings
+from proofsweep.store.legs import Legs
+from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
+from proofsweep.wiring import worker_processes
+from proofsweep.wiring.engines import engine_for
+from proofsweep.wiring.legs import LegHandle, held_leg
+from proofsweep.wiring.runs import plan_catalog
+from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.worker_processes import verify_granted
+
+from ...worlds.waiting import wait_for
+from ..left_behind import rows_of
+from .conftest import Change
+
+
+@pytest.fixture
+def run_id(settings: Settings, catalog: str) -> str:
+    """A planned run of three files."""
+    return plan_catalog(settings, catalog).run_id
+
+
+OVER = threading.Event()
+"""The leg is over when the test says so."""
+
+
+def is_over(_counts: dict[str, object], seconds: float) -> bool:
+    """Wait for so long, and tell nobody."""
+    return OVER.wait(seconds)
+
+
+@contextmanager
+def held(run_id: str, config: str) -> Iterator[LegHandle]:
+    """Hold the next leg; the handle is as another process has it, which does not hold the leg."""
+    OVER.clear()
+    with held_leg(run_id, config, None, flow_run_id=None, read_block=None) as (handle, _):
+        try:
+            yield replace(handle, dedupe=not handle.dedupe)
+        finally:
+            OVER.set()
+            wait_for(lambda: worker_processes._processes == {})
+
+
+def work_on(handle: LegHandle, row: int = 0) -> SliceResult:
+    """Verify one row as a worker process does."""
+    return verify_granted(handle, GrantedSlice(piece=Slice(0, row, row + 1), calls=2), lambda: is_over)
+
+
+def test_what_another_process_does_is_in_the_leg(settings: Settings, config: str, run_id: str) -> None:
+    """Rows and exchanges; the process has an engine of its own, and closes it with the leg."""
+    with held(run_id, config) as handle:
+        assert [work_on(handle, row).is_done for row in range(3)] == [True] * 3
+        (process,) = worker_processes._processes.values()
+        assert process.leg.dispatcher is not engine_for(settings).dispatcher
+
+    results = results_for(settings)
+    receipt, plan = Legs(results, run_id).receipt(1), results.plan(run_id)
+    assert receipt is not None
+    assert (receipt["ended_by"], rows_of(results, plan)) == ("complete", [0, 1, 2])
+    assert len([row for row in rows_of(results, plan, "exchanges") if row is not None]) == 9
+    assert worker_processes._processes == {}
+
+
+def test_a_process_that_has_stopped_begins_anew(config: str, run_id: str) -> None:
+    """It may have been cut off for a moment; the leg goes on."""
+    with held(run_id, config) as handle:
+        work_on(handle)
+        (process,) = worker_processes._processes.values()
+        process.leg.stop.pull(RunMustStop("Cut off.", ended_by="error"))
+
+        assert work_on(handle, 1).is_done
+        assert process not in worker_processes._processes.values()
+
+
+def test_each_process_has_its_share_of_the_items_in_flight(config: str, run_id: str, change: Change) -> None:
+    """Together they have as many as one process would have."""
+    change(PACE__WORKERS=10)
+    with held(run_id, config) as handle:
+        work_on(replace(handle, processes=4))
+        (process,) = worker_processes._processes.values()
+
+    assert process.leg.workers.most == 3  # type: ignore[attr-defined]  # the port is any executor
+
+
+def test_the_settings_are_those_of_the_process_that_holds_the_leg(
+    config: str, run_id: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another machine may have another config, other variables and another working directory."""
+    with held(run_id, config) as handle:
+        monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "https://elsewhere.example/v1")
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "config.toml").unlink()
+
+        assert work_on(handle).is_done
+
+
+def test_another_version_of_the_program_is_refused(config: str, run_id: str) -> None:
+    """It could write other tables. The line names the machine."""
+    with held(run_id, config) as handle, pytest.raises(ConfigError, match="in a worker process on"):
+        work_on(replace(handle, version="0.0.1"))
+
+
+def test_a_machine_without_the_catalog_is_refused(config: str, run_id: str, catalog: str) -> None:
+    """All its files would count as missing."""
+    Path(catalog).rename(f"{catalog}-elsewhere")
+    with held(run_id, config) as handle, pytest.raises(ConfigError, match="must be mounted"):
+        work_on(handle)
+
+
+def test_a_machine_without_the_results_is_refused(config: str, run_id: str, tmp_path: Path) -> None:
+    """Its rows would be lost."""
+    with held(run_id, config) as handle:
+        elsewhere = handle.settings.results.model_copy(update={"url": str(tmp_path / "elsewhere")})
+        settings = handle.settings.model_copy(update={"results": elsewhere})
+        with pytest.raises(ResultsError, match="in a worker process on"):
+            work_on(replace(handle, settings=settings))
