@@ -32,7 +32,7 @@ from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
-from proofsweep.store.write_probe import probe
+from proofsweep.store.store import probe
 from proofsweep.verify.leg.last_rate import last_rate
 from proofsweep.verify.leg.note_leg import note_leg, note_run
 from proofsweep.verify.leg.open import open_leg

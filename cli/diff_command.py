@@ -9,12 +9,19 @@ from rich.console import Console
 from cli.exit_codes import ExitCode
 from cli.options import Config, OfCatalog, ResultsUrl, Run
 from cli.screen import console, counted, print_csv, print_error, print_json, styled
-from proofsweep.answers.comparisons import PREVIOUS, comparison_of
-from proofsweep.answers.run_changes import COLUMNS, Comparison, RunChanges, run_changes, words_of_cause
+from proofsweep.answers.run_changes import (
+    COLUMNS,
+    PREVIOUS,
+    Comparison,
+    RunChanges,
+    comparison_of,
+    run_changes,
+    words_of_cause,
+)
 from proofsweep.errors import UsageError
 from proofsweep.settings import load_settings
 from proofsweep.text import markdown, printable
-from proofsweep.wiring.newest_run import meant_run
+from proofsweep.wiring.stores import meant_run
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
 _FORMATS = ("table", "csv", "json", "markdown")

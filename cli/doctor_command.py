@@ -15,7 +15,7 @@ from proofsweep.errors import ProofsweepError
 from proofsweep.model.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.model.reasons import Ineligible
 from proofsweep.settings import Settings, load_settings
-from proofsweep.store.write_probe import probe
+from proofsweep.store.store import probe
 from proofsweep.wiring.engines import Engine, engine_for
 from proofsweep.wiring.keys import unfinished_rotation
 from proofsweep.wiring.stores import results_for

@@ -12,14 +12,14 @@ from cli.exit_codes import ExitCode, code_of_error
 from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_error, print_json
-from proofsweep.answers.erased_proofs import json_of_erasures, lines_of_erasures
+from proofsweep.answers.operation_lines import json_of_erasures, lines_of_erasures
 from proofsweep.errors import UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.model.erasure import DISPOSABLE, Erasure, ProofList
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for
-from proofsweep.wiring.erasures import ErasureReport, erase_proofs, names_of, read_proof_list
+from proofsweep.wiring.proofs import ErasureReport, erase_proofs, names_of, read_proof_list
 from tasks.stop_on_signals import stopped_on_signals
 
 # Chosen: enough to recognise a list; half may be all of one album, twice scrolls the question away.

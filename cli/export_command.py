@@ -15,11 +15,10 @@ from proofsweep.answers.views.screening import screening_columns
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import UsageError
 from proofsweep.files.locations import path_of
-from proofsweep.model.likely_names import did_you_mean
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.settings import Settings, load_settings
-from proofsweep.text import printable
-from proofsweep.wiring.selections import selected_rows
+from proofsweep.text import did_you_mean, printable
+from proofsweep.wiring.stores import selected_rows
 
 
 def add_to(app: typer.Typer) -> None:

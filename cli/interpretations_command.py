@@ -10,7 +10,7 @@ from cli.screen import console, print_json
 from proofsweep.answers.operation_lines import line_of_notes
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
-from proofsweep.wiring.interpretations import refresh_interpretations
+from proofsweep.wiring.operations import refresh_interpretations
 
 
 def add_to(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from cli.exit_codes import ExitCode
 from cli.key_block import BLOCKS, read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_error, print_json
-from proofsweep.answers.rotated_keys import json_of_rotation, lines_of_rotation
+from proofsweep.answers.operation_lines import json_of_rotation, lines_of_rotation
 from proofsweep.errors import UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.operations.list_keys import ListedKey

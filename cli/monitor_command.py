@@ -10,14 +10,14 @@ from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_error, print_json
 from proofsweep.alerts.notifier import Telling
-from proofsweep.answers.service_state import line_of_round
+from proofsweep.answers.operation_lines import line_of_round
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import Settings, load_settings
 from proofsweep.verify.budget.bounds import duration_of
 from proofsweep.wiring.alerts import missed_line, teller_for
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.monitoring import Monitored, monitor_service
+from proofsweep.wiring.operations import Monitored, monitor_service
 from tasks.stop_on_signals import STOP_ASKED
 
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}

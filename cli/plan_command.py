@@ -25,9 +25,8 @@ from proofsweep.verify.plan.survey import (
     refuse_only_unnamed_pairs,
     survey_catalog,
 )
-from proofsweep.wiring.cautions import cautions_for
 from proofsweep.wiring.engines import engine_for, limits_for, utc_now
-from proofsweep.wiring.forecasts import forecast_for, sample_of
+from proofsweep.wiring.forecasts import cautions_for, forecast_for, sample_of
 from proofsweep.wiring.runs import bounds_for, catalog_for
 
 _Deep = typer.Option(False, "--deep", help="Open every file and check its content, not only its size.")

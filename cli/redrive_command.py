@@ -14,11 +14,10 @@ from cli.work_on_runs import plan_and_verify
 from proofsweep.answers.attention import attention_groups
 from proofsweep.answers.run_status import NEED_ATTENTION
 from proofsweep.errors import UsageError
-from proofsweep.model.likely_names import did_you_mean
 from proofsweep.settings import Settings
-from proofsweep.text import printable
+from proofsweep.text import did_you_mean, printable
 from proofsweep.wiring.engines import utc_now
-from proofsweep.wiring.selections import plan_redrive, selected_rows
+from proofsweep.wiring.stores import plan_redrive, selected_rows
 
 
 def add_to(app: typer.Typer) -> None:

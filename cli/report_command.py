@@ -9,7 +9,7 @@ from cli.options import Config, OfCatalog, ResultsUrl, Run
 from cli.screen import console, print_error
 from proofsweep.answers.explain.explain import packet_of_failed_calls
 from proofsweep.settings import load_settings
-from proofsweep.wiring.newest_run import meant_run
+from proofsweep.wiring.stores import meant_run
 
 
 def add_to(app: typer.Typer) -> None:

@@ -14,8 +14,7 @@ from proofsweep.answers.summary import json_of
 from proofsweep.settings import load_settings
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.wiring.newest_run import meant_run
-from proofsweep.wiring.stores import results_for
+from proofsweep.wiring.stores import meant_run, results_for
 
 # A narrower terminal folds the table into columns of a few letters.
 _TABLE_COLUMNS = 150

@@ -8,9 +8,9 @@ from prefect.states import Completed, Failed
 
 from flows.ended_flow import ended_flow
 from proofsweep.alerts.events import AlertKind
-from proofsweep.answers.service_state import line_of_round
+from proofsweep.answers.operation_lines import line_of_round
 from proofsweep.settings import Settings
-from proofsweep.wiring import monitoring
+from proofsweep.wiring import operations
 from tasks.key_block import read_block
 from tasks.tell_alerts import tell_alerts
 
@@ -28,7 +28,7 @@ def monitor_service(config: str | None = None, results: str | None = None) -> St
     """
 
     def work(settings: Settings) -> State[Any]:
-        monitored = monitoring.monitor_service(settings, read_block)  # (1)
+        monitored = operations.monitor_service(settings, read_block)  # (1)
         tell_alerts(monitored.occasion)  # (2)
         line = line_of_round(monitored.round.probes)
         if any(alert.kind is AlertKind.KEY_REFUSED for alert in monitored.alerts):

@@ -9,7 +9,7 @@ from prefect.states import Completed
 from flows.ended_flow import ended_flow
 from proofsweep.answers.operation_lines import line_of_notes
 from proofsweep.settings import Settings
-from proofsweep.wiring import interpretations
+from proofsweep.wiring import operations
 from tasks.key_block import read_block
 
 
@@ -26,7 +26,7 @@ def refresh_interpretations(
     """
 
     def work(settings: Settings) -> State[Any]:
-        done = interpretations.refresh_interpretations(settings, read_block, max_calls)
+        done = operations.refresh_interpretations(settings, read_block, max_calls)
         return Completed(message=line_of_notes(done))
 
     return ended_flow(config, results, work)

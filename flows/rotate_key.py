@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.ended_flow import ended_flow
-from proofsweep.answers.rotated_keys import lines_of_rotation
+from proofsweep.answers.operation_lines import lines_of_rotation
 from proofsweep.errors import UsageError
 from proofsweep.settings import Settings
 from proofsweep.wiring.keys import rotate_key as rotate

@@ -1,15 +1,41 @@
 """Tell each cause once, whoever finds it: the end of a leg, or a check."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 
 from proofsweep.alerts.events import Severity
-from proofsweep.alerts.memory import IsTold
+from proofsweep.alerts.memory import IsTold, ToldCauses
 from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.told_alerts import read_told, write_told
+from proofsweep.model import layout
 from proofsweep.store.store import Store
+
+
+def read_told(store: Store) -> ToldCauses:
+    """Read which causes were told when; nothing if there is no such object, or if it cannot be understood.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    content = store.read(layout.told_alerts_name())
+    try:
+        cells = json.loads(content or b"{}")
+        return ToldCauses({str(cause): datetime.fromisoformat(at).astimezone(UTC) for cause, at in cells.items()})
+    except (ValueError, TypeError, AttributeError):
+        return ToldCauses({})
+
+
+def write_told(store: Store, told: ToldCauses) -> None:
+    """Write which causes were told when. Of two processes that write at once, one loses; its causes are told again.
+
+    Raises:
+        ResultsError: the store cannot be written.
+    """
+    cells = {cause: at.isoformat() for cause, at in sorted(told.at.items())}
+    store.replace(layout.told_alerts_name(), json.dumps(cells, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
+
 
 Decide = Sequence[Alert] | Callable[[IsTold], Sequence[Alert]]
 """The alerts that hold now, or what says them; that may ask which causes were told."""

@@ -9,11 +9,11 @@ from proofsweep.answers.run_status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.errors import UsageError
 from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.items import proof_id_of
-from proofsweep.model.likely_names import no_such_tag
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import Plan
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.text import no_such_tag
 
 if TYPE_CHECKING:
     from proofsweep.answers.views.selected_rows import SelectedRows

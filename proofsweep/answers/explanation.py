@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from proofsweep.answers.explain.occurrences import Occurrence
+from proofsweep.answers.explain.search import Occurrence
 from proofsweep.answers.explain.support_packet import answer_of
 from proofsweep.contract.verdicts import Verdict
 from proofsweep.model.reasons import remedy_for

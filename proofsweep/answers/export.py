@@ -8,17 +8,15 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proofsweep.answers.file_names import file_name_of
-from proofsweep.answers.grouped_rows import GroupedRows, ReportRow
-from proofsweep.answers.report_formats import write_csv, write_xlsx
+from proofsweep.answers.letters import file_name_of
+from proofsweep.answers.report_formats import GroupedRows, ReportRow, write_csv, write_xlsx
 from proofsweep.answers.views.screening import REPORTED, screened
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.completion_report import COLUMNS, own_cells, own_header
-from proofsweep.model.likely_names import no_such_tag
 from proofsweep.model.reasons import advice_for_outcome
 from proofsweep.model.tables.columns import Row
-from proofsweep.text import printable
+from proofsweep.text import no_such_tag, printable
 
 FORMATS: Mapping[str, Callable[[Path, Sequence[str], Sequence[str], Iterator[ReportRow]], None]] = {
     "csv": write_csv,

@@ -1,10 +1,11 @@
 """What became of delivered files, in words: for the person who runs the pass, and for each supplier."""
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from unicodedata import category, normalize
 
-from proofsweep.answers.file_names import file_name_of
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.files.locations import path_within
 from proofsweep.files.new_file import new_file
@@ -13,6 +14,26 @@ from proofsweep.model.outcomes import MEANINGS
 from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import markdown, printable
+
+# Chosen: file systems allow 255 bytes, and a name has an ending and a prefix; half cuts names that people know.
+_LONGEST_BYTES = 120
+
+
+def file_name_of(value: str) -> str:
+    """Name a file after a value; one with other characters gets a digest, so that no two are the same.
+
+    Letters, marks and digits of every script stay: a supplier is found by its name.
+    """
+    kept = "".join(letter if _may_stay(letter) else "_" for letter in normalize("NFC", value)).lstrip(".")
+    plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
+    if plain == value and plain:
+        return plain
+    return f"{plain or 'supplier'}-{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _may_stay(letter: str) -> bool:
+    return letter in "._-" or category(letter)[0] in "LMN"
+
 
 # Files that are named on a screen. Chosen: a person reads them at once; the letters and the table name all.
 _NAMED_FILES = 20

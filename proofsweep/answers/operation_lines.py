@@ -1,8 +1,13 @@
 """What operations did, in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
+from proofsweep.model.erasure import Erasure, counts_of
+from proofsweep.model.key_rotation import Rotation
 from proofsweep.model.proofs import Inventory, NotesRefreshed, Recovered
+from proofsweep.model.tables.columns import Row
+from proofsweep.text import minute_of
 
 _PENDING = "Proofs that are pending are never listed."
 _STATES = {
@@ -56,3 +61,88 @@ def line_of_recovery(done: Recovered) -> str:
     }
     counts = [f"{done.outcomes[outcome]:,} {said}" for outcome, said in words.items() if done.outcomes.get(outcome)]
     return f"{sum(done.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
+
+
+# Chosen: a screen shows as many failures; half hides what would fit, twice scrolls the counts away.
+_MOST_NAMED = 10
+
+
+def lines_of_erasures(erasures: Sequence[Erasure], not_asked: int, recovered: int = 0) -> Iterator[str]:
+    """Write the counts, then some failures; `recovered` answers of killed erasures are in the table only now."""
+    counts = counts_of(each.row() for each in erasures)
+    if recovered:
+        yield f"Recorded {recovered:,} answers of an erasure that was killed."
+    yield (
+        f"{counts['erased']:,} erased, {counts['already_erased']:,} already erased or never there, "
+        f"{counts['failed']:,} failed, {not_asked:,} not asked for."
+    )
+    failed = [each for each in erasures if each.reason is not None]
+    for each in failed[:_MOST_NAMED]:
+        yield f"  failed: {each.proof_id} · {each.reason} · {each.request_id or 'no request ID'}"
+    if len(failed) > _MOST_NAMED:
+        yield f"  and {len(failed) - _MOST_NAMED:,} more in the table `erasures`"
+    if failed or not_asked:
+        yield "Run the same command again: the service says `already_erased` of what is gone."
+
+
+def line_of_erasures(erasures: Sequence[Erasure], not_asked: int) -> str:
+    """Write the counts on one line without a proof ID, for a flow's state."""
+    return " ".join(line for line in lines_of_erasures(erasures, not_asked) if not line.startswith(" "))
+
+
+def json_of_erasures(
+    operation_id: str, erasures: Sequence[Erasure], not_asked: int, recovered: int
+) -> Mapping[str, object]:
+    """Give the same as one object, with what became of each proof."""
+    asked = [each.row() for each in erasures]
+    return {
+        "operation_id": operation_id,
+        **counts_of(asked),
+        "not_asked": not_asked,
+        "recovered": recovered,
+        "proofs": asked,
+    }
+
+
+def lines_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> Iterator[str]:
+    """Say where the new key is, and when the old one ends; never what they are."""
+    named = "the new key" if rotation.new_key_id is None else f"the new key {rotation.new_key_id}"
+    if was_done:
+        yield f"The key was rotated at {minute_of(rotation.answered_at.astimezone(UTC))}, and nothing was done now."
+        yield f"{named.capitalize()} is in {place}. --again rotates the key in use once more."
+    else:
+        yield f"Rotated: {named} is tested, and is in {place}."
+    yield f"The old key ends {_end_of(rotation)}. A run at work uses it until it is refused, then the new one."
+    yield "Put the new key wherever else the old one is used; an alert reminds you a day before the old one ends."
+
+
+def json_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> dict[str, object]:
+    """Give the same as one object: the row of `rotations`, the place, and whether anything was done."""
+    return rotation.row() | {"place": place, "was_done": was_done}
+
+
+def _end_of(rotation: Rotation) -> str:
+    at = minute_of(rotation.old_key_ends_at.astimezone(UTC))
+    if rotation.previous_key_expires_at is None:
+        return f"about {at}: the service did not say when, and the contract gives it 72 hours"
+    return f"at {at}"
+
+
+def line_of_round(probes: Sequence[Row]) -> str:
+    """Say in one line what a round of monitoring found."""
+    return " · ".join(_words_of(probe) for probe in probes)
+
+
+def _words_of(probe: Row) -> str:
+    elapsed = float(str(probe["elapsed_ms"]))
+    state = "well" if probe["trouble"] is None else str(probe["trouble"])
+    return f"{probe['call']} {state}, {elapsed:,.0f} ms{_headroom_of(probe)}"
+
+
+def _headroom_of(probe: Row) -> str:
+    left, limit, reset = probe["rate_remaining"], probe["rate_limit"], probe["rate_reset"]
+    if not isinstance(left, int):
+        return ""
+    of = f" of {limit:,}" if isinstance(limit, int) else ""
+    until = f" until {minute_of(reset)}" if isinstance(reset, datetime) else ""
+    return f", {left:,}{of} calls left{until}"

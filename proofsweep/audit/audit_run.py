@@ -16,12 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.audit.check_parts import UNREADABLE, PartAuditor, with_all_columns
-from proofsweep.audit.claims import check_claims
 from proofsweep.audit.exceptions import Redactions, read_prunings
 from proofsweep.audit.findings import Checked, Findings
-from proofsweep.audit.leg_receipts import LegReceipt, check_chain, read_receipts
-from proofsweep.audit.request_ids import RequestIds
-from proofsweep.audit.row_counts import LegTotals, check_counts, check_runs_row, check_shard
+from proofsweep.audit.leg_receipts import LegReceipt, check_chain, check_claims, read_receipts
+from proofsweep.audit.row_counts import LegTotals, RequestIds, check_counts, check_runs_row, check_shard
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.runs import EndedBy, Plan

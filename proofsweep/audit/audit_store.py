@@ -1,25 +1,32 @@
 """Check a results store, or one run of it: read-only, part by part."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import zip_longest
+from typing import Any
 
+import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from proofsweep.audit.audit_operations import OperationAuditor, check_named
 from proofsweep.audit.audit_run import Known, audit_run
 from proofsweep.audit.check_parts import PartAuditor
-from proofsweep.audit.check_snapshot import check_snapshot
 from proofsweep.audit.exceptions import Redactions, read_redactions
 from proofsweep.audit.findings import Audit, Checked, Findings
 from proofsweep.audit.heads import check_head, read_graph
 from proofsweep.audit.signatures import check_signatures
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
+from proofsweep.model.operations import operation_of
 from proofsweep.model.redaction import MARKER
-from proofsweep.store.operations import Operations
+from proofsweep.store.newest_rows import reduced
+from proofsweep.store.operations import Operations, receipted_parts
 from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results, sha256_hex
+from proofsweep.store.receipts import Part
+from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in
 from proofsweep.store.store import Store
+from proofsweep.verify.leg.note_leg import LegRows
 
 _TABLES = ("verdicts", "exchanges", "runs", "drift")
 
@@ -120,3 +127,90 @@ def _check_other_objects(store: Store, redactions: Redactions, receipted: Collec
             continue  # its receipt names it, the redaction is a finding already, or a pruning deleted it
         if sha256_hex(content) != completed.objects.get(name):
             findings.bad(name, f"was changed after its content was {MARKER}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationAuditor:
+    """Checks the operations of one store."""
+
+    operations: Operations
+    auditor: PartAuditor
+
+    def check_all(self, operation_ids: Sequence[str]) -> Mapping[str, Collection[str] | None]:
+        """Check all operations; give the parts that each one's receipt names, None without a receipt."""
+        return {operation_id: self._check(operation_id) for operation_id in operation_ids}
+
+    def _check(self, operation_id: str) -> Collection[str] | None:
+        self.auditor.checked.operations += 1
+        try:
+            receipt = self.operations.receipt(operation_id)
+            parts = None if receipt is None else _parts_of(receipt, operation_id)
+        except (ResultsError, KeyError, ValueError, TypeError):
+            name = layout.operation_receipt_name(operation_id)
+            self.auditor.findings.bad(name, "cannot be read as the receipt of its operation")
+            return ()
+        if parts is None:
+            self.auditor.findings.note(operation_id, "this operation has no receipt: it is at work, or was killed")
+            return None
+        for part in parts:
+            owner = "run_id" if part.name.startswith("exchanges/") else "operation_id"
+            self.auditor.check(part, {owner: operation_id}, "operation")
+        return {part.name for part in parts}
+
+
+def check_named(name: str, operations: Mapping[str, Collection[str] | None], store: Store, findings: Findings) -> None:
+    """Check that a part of an operation is one that its receipt names, if it has one."""
+    owner = layout.run_of(name)
+    named = operations.get(owner)
+    if owner not in operations:
+        if store.read(layout.operation_intent_name(owner)) is None:  # else it began while the audit read
+            findings.bad(name, "belongs to no operation of this store: each writes an intent before its first call")
+    elif named is not None and name not in named:
+        findings.bad(name, "is not named by the receipt of its operation")
+
+
+def _parts_of(receipt: Mapping[str, Any], operation_id: str) -> list[Part]:
+    operation = operation_of(receipt)
+    parts = receipted_parts(receipt)
+    tables = {part.name.partition("/")[0] for part in parts}
+    folders = {layout.table_folder(table, operation.run_date) for table in tables}
+    if operation.operation_id != operation_id or {part.name.rpartition("/")[0] for part in parts} - folders:
+        raise ValueError(operation_id)
+    return parts
+
+
+# Rows that are compared at once. Half takes twice the steps, twice needs twice the memory.
+_STEP_ROWS = 5_000
+
+
+def check_snapshot(results: Results, findings: Findings) -> None:
+    """Reduce the rows of the legs in the snapshot anew, and compare; a store without a snapshot passes."""
+    snapshot = Snapshot(results.store)
+    try:
+        entries = snapshot.entries()
+        made = reduced(_rows_of(results, legs_in(entries)))
+        pairs = zip_longest(_steps(snapshot.rows(entries=entries)), _steps(made))
+        is_same = not entries or all(one is not None and one.equals(other) for one, other in pairs)
+    except (ResultsError, pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError):
+        is_same = False
+    if not is_same:
+        what = "does not hold the newest answers of the parts of verdicts: run proofsweep compact"
+        findings.bad(layout.SNAPSHOT_FOLDER, what)
+
+
+def _rows_of(results: Results, legs: Mapping[str, Sequence[int]]) -> Iterator[pa.Table]:
+    for run_id, its_legs in legs.items():
+        yield from LegRows(results, results.plan(run_id), its_legs)
+
+
+def _steps(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Cut a sequence of tables into equal steps."""
+    rest: pa.Table | None = None
+    for table in tables:
+        rows = table.select(list(COLUMNS))
+        rest = rows if rest is None else pa.concat_tables([rest, rows])
+        while rest.num_rows >= _STEP_ROWS:
+            yield rest.slice(0, _STEP_ROWS)
+            rest = rest.slice(_STEP_ROWS)
+    if rest is not None and rest.num_rows:
+        yield rest

@@ -9,13 +9,12 @@ import pyarrow.parquet as pq
 from proofsweep.audit.exceptions import Redactions, Step
 from proofsweep.audit.findings import Checked, Findings
 from proofsweep.model import layout
-from proofsweep.model.merkle import root_of
 from proofsweep.model.pruning import PrunedObject
 from proofsweep.model.tables.schemas import conformed
 from proofsweep.store.plans_and_parts import SCHEMAS, sha256_hex
 from proofsweep.store.receipts import Part
 from proofsweep.store.redactions import redacted
-from proofsweep.store.row_digests import row_digests
+from proofsweep.store.row_digests import root_of, row_digests
 from proofsweep.store.store import Store
 
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)

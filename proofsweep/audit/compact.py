@@ -12,8 +12,7 @@ from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot
-from proofsweep.verify.leg.leg_rows import LegRows
-from proofsweep.verify.leg.note_leg import measured_leg
+from proofsweep.verify.leg.note_leg import LegRows, measured_leg
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.audit.rows_of_item import read_object, rows_of_item
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
-from proofsweep.model.merkle import levels_of, path_in
 from proofsweep.model.redaction import Redaction
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import recorded_digests, redactions_of
-from proofsweep.store.row_digests import canonical_rows
+from proofsweep.store.row_digests import canonical_rows, levels_of, path_in
 
 SAYS = "This is what proofsweep recorded. The service that it is about signed nothing."
 NO_RECEIPT = "is of a leg that has no receipt yet: nothing holds its rows"

@@ -28,8 +28,7 @@ from proofsweep.store.prunings import (
     write_intent,
     write_receipt,
 )
-from proofsweep.store.receipt_links import seal_prunings
-from proofsweep.store.receipts import ended_parts
+from proofsweep.store.receipts import ended_parts, seal_prunings
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in, missing_legs
 

@@ -8,9 +8,8 @@ from itertools import count
 
 from proofsweep.catalog.ignored import Cause, Ignored
 from proofsweep.catalog.pairing import SidecarNames, Sidecars
-from proofsweep.catalog.place import Place
 from proofsweep.catalog.preflight import judge_content
-from proofsweep.catalog.row_facts import row_with_facts
+from proofsweep.catalog.row_facts import Place, row_with_facts
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio, open_audio
 from proofsweep.files.locations import one_line, path_within

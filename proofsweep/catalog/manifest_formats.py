@@ -21,10 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.errors import CatalogError, SourceError
-from proofsweep.files.buffered import buffered
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.locations import one_line
-from proofsweep.files.source import OpenFile, Source
+from proofsweep.files.source import OpenFile, Source, buffered
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from proofsweep.catalog.ignored import Ignored
 from proofsweep.catalog.manifest_formats import Digest, line_words, records_of
-from proofsweep.catalog.place import Place
-from proofsweep.catalog.row_facts import FactsOf, row_with_facts
+from proofsweep.catalog.row_facts import FactsOf, Place, row_with_facts
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, without_secrets

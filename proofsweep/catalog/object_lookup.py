@@ -3,14 +3,42 @@
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-from proofsweep.catalog.prefixes import Prefixes
 from proofsweep.errors import SourceError
 from proofsweep.files.bucket_failures import FailureKind, failure_of
 from proofsweep.files.bucket_files import BucketFiles, refuse_bad_key
 from proofsweep.files.locations import one_line, root_and_key
 from proofsweep.model.items import FileFacts, Unlisted
 from proofsweep.model.reasons import Reason
+
+
+@dataclass(slots=True)
+class Prefixes:
+    """Folders of keys; when there are more than `most`, all are shortened to a common depth."""
+
+    most: int
+    _depth: int | None = None
+    _folders: set[str] = field(default_factory=set)
+
+    def add(self, folder: str) -> None:
+        """Take the folder of one key; empty for the bucket itself."""
+        self._folders.add(self._shortened(folder))
+        while len(self._folders) > self.most:
+            self._depth = max(each.count("/") for each in self._folders)
+            self._folders = {self._shortened(each) for each in self._folders}
+
+    def chosen(self) -> list[str]:
+        """Give the prefixes to list, sorted; none lies within another."""
+        chosen: list[str] = []
+        for folder in sorted(self._folders, key=lambda each: each.split("/") if each else []):
+            if not chosen or not f"{folder}/".startswith(f"{chosen[-1]}/" if chosen[-1] else ""):
+                chosen.append(folder)
+        return chosen
+
+    def _shortened(self, folder: str) -> str:
+        return folder if self._depth is None else "/".join(folder.split("/")[: self._depth])
+
 
 # chosen: listings of one bucket; rows in more folders are looked up in the folders above. Half lists fewer, larger
 # prefixes with more keys that nobody wants; twice takes more requests.

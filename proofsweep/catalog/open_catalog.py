@@ -5,21 +5,51 @@ import os
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from proofsweep.catalog.bucket_globs import matches_of
 from proofsweep.catalog.folder_scan import FolderScan, is_audio_name
 from proofsweep.catalog.ignored import Ignored
 from proofsweep.catalog.manifest_formats import is_manifest_name
 from proofsweep.catalog.manifests import Manifests
 from proofsweep.catalog.pairing import SidecarNames
-from proofsweep.catalog.place import Place
+from proofsweep.catalog.row_facts import Place
 from proofsweep.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.files.audio import is_audio
 from proofsweep.files.files import Files
 from proofsweep.files.locations import hint_for, is_bucket, one_line, path_of, path_within, root_and_key
 from proofsweep.model.items import ManifestRow
+
+if TYPE_CHECKING:
+    from proofsweep.files.bucket_files import BucketFiles
+
+
+def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
+    """Give the deepest folder that the pattern names literally, and the URLs below it that match, sorted.
+
+    Raises:
+        SourceError: the folder cannot be listed.
+    """
+    folder = url.rpartition("/")[0]
+    while glob.has_magic(root_and_key(folder)[1]) and next(files.listed(folder), None) is None:
+        folder = folder.rpartition("/")[0]
+    root, _ = root_and_key(url)
+    patterns = path_within(url, folder).split("/")
+    urls = (f"{root}/{key}" for key, _ in files.listed(folder))
+    return folder, sorted(each for each in urls if _is_match(path_within(each, folder).split("/"), patterns))
+
+
+def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Compare part by part; as in a shell, a hidden name matches only a pattern that begins with a dot."""
+    if not patterns or not parts:
+        return not parts and all(pattern == "**" for pattern in patterns)
+    pattern, *more = patterns
+    if pattern == "**" and _is_match(parts, more):
+        return True
+    if parts[0].startswith(".") and not pattern.startswith("."):
+        return False
+    return _is_match(parts[1:], patterns if pattern == "**" else more) if fnmatchcase(parts[0], pattern) else False
 
 
 class Catalog(Protocol):

@@ -14,8 +14,7 @@ from pathlib import PurePosixPath
 from proofsweep.catalog.open_catalog import Catalog
 from proofsweep.catalog.preflight import SizeLimits, work_item_of
 from proofsweep.errors import EmptyCatalog, ResultsError, UsageError
-from proofsweep.ingest.look import Look, Looked
-from proofsweep.ingest.ready_files import ReadyFiles
+from proofsweep.ingest.look import Look, Looked, ReadyFiles
 from proofsweep.ingest.records import Records, known_after
 from proofsweep.model import layout
 from proofsweep.model.ingest import Decision, PassReport, PastAnswer, Sighting, needs_letter

@@ -1,10 +1,12 @@
 """Look at a watched folder: which files are ready to be verified, which are answered, and what the others wait for."""
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from proofsweep.catalog.ignored import Ignored
 from proofsweep.catalog.open_catalog import Catalog
 from proofsweep.catalog.preflight import judge_content
 from proofsweep.errors import SourceError
@@ -21,9 +23,11 @@ from proofsweep.model.ingest import (
     is_patient,
     may_be_same_bytes,
     sighted,
+    supplier_of,
     version_of,
 )
-from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of
+from proofsweep.model.items import FileFacts, ManifestRow, Mode, item_id_of, raw_bytes
+from proofsweep.model.runs import INGEST
 
 AnswersOf = Callable[[Collection[str]], Mapping[str, PastAnswer]]
 """Gives the newest answers of items, by item ID, in the environment of the pass."""
@@ -151,3 +155,31 @@ class Look:
 def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: ManifestRow) -> PastAnswer | None:
     known = recent.get(item_id)
     return known if known is not None and is_answer_for(known, row) else None
+
+
+class ReadyFiles:
+    """Chosen rows of a watched folder, numbered anew, each with its supplier as a tag."""
+
+    kind = INGEST
+    reported_run: str | None = None
+
+    def __init__(self, folder: Catalog, rows: Sequence[ManifestRow], supplier_tag: str) -> None:
+        self.name, self.location, self.root = folder.name, folder.location, folder.root
+        self.ignored = Ignored()
+        self._rows = rows
+        self._supplier_tag = supplier_tag
+
+    def rows(self) -> Iterator[ManifestRow]:
+        """Give the rows from the first, at each call."""
+        for number, row in enumerate(self._rows):
+            supplier = supplier_of(row.named_audio)
+            tags = {} if supplier is None else {self._supplier_tag: supplier}
+            yield replace(row, number=number, tags={**row.tags, **tags})
+
+    def digest(self) -> str:
+        """Give the hex SHA-256 of the rows' names and versions."""
+        digest = hashlib.sha256()
+        for row in self._rows:
+            facts = (row.named_audio, row.named_sidecar, version_of(row))
+            digest.update(b"\0".join(map(raw_bytes, facts)) + b"\0\0")
+        return digest.hexdigest()

@@ -10,8 +10,7 @@ from proofsweep.model.runs import ClockReading
 from proofsweep.model.tables.columns import Row
 from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.store.lane_claims import LaneClaim
-from proofsweep.store.lease import Lease
-from proofsweep.store.sole_process import sole_process
+from proofsweep.store.lease import Lease, sole_process
 
 
 @dataclass(slots=True)

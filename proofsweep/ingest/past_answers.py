@@ -9,12 +9,11 @@ import pyarrow.compute as pc
 from proofsweep.model.ingest import PastAnswer
 from proofsweep.model.tables.schemas import SNAPSHOT
 from proofsweep.model.tables.snapshot import ANSWERED
-from proofsweep.store.newest_answers import newest_answers
-from proofsweep.store.newest_rows import newest_rows
+from proofsweep.store.newest_rows import newest_answers, newest_rows
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot, missing_legs
-from proofsweep.verify.leg.leg_rows import LegRows
+from proofsweep.verify.leg.note_leg import LegRows
 
 COLUMNS = [
     *("run_id", "leg", "item_id", "outcome", "reason", "audio_bytes", "audio_version", "audio_sha256"),

@@ -1,13 +1,23 @@
 """Hold the listed proofs against the newest answers of the results store."""
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from proofsweep.answers.views.connection import answering
 from proofsweep.contract.models import ProofSummary
+from proofsweep.errors import CallFailed
+from proofsweep.model.proofs import Inventory
+from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import PROOFS
+from proofsweep.operations.call_budget import OutageGuard
+from proofsweep.operations.list_proofs import ProofListing
+from proofsweep.operations.operation_log import OperationLog
+from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
 # Rows that are in memory at once. Chosen: as many as an operation writes into one part; half and twice cost the same.
@@ -64,3 +74,50 @@ def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) ->
         connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
         for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()
+
+
+_TAG = "sha256"
+"""The column of the list, in any case, that holds the hex sha256 of a master."""
+
+
+@dataclass(frozen=True, slots=True)
+class Master:
+    """An item whose list gave a digest: whether the asset that was sent has it."""
+
+    item_id: str
+    is_same: bool
+
+
+def compared_masters(results: Results, plan: Plan) -> Iterator[Master]:
+    """Give each item of a run that was sent and has a digest of its master; ResultsError if a part cannot be read."""
+    columns = ["item_id", "audio_sha256", "tags"]
+    for table in results.tables(results.parts_of("verdicts", plan), columns):
+        for row in table.to_pylist():
+            tags = {name.strip().lower(): value for name, value in json.loads(row["tags"] or "{}").items()}
+            master = str(tags.get(_TAG) or "").strip().lower()
+            if master and row["audio_sha256"] is not None:
+                yield Master(row["item_id"], master == row["audio_sha256"])
+
+
+def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inventory:
+    """Take the inventory of the log's environment.
+
+    (1) the whole listing, compactly in memory, (2) its comparison with the answers, row by row into the log.
+
+    Raises:
+        CallFailed, RunMustStop: the listing cannot be had; no row is written.
+        ResultsError: the store cannot be read or written.
+    """
+    listing, operation = ProofListing(partner), log.operation
+    try:
+        pages = [arrow_of(page) for page in listing.pages() if page]  # (1)
+    except CallFailed as failed:
+        OutageGuard(partner, most_failures=1).failed(failed)
+        raise
+    states: Counter[str] = Counter()
+    for rows in reconciled(results, operation.environment, pages):  # (2)
+        log.add("proofs", rows)
+        states.update(str(row["state"]) for row in rows)
+    return Inventory(
+        operation_id=operation.operation_id, states=states, unnamed=listing.unnamed, problem=listing.problem
+    )

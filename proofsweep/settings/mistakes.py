@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from pydantic import ValidationError
 
-from proofsweep.model.likely_names import ALIKE, ask_for, did_you_mean
+from proofsweep.text import ALIKE, ask_for, did_you_mean
 
 Names = Mapping[str, Collection[str]]
 """The settings of each section."""

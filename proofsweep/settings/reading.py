@@ -1,19 +1,42 @@
 """Read settings from a profile and the environment; no other module reads `os.environ`."""
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from proofsweep.errors import ConfigError
-from proofsweep.model.likely_names import did_you_mean
 from proofsweep.settings import sections
 from proofsweep.settings.mistakes import misspelt_variables, mistakes_in
-from proofsweep.settings.screening import ScreeningSettings
+from proofsweep.settings.sections import Section
+from proofsweep.text import did_you_mean
+
+_PLAIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+class ScreeningSettings(Section):
+    """Conditions in SQL on grade and classification, each under a name of the user's own; they decide nothing."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, Annotated[str, Field(min_length=1)]]
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """Give the conditions by their names."""
+        return dict(self.__pydantic_extra__)
+
+    @model_validator(mode="after")
+    def _has_plain_names(self) -> "ScreeningSettings":
+        wrong = [name for name in self.conditions if not _PLAIN_NAME.fullmatch(name)]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r}: a name has up to 40 small letters, digits and underscores")
+        return self
+
 
 PROFILES = Path(__file__).resolve().parent.parent.parent / "configs"
 DEFAULT_PROFILE = "sandbox"

@@ -9,17 +9,19 @@ import json
 import os
 import secrets
 import socket
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
-from proofsweep.model.runs import STALE_SECONDS, Claim, ClockReading, is_fresh
+from proofsweep.model.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.model.tables.columns import Row
+from proofsweep.store.background import beside
 from proofsweep.store.plans_and_parts import Results, json_bytes
 from proofsweep.store.receipts import has_claim, last_leg, receipt_of
 from proofsweep.store.store import Store
@@ -229,3 +231,33 @@ def _text_of(path: str) -> str:
         return Path(path).read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+@contextmanager
+def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None, facts: Row | None = None) -> Iterator[int]:
+    """Hold the next term of a lease for the work inside; its number is given.
+
+    Args:
+        lease: of what is worked on.
+        on_beat: called with each heartbeat; a store that fails is asked again at the next one.
+        facts: what another process must know of the work if this one is killed.
+
+    Raises:
+        RunIsActive: another process holds it.
+        ResultsError: the store cannot be used.
+    """
+    number = lease.last_inactive() + 1
+    lease.claim(number, facts)
+
+    def keep(over: threading.Event) -> None:
+        while not over.wait(HEARTBEAT_SECONDS):
+            with suppress(ResultsError):
+                lease.beat(number)
+                on_beat()
+
+    try:
+        with beside("lease", keep):
+            yield number
+    finally:
+        with suppress(NameTaken):
+            lease.write_receipt(number, {"ended_at": lease.clock().isoformat()})

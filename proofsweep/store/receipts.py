@@ -1,10 +1,17 @@
 """Which legs a run has, and the parts that their receipts name: read by name, since a listing may lag behind."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import count
+from typing import Any
 
-from proofsweep.errors import ResultsError
+from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
+from proofsweep.store.plans_and_parts import json_bytes, sha256_hex
 from proofsweep.store.store import Store
 
 
@@ -64,3 +71,73 @@ def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
     receipts = {leg: receipt_of(store, run_id, leg) for leg in range(1, last_leg(store, run_id) + 1)}
     named = {leg: receipt.get("parts") for leg, receipt in receipts.items() if receipt is not None}
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
+
+
+# Chosen: so many runs, or operations, may end side by side before one is held by no later receipt. Half is little for a
+# store that several machines use; twice makes the end of each leg wait for twice as many requests.
+_NEWEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptLink:
+    """A receipt, or an intent, and the hex sha256 of its bytes."""
+
+    name: str
+    sha256: str
+
+
+def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
+    """Give the last receipts of the newest runs and operations but one, and of the last redaction and pruning.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    runs = [name for name in store.folders("_runs") if name != but][-_NEWEST:]
+    operations = [name for name in store.folders(layout.OPERATIONS_FOLDER) if name != but][-_NEWEST:]
+    with ThreadPoolExecutor(_NEWEST) as pool:
+        found = list(pool.map(lambda run_id: _last_of_run(store, run_id), runs))
+        found += pool.map(lambda each: _first(store, layout.operation_names(each)), operations)
+    for folder in (layout.REDACTED_FOLDER, layout.PRUNED_FOLDER):
+        found.append(_first(store, reversed([each for each in store.names(folder) if each.endswith("-receipt.json")])))
+    return [link for link in found if link is not None]
+
+
+def links_in(document: Mapping[str, Any]) -> Iterator[ReceiptLink]:
+    """Give what a receipt holds.
+
+    Raises:
+        KeyError, TypeError: it is damaged.
+    """
+    return (ReceiptLink(str(each["name"]), str(each["sha256"])) for each in document["earlier_receipts"])
+
+
+def link_to(store: Store, names: Iterable[str]) -> list[dict[str, str]]:
+    """Give what a receipt says of objects of the store that it holds."""
+    return [asdict(link) for name in names if (link := _first(store, [name])) is not None]
+
+
+def seal_prunings(store: Store, intents: Iterable[str], decided_at: datetime) -> None:
+    """Write the receipt that holds the intents of prunings, before anything is deleted, if none holds them yet."""
+    before = [name for name in store.names(layout.PRUNED_FOLDER) if name.endswith("-receipt.json")]
+    held = {link.name for name in before for link in links_in(json.loads(store.read(name) or b""))}
+    new = link_to(store, [name for name in intents if name not in held])
+    links = [*map(asdict, newest_receipts(store)), *new]
+    content = json_bytes({"decided_at": decided_at.isoformat(timespec="seconds"), "earlier_receipts": links})
+    for number in count(len(before) + 1) if new else ():
+        with suppress(NameTaken):
+            store.create(layout.prunings_receipt_name(number), content)
+            break
+
+
+def _last_of_run(store: Store, run_id: str) -> ReceiptLink | None:
+    """Give the last receipt of a run; its last leg may be at work."""
+    last = last_leg(store, run_id)
+    return _first(store, (layout.receipt_name(run_id, leg) for leg in range(last, 0, -1)))
+
+
+def _first(store: Store, names: Iterable[str]) -> ReceiptLink | None:
+    for name in names:
+        content = store.read(name)
+        if content is not None:
+            return ReceiptLink(name, sha256_hex(content))
+    return None

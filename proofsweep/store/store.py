@@ -3,10 +3,11 @@
 Only a leg's heartbeat and derived snapshots are ever replaced or lose their value; all other objects are immutable.
 """
 
+import secrets
 from pathlib import Path
 from typing import Protocol
 
-from proofsweep.errors import CatalogError, ResultsError
+from proofsweep.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
 
@@ -81,3 +82,26 @@ def open_store(url: str) -> Store:
             raise ResultsError(f"The results store cannot be used: {error.message}.") from error
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
     raise ResultsError(f"A results store at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
+
+
+def probe(store: Store) -> None:
+    """Create and delete a small object; if the folder does not exist yet, in the nearest folder above it.
+
+    Raises:
+        ResultsError: the store cannot be written, or overwrites existing objects.
+    """
+    place = FolderStore(_nearest_folder(Path(store.url))) if isinstance(store, FolderStore) else store
+    name = f"_probe-{secrets.token_hex(8)}.json"
+    place.create(name, b"{}\n")
+    try:
+        place.create(name, b"[]\n")
+    except NameTaken:
+        return
+    finally:
+        place.delete(name)
+    raise ResultsError(f"The results store {store.url} overwrites existing objects; a results store must refuse to.")
+
+
+def _nearest_folder(path: Path) -> Path:
+    """Give the path itself if it exists, else the nearest folder above it."""
+    return next((place for place in (path, *path.parents) if place.exists()), path)

@@ -5,13 +5,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from proofsweep.alerts.end_alerts import FlowEnd, alerts_of_end, files_given_up, over_after_end
 from proofsweep.alerts.events import state_of_ending, state_of_run
 from proofsweep.alerts.key_alerts import key_expires, quota_short, rotated_key_ends
 from proofsweep.alerts.messages import Alert, quoted, shortened
 from proofsweep.alerts.notifier import Channel, Decide, Teller, Telling
 from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
-from proofsweep.alerts.run_alerts import RowKind, RunFacts, alerts_of_run, end_of_run
+from proofsweep.alerts.run_alerts import (
+    FlowEnd,
+    RowKind,
+    RunFacts,
+    alerts_of_end,
+    alerts_of_run,
+    end_of_run,
+    files_given_up,
+    over_after_end,
+)
 from proofsweep.alerts.supplier_rejections import supplier_rejections
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import advice_for, ending_of, label_of

@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from proofsweep.alerts.end_alerts import alerts_of_end
 from proofsweep.alerts.events import AlertKind, state_of_ending
 from proofsweep.alerts.key_alerts import unexplained_usage
-from proofsweep.alerts.killed_work import killed_work
 from proofsweep.alerts.memory import IsTold
 from proofsweep.alerts.messages import Alert, cause_of, quoted
 from proofsweep.alerts.past_legs import (
     calls_of_day,
     ended_at,
+    killed_work,
     line_of_leg,
     newest_leg,
     night_facts,
     recent_runs,
 )
-from proofsweep.alerts.run_alerts import alerts_of_run
+from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run
 from proofsweep.alerts.schedule_alerts import daily_digest, no_success
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.run_status import RunStatus

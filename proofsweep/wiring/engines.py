@@ -1,7 +1,10 @@
 """One engine per process and settings: everything that is shared between all that is done with one service."""
 
+import resource
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +17,6 @@ from proofsweep.errors import ConfigError
 from proofsweep.files.files import Files
 from proofsweep.logs import Event, log
 from proofsweep.model.exchanges import Exchange
-from proofsweep.partner.context import ClientContext
 from proofsweep.partner.keys import CurrentKey, KeySource, fingerprint, key_block, key_file, key_variable
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
@@ -23,7 +25,7 @@ from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.session import Session
+from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
 from proofsweep.settings import ServiceSettings, Settings, environment
@@ -36,7 +38,6 @@ from proofsweep.verify.plan.examine_service import (
     examine_service,
     refuse_without_quota,
 )
-from proofsweep.wiring.open_files import most_open_files, workers_that_fit
 
 ReadBlock = Callable[[str], str]
 """Reads a secret block of the orchestrator, which the core knows nothing of."""
@@ -245,3 +246,33 @@ def _key_source(service: ServiceSettings, read_block: ReadBlock | None) -> KeySo
     if service.api_key_block is not None and read_block is not None:
         return key_block(service.api_key_block, read_block)
     raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")
+
+
+# What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
+# Measured: 3 for each with local files, no download and 20 workers.
+_FILES_OF_A_WORKER = 4
+# All else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker. Chosen: twice that, and some for a cluster.
+_FILES_OF_THE_PROCESS = 64
+
+
+def workers_that_fit(wanted: int, open_files: int) -> int:
+    """Return how many of the wanted workers have room for all that they open; at least one."""
+    return max(1, min(wanted, (open_files - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
+
+
+def most_open_files() -> int:
+    """Raise the limit of open files as far as the system allows without a privilege, and return it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS names a limit that it does not accept
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+
+
+def say_if_fewer(wanted: int, workers: int) -> None:
+    """Say in the log and on stderr that fewer workers work than are set; a command mutes the log."""
+    if workers < wanted:
+        log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
+        sys.stderr.write(
+            f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
+        )

@@ -1,17 +1,19 @@
 """Forecasts, wired: from a catalog's needs, the service's quota and what earlier legs took."""
 
+import os
 from contextlib import suppress
 
 from proofsweep.catalog.open_catalog import Catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import ResultsError
+from proofsweep.files.locations import is_bucket, is_within, one_line
 from proofsweep.settings import Settings
+from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.item.item_work import VerifyContext
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Forecast, Measurement, Need, Quota, forecast
-from proofsweep.verify.plan.history import measured_legs, sample_since_last_leg
-from proofsweep.verify.plan.last_sample import remember_sample
+from proofsweep.verify.plan.history import measured_legs, remember_sample, sample_since_last_leg
 from proofsweep.verify.plan.sample import measure_sample, spread
 from proofsweep.verify.plan.survey import items_of
 from proofsweep.wiring.engines import Engine, limits_for, utc_now
@@ -49,3 +51,36 @@ def sample_of(engine: Engine, catalog: Catalog, need: Need, *, count: int, reser
                 results_for(engine.settings).store, engine.settings.service.environment, measured, utc_now()
             )
     return measured
+
+
+_KEEP_APART = "give each its own (results.url or --results)"
+
+
+def cautions_for(settings: Settings, catalog: str) -> list[str]:
+    """Say what is unwise about a catalog's location and a results store together.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    store = results_for(settings).store
+    cautions = []
+    if _lies_in(store.url, catalog):
+        cautions.append(
+            f"The results store {one_line(store.url)} lies inside the catalog's folder, so each scan reads it too: "
+            "choose a place beside it (results.url or --results)."
+        )
+    wanted = settings.service.environment
+    runs = RunIndex(results_for(settings)).refreshed().newest_first()
+    others = sorted({run.plan.environment for run in runs} - {wanted}) if store.folders("_runs") else []
+    if others:
+        cautions.append(
+            f"The results store {one_line(store.url)} holds runs of {', '.join(map(one_line, others))} too; queries "
+            f"over all its tables mix them with those of {one_line(wanted)}: {_KEEP_APART}."
+        )
+    return cautions
+
+
+def _lies_in(store: str, catalog: str) -> bool:
+    if is_bucket(store) or is_bucket(catalog):
+        return is_bucket(catalog) and is_within(store, catalog.rstrip("/"))
+    return os.path.isdir(catalog) and is_within(os.path.realpath(store), os.path.realpath(catalog))  # noqa: PTH112 - text

@@ -40,8 +40,7 @@ from proofsweep.verify.leg.last_rate import last_rate
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.leg_session import LegRequest, leg_session
 from proofsweep.verify.leg.remaining import RemainingItems
-from proofsweep.wiring.engines import Engine, ReadBlock, close_engines, engine_for, utc_now
-from proofsweep.wiring.open_files import say_if_fewer
+from proofsweep.wiring.engines import Engine, ReadBlock, close_engines, engine_for, say_if_fewer, utc_now
 from proofsweep.wiring.runs import bounds_for, canaries_for
 from proofsweep.wiring.stores import results_for
 

@@ -1,23 +1,34 @@
 """Operations, wired: from settings to the partner, a log and a receipt."""
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep import __version__
-from proofsweep.errors import ProofsweepError, RunMustStop
+from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.monitoring_alerts import MonitorRules, alerts_of_probes
+from proofsweep.alerts.recent_probes import recent_probes
+from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
+from proofsweep.logs import Event, log
 from proofsweep.model.operations import Operation, OperationKind
+from proofsweep.model.proofs import NotesRefreshed
 from proofsweep.model.runs import EndedBy, new_run_id
-from proofsweep.operations.call_budget import CallBudget
+from proofsweep.model.tables.columns import Row
+from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.operation_log import OperationLog
+from proofsweep.operations.probe_service import Round, probe_service
+from proofsweep.operations.refresh_notes import NoteRefresh, wanted_notes
 from proofsweep.partner.partner import Partner
 from proofsweep.settings import Settings
+from proofsweep.store.lease import sole_process
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.sole_process import sole_process
-from proofsweep.wiring.engines import Engine, ReadBlock, engine_for, utc_now
+from proofsweep.store.probes import add_pass, publish_hours
+from proofsweep.wiring.alerts import Occasion
+from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, engine_for, utc_now
 from proofsweep.wiring.stores import results_for
 
 # Random bytes of an ID. Chosen: as many as those of run IDs have; half could meet in one millisecond.
@@ -125,3 +136,78 @@ def _write_unattributed(work: OperationWork) -> None:
     """Write down the calls that were made on behalf of all sessions, such as checks of the headroom."""
     while work.engine.unattributed:
         work.log.note(work.engine.unattributed.pop(0))
+
+
+def refresh_interpretations(
+    settings: Settings, read_block: ReadBlock | None = None, max_calls: int | None = None
+) -> NotesRefreshed:
+    """Ask for the notes of accepted proofs that have no ready one, with as many calls as settings and quota allow.
+
+    Raises:
+        ConfigError, ResultsError, RunMustStop: it could not be done to its end.
+    """
+    wanted = wanted_notes(results_for(settings), settings.service.environment, utc_now())
+    if not wanted:
+        return NotesRefreshed(operation_id=None, wanted=0, states={})
+    with operation_begun(settings, OperationKind.INTERPRETATIONS, read_block) as work:
+        states: Counter[str] = Counter()
+        work.counts.update({"wanted": len(wanted), "states": states})
+        refresh = NoteRefresh(
+            partner=work.partner,
+            log=work.log,
+            budget=call_budget(work, settings, max_calls),
+            outage=OutageGuard(work.partner),
+            clock=utc_now,
+            states=states,
+        )
+        refresh.run(wanted)
+    return NotesRefreshed(operation_id=work.log.operation.operation_id, wanted=len(wanted), states=states)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Monitored:
+    """One pass, and what its probes and those before it show.
+
+    Attributes:
+        alerts: that hold now, told before or not.
+        over: the begins of causes that are over.
+    """
+
+    settings: Settings
+    round: Round
+    alerts: Sequence[Alert]
+    over: Sequence[str] = field(default_factory=list)
+
+    @property
+    def occasion(self) -> Occasion:
+        """Give what tells somebody."""
+        return Occasion(self.settings, lambda: (self.alerts, self.over))
+
+
+def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:
+    """Make one pass of monitoring, and write it down.
+
+    Its engine is its own: what an earlier pass or a run has seen fail must not hold this probe back.
+
+    Raises:
+        ConfigError, ResultsError: the key cannot be had, or the store cannot be used.
+    """
+    engine, results, began = build_engine(settings, read_block), results_for(settings), utc_now()
+    try:
+        found = probe_service(engine.partner)
+    finally:
+        engine.close()
+    pass_id, service = new_id(began), settings.service
+    own: Row = {"operation_id": pass_id, "environment": service.environment, "base_url": service.base_url}
+    add_pass(results, pass_id, began, found.rows(own))
+    try:
+        publish_hours(results, began)
+    except ResultsError as error:  # the next pass does it
+        log(Event.UPDATE_MISSED, what="monitoring", why=error.message)
+    rules = MonitorRules(
+        environment=settings.service.environment,
+        low_quota_percent=settings.alerts.low_quota_percent,
+        slow_factor=settings.alerts.slow_factor,
+    )
+    alerts, over = alerts_of_probes(recent_probes(results, rules.environment, utc_now()), rules)
+    return Monitored(settings=settings, round=found, alerts=alerts, over=over)

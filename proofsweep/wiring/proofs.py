@@ -1,31 +1,39 @@
 """Operations on proofs, wired."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from proofsweep.answers.views.connection import opened
-from proofsweep.errors import ConfigError, UsageError
+from proofsweep.audit.redact import redact
+from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.files.files import Files
 from proofsweep.files.locations import one_line, path_of
 from proofsweep.files.moves import Moves
+from proofsweep.model.erasure import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.model.operations import OperationKind
 from proofsweep.model.proofs import Inventory, Recovered, RecoveryRequest
+from proofsweep.model.redaction import Redaction
+from proofsweep.model.tables import erasures as table
 from proofsweep.model.tables import recoveries
-from proofsweep.operations.compare_masters import compared_masters
-from proofsweep.operations.killed_operations import KilledOperations
+from proofsweep.operations.call_budget import OutageGuard
+from proofsweep.operations.erase_proofs import EraseProofs
 from proofsweep.operations.lost_sidecars import proven_items
-from proofsweep.operations.outage_guard import OutageGuard
+from proofsweep.operations.operation_log import KilledOperations
+from proofsweep.operations.reconcile import compared_masters, take_inventory
 from proofsweep.operations.recover_sidecars import SidecarRecovery
-from proofsweep.operations.take_inventory import take_inventory
 from proofsweep.settings import Settings
+from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operation_journals import OperationJournals
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.redactions import redaction_lease
 from proofsweep.store.watches import ingest_store, is_watched, watched_ids
 from proofsweep.wiring.engines import ReadBlock, utc_now
-from proofsweep.wiring.operations import call_budget, operation_begun
+from proofsweep.wiring.operations import OperationWork, call_budget, operation_begun
 from proofsweep.wiring.stores import results_for
 
 # Items that a line names. Chosen: a line of a log; half hides a usual number, twice is no line any more.
@@ -143,3 +151,133 @@ def _place_of(settings: Settings, wanted: RecoveryRequest, lies_in_watched: Call
     if place is not None and lies_in_watched(place.rstrip("/")):
         raise UsageError(f"{one_line(place)} lies in a folder that ingest watches: its files are taken for deliveries.")
     return place
+
+
+_BUSY = "Another process erases proofs with this results store; wait until it has ended."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureReport:
+    """What became of a list.
+
+    Attributes:
+        erasures: of the proofs that were asked for.
+        not_asked: how many were not.
+        recovered: answers of killed erasures that are in the table only now.
+        stopped: why not all were asked for.
+    """
+
+    operation_id: str
+    erasures: Sequence[Erasure]
+    not_asked: int
+    recovered: int
+    stopped: RunMustStop | None = None
+
+
+def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
+    """Read the IDs that are named, and those in a file: one a line, or the column `proof_id` of a CSV file.
+
+    Raises:
+        UsageError: the file cannot be read, an ID cannot be one, or there is none.
+    """
+    named = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
+    if file is None:
+        return proof_list(named)
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            lines = stream.readlines()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{file} cannot be read ({why}); nothing was erased.") from error
+    return proof_list([*named, *cells_of(lines, str(file))])
+
+
+def names_of(settings: Settings, wanted: ProofList) -> dict[str, str]:
+    """Give the files of proofs, as the newest row of `verdicts` that names a proof says it."""
+    query = (
+        "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
+        "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
+    )
+    with suppress(ResultsError), opened(results_for(settings), settings.service.environment, with_tags=False) as store:
+        return dict(store.connection.execute(query, [list(wanted.proof_ids)]).fetchall())
+    return {}
+
+
+def erase_proofs(
+    settings: Settings,
+    wanted: ProofList,
+    read_block: ReadBlock | None,
+    told: Callable[[Erasure], object] = lambda _erasure: None,
+) -> ErasureReport:
+    """Erase the proofs of a list for good, one after the other; `told` hears of each.
+
+    Raises:
+        ConfigError, ResultsError: nothing was asked for, or an answer could not be recorded.
+        RunIsActive: another process erases with this store.
+    """
+    results = results_for(settings)
+    store = results.store.within("_erasing")
+    journals = OperationJournals(store, table.COLUMNS)
+    killed = killed_erasures(results, journals)
+    erasures: list[Erasure] = []
+    stopped, operation_id = None, ""
+    with sole_process(Lease(Results(store), "erasures", utc_now, busy=_BUSY)):
+        recovered = sum(len(killed.end(each)) for each in journals.open())
+        intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
+        try:
+            with operation_begun(settings, OperationKind.ERASURE, read_block, intent=intent) as work:
+                operation_id = work.log.operation.operation_id
+                _erase(work, journals, wanted, [erasures.append, told])
+        except RunMustStop as stop:
+            stopped = stop
+        journals.delete(operation_id)
+    return ErasureReport(
+        operation_id=operation_id,
+        erasures=erasures,
+        not_asked=len(wanted.proof_ids) - len(erasures),
+        recovered=recovered,
+        stopped=stopped,
+    )
+
+
+def killed_erasures(results: Results, journals: OperationJournals) -> KilledOperations:
+    """Give what puts the answers of killed erasures into the table."""
+    return KilledOperations(
+        journals=journals,
+        operations=Operations(results),
+        clock=utc_now,
+        table="erasures",
+        key="proof_id",
+        counts_of=counts_of,
+    )
+
+
+def _erase(
+    work: OperationWork, journals: OperationJournals, wanted: ProofList, hearers: Sequence[Callable[[Erasure], object]]
+) -> None:
+    erasures: list[Erasure] = []
+    try:
+        for erasure in EraseProofs(partner=work.partner, log=work.log, journals=journals, clock=utc_now).erase(wanted):
+            erasures.append(erasure)
+            for hear in hearers:
+                hear(erasure)
+    finally:
+        work.counts.update(counts_of(each.row() for each in erasures))
+
+
+def redact_item(results: Results, item: str) -> list[Redaction]:
+    """Put what killed recoveries noted into the table `recoveries`, then redact an item in all tables.
+
+    Raises:
+        RunIsActive: somebody is at work in the store.
+        ResultsError: there is no such item, or the store cannot be used.
+    """
+    with sole_process(redaction_lease(results, utc_now)):
+        killed = killed_recoveries(results, Files())
+        killed.end_all()
+        for operation_id in killed.journals.open():
+            raise RunIsActive(
+                f"The recovery {operation_id} is at work, or was killed and its sidecars cannot be read now: redact "
+                "once it has ended."
+            )
+        return redact(results, item, utc_now)

@@ -12,10 +12,10 @@ from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan
 from proofsweep.model.tables.snapshot import ANSWERED
 from proofsweep.settings import Settings
-from proofsweep.store.answer_times import AnswerTimes
 from proofsweep.store.catalog_claims import CatalogClaims
-from proofsweep.store.newest_answers import HashedItems
-from proofsweep.store.write_probe import probe
+from proofsweep.store.known_rows import AnswerTimes
+from proofsweep.store.newest_rows import HashedItems
+from proofsweep.store.store import probe
 from proofsweep.verify.budget.bounds import Bounds, closing_of, duration_of
 from proofsweep.verify.control.canaries import Canary, read_canaries
 from proofsweep.verify.leg.note_leg import note_run

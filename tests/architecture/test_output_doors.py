@@ -11,7 +11,7 @@ RAW = {"print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.wri
 DOORS = {
     "proofsweep/audit/check_evidence.py": "runs alone, beside evidence; it escapes what others wrote",
     "cli/screen.py": "is the door: all text of the command line passes through it",
-    "proofsweep/wiring/open_files.py": "writes two numbers of ours; a command mutes the flow's log lines",
+    "proofsweep/wiring/engines.py": "writes two numbers of ours; a command mutes the flow's log lines",
     "cli/make_prefect_tables.py": "prints SQL that Prefect made, for a developer",
     "tasks/tell_alerts.py": "escapes one line about an alert that was not sent; a command mutes the flow's log lines",
     "tasks/stop_on_signals.py": "writes a sentence of ours and a run's id while the process ends",

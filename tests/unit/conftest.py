@@ -15,7 +15,6 @@ from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
-from proofsweep.partner.context import ClientContext
 from proofsweep.partner.keys import CurrentKey
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.dispatcher import Dispatcher
@@ -23,7 +22,7 @@ from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.session import Session
+from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal

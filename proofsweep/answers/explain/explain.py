@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from proofsweep import __version__
-from proofsweep.answers.explain.occurrences import Occurrence
-from proofsweep.answers.explain.search import Search, searching
+from proofsweep.answers.explain.search import Occurrence, Search, searching
 from proofsweep.answers.explain.support_packet import SupportPacket
 from proofsweep.contract import CONTRACT_VERSION
 from proofsweep.errors import CatalogError, ResultsError

@@ -2,14 +2,13 @@
 """Search the tables of a results store, in all environments: for an item, for one call, or for a proof."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import duckdb
 
-from proofsweep.answers.explain.occurrences import Occurrence, rows_of_calls
 from proofsweep.answers.explain.support_packet import COLUMNS
 from proofsweep.answers.views.connection import tables_of
 from proofsweep.answers.views.views import quoted
@@ -22,6 +21,29 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import SCHEMAS, Results
 from proofsweep.text import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """One item in one run.
+
+    Attributes:
+        row: of `verdicts`; None while the row remains.
+        exchanges: rows of `exchanges`, in the order in which they began; also those of the row with the same bytes
+            whose answer was used.
+    """
+
+    plan: Plan
+    manifest_row: int
+    row: Row | None
+    exchanges: Sequence[Row]
+
+
+def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
+    """Name the rows whose calls led to a row's outcome: its own, and the one with the same bytes that was asked."""
+    used = None if row is None else row["answered_by_row"]
+    return {manifest_row} | ({used} if isinstance(used, int) else set())
+
 
 # Chosen: named in a message when several items fit; half may leave out the right one, twice fills a screen.
 _MOST_NAMED = 10

@@ -5,6 +5,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from proofsweep.contract.verdicts import MEANING_OF_VALID
+from proofsweep.model.evidence import Contents
 from proofsweep.text import printable
 
 
@@ -24,3 +26,8 @@ def template(name: str) -> jinja2.Template:
 def _on_one_line(value: object) -> object:
     """Write what others wrote without characters that are not seen; our own HTML has its lines."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def evidence_page(contents: Contents) -> str:
+    """Write the page."""
+    return template("evidence.html.jinja").render(contents=contents, meaning=MEANING_OF_VALID)

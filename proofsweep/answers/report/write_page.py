@@ -1,7 +1,8 @@
 """Write the report of a run as one HTML file that needs no network."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,16 +14,57 @@ from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.report import charts
 from proofsweep.answers.report.attention_table import attention_table
 from proofsweep.answers.report.measures import Measures, measures_of
-from proofsweep.answers.report.standing import changes_of, standing_of
 from proofsweep.answers.report.templates import template
+from proofsweep.answers.run_changes import Comparison, run_changes, words_of_cause
 from proofsweep.answers.run_status import NEED_ATTENTION, RunStatus
 from proofsweep.answers.summary import advice_for, calls_of, ending_of, label_of, notes_of
+from proofsweep.answers.views.connection import answering
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model.run_records import OUTCOMES
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Counts of files.
+
+    Attributes:
+        is_of_catalog: whether they are of the whole catalog, as the newest run over it left it; else of a run alone.
+    """
+
+    files: int
+    accepted: int
+    need_attention: int
+    is_of_catalog: bool
+
+
+def standing_of(results: Results, run: RunStatus) -> Standing:
+    """Return how the catalog stands by the view `coverage`; of a run that is not its newest, how the run ended.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    query = "SELECT files, accepted, need_attention FROM coverage WHERE newest_run_id = ?"
+    with answering(results, run.plan.environment, "coverage") as connection:
+        found = connection.execute(query, [run.plan.run_id]).fetchall()
+    for files, accepted, need_attention in found:
+        return Standing(files, accepted, need_attention, is_of_catalog=True)
+    return Standing(run.plan.items, run.rows("accepted"), sum(map(run.rows, NEED_ATTENTION)), is_of_catalog=False)
+
+
+def changes_of(results: Results, run: RunStatus) -> tuple[Sequence[tuple[str, str, int]], int]:
+    """Return how many files changed in a run, by change and cause in words, and how many are as before.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    with run_changes(Comparison(results, run.plan)) as found:
+        counts = [(change, words_of_cause(cause), files) for change, cause, files in found.counts()]
+        return counts, found.as_before()
+
 
 _LINES = {
     "calls": {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"},

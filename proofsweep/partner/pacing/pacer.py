@@ -17,8 +17,7 @@ from proofsweep.partner.pacing.chance_test import ChanceTest
 from proofsweep.partner.pacing.contention import Contention
 from proofsweep.partner.pacing.cycles import Cycle, CycleRecorder, Sent, joined
 from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange
-from proofsweep.partner.pacing.quiet_time import FIRST_QUIET_SECONDS, quiet_seconds
-from proofsweep.partner.pacing.refusals import Refusals
+from proofsweep.partner.pacing.refusals import FIRST_QUIET_SECONDS, Refusals, quiet_seconds
 from proofsweep.partner.pacing.token_bucket import TokenBucket
 
 # All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes.

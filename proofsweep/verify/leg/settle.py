@@ -14,8 +14,7 @@ from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.receipt_links import link_to, newest_receipts
-from proofsweep.store.receipts import Part
+from proofsweep.store.receipts import Part, link_to, newest_receipts
 from proofsweep.verify.leg.publish import publish_exchanges, publish_rows
 from proofsweep.verify.leg.runs_row import count_leg
 

@@ -1,17 +1,45 @@
 """What earlier legs in the same store took, for a forecast of the next one."""
 
+import json
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import asdict
+from datetime import UTC, datetime
 from itertools import islice
 
+from proofsweep.model.layout import sample_name
 from proofsweep.model.run_records import LegRecord
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
+from proofsweep.store.store import Store
 from proofsweep.verify.leg.note_leg import upload_share
 from proofsweep.verify.plan.forecast import Measurement
-from proofsweep.verify.plan.last_sample import remembered_sample
+
+
+def remember_sample(store: Store, environment: str, sample: Measurement, now: datetime) -> None:
+    """Write a sample in the place of the last one.
+
+    Raises:
+        ResultsError: the store cannot be written.
+    """
+    document = {"measured_at": now.isoformat(), "sample": asdict(sample)}
+    store.replace(sample_name(environment), json.dumps(document, indent=2).encode())
+
+
+def remembered_sample(store: Store, environment: str) -> tuple[Measurement, datetime] | None:
+    """Give the last sample and when it was measured; None if there is none, or if it cannot be understood.
+
+    Raises:
+        ResultsError: the store cannot be read.
+    """
+    content = store.read(sample_name(environment))
+    try:
+        document = json.loads(content or b"")
+        return Measurement(**document["sample"]), datetime.fromisoformat(document["measured_at"]).astimezone(UTC)
+    except (ValueError, TypeError, KeyError):
+        return None
+
 
 # Chosen: enough legs to even out a bad night; twice as many would keep an old pace for longer.
 _LEGS = 10

@@ -10,8 +10,7 @@ import pytest
 from proofsweep.alerts.events import AlertKind
 from proofsweep.alerts.memory import IsTold
 from proofsweep.alerts.messages import Alert
-from proofsweep.alerts.notifier import Decide, Teller
-from proofsweep.alerts.told_alerts import read_told
+from proofsweep.alerts.notifier import Decide, Teller, read_told
 from proofsweep.store.store import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.alerts.end_alerts import alerts_of_end, over_after_end
 from proofsweep.alerts.memory import ToldCauses
 from proofsweep.alerts.run_alerts import (
     RowKind,
     RunFacts,
     SupplierRejections,
+    alerts_of_end,
     alerts_of_run,
     end_of_run,
     first_rejections,
+    over_after_end,
     still_in_doubt,
     sunset_seen,
 )

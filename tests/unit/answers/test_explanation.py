@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from proofsweep.answers.explain.occurrences import Occurrence
+from proofsweep.answers.explain.search import Occurrence
 from proofsweep.answers.explanation import json_of_item, json_of_proof, lines_of, lines_of_proof
 from proofsweep.model.erasure import Erasure
 from proofsweep.model.tables.columns import empty_row

@@ -11,8 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from proofsweep.answers import report_formats
-from proofsweep.answers.grouped_rows import ReportRow
-from proofsweep.answers.report_formats import write_csv, write_xlsx
+from proofsweep.answers.report_formats import ReportRow, write_csv, write_xlsx
 from proofsweep.errors import UsageError
 from proofsweep.model.completion_report import COLUMNS
 

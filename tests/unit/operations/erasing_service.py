@@ -18,7 +18,7 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operation_journals import OperationJournals
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.wiring.erasures import killed_erasures
+from proofsweep.wiring.proofs import killed_erasures
 
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService

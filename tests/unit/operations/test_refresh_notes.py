@@ -9,11 +9,9 @@ from proofsweep.errors import RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations import refresh_notes as refresh
-from proofsweep.operations.call_budget import CallBudget
+from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.outage_guard import OutageGuard
-from proofsweep.operations.refresh_notes import NoteRefresh
-from proofsweep.operations.wanted_notes import WantedNote
+from proofsweep.operations.refresh_notes import NoteRefresh, WantedNote
 from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.operations import Operations

@@ -20,7 +20,6 @@ from cryptography.x509.oid import NameOID
 from proofsweep.contract.models import UploadResponse
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import FileFacts
-from proofsweep.partner.context import ClientContext
 from proofsweep.partner.keys import CurrentKey, key_file
 from proofsweep.partner.pacing.call_queue import CallQueue
 from proofsweep.partner.pacing.dispatcher import Dispatcher
@@ -28,7 +27,7 @@ from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.retry import RetryPolicy
-from proofsweep.partner.session import Session
+from proofsweep.partner.session import ClientContext, Session
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Timeouts, Transport
 

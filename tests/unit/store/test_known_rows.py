@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.model.runs import Plan
-from proofsweep.store.answer_times import AnswerTimes
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.journal import Journal
-from proofsweep.store.known_rows import are_known_since, known_rows
+from proofsweep.store.known_rows import AnswerTimes, are_known_since, known_rows
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.note_leg import note_leg

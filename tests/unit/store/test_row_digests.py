@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from proofsweep.model.merkle import leaf_of
 from proofsweep.model.tables import schemas
 from proofsweep.store import row_digests as row_digests_module
-from proofsweep.store.row_digests import canonical_rows, merkle_root, row_digests, with_merkle_root
+from proofsweep.store.row_digests import canonical_rows, leaf_of, merkle_root, row_digests, with_merkle_root
 
 
 def by_the_definition(row: dict[str, object]) -> bytes:

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proofsweep.answers.explain.occurrences import Occurrence
-from proofsweep.answers.explain.search import searching
+from proofsweep.answers.explain.search import Occurrence, searching
 from proofsweep.errors import ResultsError
 from proofsweep.model.erasure import Erasure
 from proofsweep.model.exchanges import Call

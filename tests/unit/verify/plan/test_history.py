@@ -9,8 +9,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 from proofsweep.verify.plan.forecast import Measurement, Need
-from proofsweep.verify.plan.history import measured_legs, sample_since_last_leg
-from proofsweep.verify.plan.last_sample import remember_sample
+from proofsweep.verify.plan.history import measured_legs, remember_sample, sample_since_last_leg
 
 from ...ended_runs import end_leg, plan_of_run
 
