@@ -20,11 +20,9 @@ from proofsweep.files.moves import Moves
 from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import NO_PROOF_IDS
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget
+from proofsweep.operations.call_budget import CallBudget, OutageGuard, some_at_once
 from proofsweep.operations.lost_sidecars import ProvenItem
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.outage_guard import OutageGuard
-from proofsweep.operations.some_at_once import some_at_once
 from proofsweep.partner.partner import Partner
 from proofsweep.store.operation_journals import OperationJournals
 from proofsweep.store.store import open_store
@@ -121,12 +119,13 @@ class SidecarRecovery:
             "request_id": sealed.request_id,
             "acted_at": self.clock(),
         }
+        is_there = self._is_there(item)  # another process may have written it since it was read
         if not sealed.content:
             asked.append(_Asked(row))
-        elif local == sealed.content:
+        elif is_there and self._local(item) == sealed.content:
             asked.append(_Asked(row | {"outcome": "same"}))
         else:
-            asked.append(_Asked(row | self._intended(item), sealed.content))
+            asked.append(_Asked(row | self._intended(item, is_there=is_there), sealed.content))
         return None
 
     def _end(self, number: int, asked: Sequence[_Asked]) -> None:
@@ -195,9 +194,8 @@ class SidecarRecovery:
             )
         return _Sealed(content=content, request_id=request_id)
 
-    def _intended(self, item: ProvenItem) -> Row:
+    def _intended(self, item: ProvenItem, *, is_there: bool) -> Row:
         """Name the place of the sealed bytes, and what the row says if they can be written there."""
-        is_there = self._is_there(item)
         differs = "The local sidecar is not the sealed one, and was left as it is."
         return {
             "outcome": "differs" if is_there else "recovered",

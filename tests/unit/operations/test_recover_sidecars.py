@@ -13,10 +13,9 @@ from proofsweep.files.files import Files
 from proofsweep.model.exchanges import Call
 from proofsweep.model.tables import recoveries
 from proofsweep.model.tables.columns import Row
-from proofsweep.operations.call_budget import CallBudget
+from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.lost_sidecars import ProvenItem
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.outage_guard import OutageGuard
 from proofsweep.operations.recover_sidecars import SidecarRecovery
 from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore
@@ -102,6 +101,18 @@ def test_a_missing_sidecar_is_written_where_it_was(recovery: Recovery) -> None:
     assert recovery.sidecar.read_bytes() == SEALED
     assert (row["outcome"], row["recovered_to"], row["local_sha256"]) == ("recovered", str(recovery.sidecar), None)
     assert (row["sidecar_bytes"], row["sidecar_sha256"]) == (len(SEALED), sha256(SEALED).hexdigest())
+    assert sorted(path.name for path in recovery.music.iterdir()) == ["a.wav", "a.wav.sidecar"]
+
+
+def test_a_sidecar_that_another_process_writes_meanwhile_is_the_same(
+    recovery: Recovery, service: ScriptedService
+) -> None:
+    """It was missing when it was read first, and the sealed one when the service had answered."""
+    service.on_call = lambda _call: recovery.sidecar.write_bytes(SEALED)
+
+    (row,) = recovery.run()
+
+    assert (row["outcome"], row["recovered_to"]) == ("same", None)
     assert sorted(path.name for path in recovery.music.iterdir()) == ["a.wav", "a.wav.sidecar"]
 
 
