@@ -23,8 +23,9 @@ from proofsweep.audit.row_counts import LegTotals, RequestIds, check_counts, che
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.runs import EndedBy, Plan
-from proofsweep.store.plans_and_parts import RECEIPTED, Results, plan_of, sha256_hex
+from proofsweep.store.plans_and_parts import RECEIPTED, Results, plan_of
 from proofsweep.store.receipts import Part, has_claim
+from proofsweep.store.store import sha256_hex
 from proofsweep.verify.leg.publish import EXCHANGE_IDENTITY, exchange_identities
 
 

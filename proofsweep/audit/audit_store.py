@@ -22,10 +22,10 @@ from proofsweep.model.operations import operation_of
 from proofsweep.model.redaction import MARKER
 from proofsweep.store.newest_rows import reduced
 from proofsweep.store.operations import Operations, receipted_parts
-from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results, sha256_hex
+from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
 from proofsweep.store.receipts import Part
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, sha256_hex
 from proofsweep.verify.leg.note_leg import LegRows
 
 _TABLES = ("verdicts", "exchanges", "runs", "drift")

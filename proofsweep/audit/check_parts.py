@@ -11,11 +11,11 @@ from proofsweep.audit.findings import Checked, Findings
 from proofsweep.model import layout
 from proofsweep.model.pruning import PrunedObject
 from proofsweep.model.tables.schemas import conformed
-from proofsweep.store.plans_and_parts import SCHEMAS, sha256_hex
+from proofsweep.store.plans_and_parts import SCHEMAS
 from proofsweep.store.receipts import Part
 from proofsweep.store.redactions import redacted
 from proofsweep.store.row_digests import root_of, row_digests
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, sha256_hex
 
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 """What is raised for bytes that are no part of a table."""

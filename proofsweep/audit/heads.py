@@ -11,9 +11,8 @@ from proofsweep.audit.findings import Findings
 from proofsweep.audit.leg_receipts import read_receipts
 from proofsweep.errors import UsageError
 from proofsweep.model import layout
-from proofsweep.store.plans_and_parts import sha256_hex
 from proofsweep.store.receipts import ReceiptLink, links_in
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, sha256_hex
 
 # Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
 _AT_ONCE = 16

@@ -11,9 +11,9 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.pruning import Pruning
 from proofsweep.model.runs import Plan
-from proofsweep.store.plans_and_parts import Results, sha256_hex
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import Part, ReceiptLink, has_claim, links_in
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, sha256_hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from proofsweep.model.runs import new_run_id
 from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results, parquet_of, sha256_hex
+from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.receipts import link_to, newest_receipts
 from proofsweep.store.redactions import (
     completion_of,
@@ -41,6 +41,7 @@ from proofsweep.store.redactions import (
     write_intent,
 )
 from proofsweep.store.row_digests import ROOT_KEY, root_of
+from proofsweep.store.store import sha256_hex
 from proofsweep.store.watches import Watch, forget_files, ingest_store, watched_ids
 from proofsweep.verify.leg.open import settle_last_leg
 

@@ -20,8 +20,7 @@ from proofsweep.audit.findings import Audit, Findings
 from proofsweep.audit.heads import ReceiptGraph, check_head, checked_head
 from proofsweep.errors import UsageError
 from proofsweep.model import layout
-from proofsweep.store.plans_and_parts import json_bytes
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, json_bytes
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"

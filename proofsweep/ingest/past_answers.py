@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from proofsweep.model.ingest import PastAnswer
 from proofsweep.model.tables.schemas import SNAPSHOT
 from proofsweep.model.tables.snapshot import ANSWERED
-from proofsweep.store.newest_rows import newest_answers, newest_rows
+from proofsweep.store.known_rows import newest_answers
+from proofsweep.store.newest_rows import newest_rows
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot, missing_legs

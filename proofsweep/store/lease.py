@@ -22,9 +22,9 @@ from proofsweep.model import layout
 from proofsweep.model.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.background import beside
-from proofsweep.store.plans_and_parts import Results, json_bytes
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import has_claim, last_leg, receipt_of
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, json_bytes
 
 _CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 

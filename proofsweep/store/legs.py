@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from proofsweep.errors import RunIsActive
 from proofsweep.model import layout
 from proofsweep.store.lease import Lease
-from proofsweep.store.plans_and_parts import sha256_hex
+from proofsweep.store.store import sha256_hex
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.tables.columns import Column, Row, with_instants
-from proofsweep.store.plans_and_parts import json_bytes
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, json_bytes
 
 _JOURNAL = "journal"
 

@@ -11,8 +11,9 @@ from proofsweep.model import layout
 from proofsweep.model.operations import Operation, operation_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.lease import Lease
-from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results, json_bytes
+from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
 from proofsweep.store.receipts import Part, link_to, newest_receipts
+from proofsweep.store.store import json_bytes
 
 _BUSY = "Another process works on this operation: {holder}."
 

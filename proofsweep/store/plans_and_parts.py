@@ -1,6 +1,5 @@
 """The results store: plans, shards and the parts of the tables."""
 
-import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from proofsweep.model.tables.schemas import conformed
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.receipts import Part, ended_parts
 from proofsweep.store.row_digests import ROOT_KEY, with_merkle_root
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, json_bytes, sha256_hex
 
 SCHEMAS = {
     "verdicts": schemas.VERDICTS,
@@ -225,13 +224,3 @@ def parquet_of(table: pa.Table) -> bytes:
 def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
-
-
-def json_bytes(document: object) -> bytes:
-    """Encode a small document for people and programs."""
-    return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
-
-
-def sha256_hex(content: bytes) -> str:
-    """Give the digest in lowercase hex."""
-    return hashlib.sha256(content).hexdigest()

@@ -11,8 +11,7 @@ from typing import Any
 
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
-from proofsweep.store.plans_and_parts import json_bytes, sha256_hex
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, json_bytes, sha256_hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

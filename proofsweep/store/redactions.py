@@ -14,9 +14,9 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.redaction import KEPT, MARKER, Completed, Redaction
 from proofsweep.store.lease import Lease
-from proofsweep.store.plans_and_parts import Results, json_bytes, sha256_hex
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.row_digests import row_digests
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, json_bytes, sha256_hex
 
 _Document = TypeVar("_Document")
 _REDACTION, _COMPLETED = TypeAdapter(Redaction), TypeAdapter(Completed)

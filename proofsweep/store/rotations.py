@@ -10,7 +10,8 @@ from proofsweep.model import layout
 from proofsweep.model.key_rotation import Rotation, RotationIntent
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.operations import Operations
-from proofsweep.store.plans_and_parts import Results, json_bytes
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import json_bytes
 
 _TABLE = "rotations"
 

@@ -3,6 +3,8 @@
 Only a leg's heartbeat and derived snapshots are ever replaced or lose their value; all other objects are immutable.
 """
 
+import hashlib
+import json
 import secrets
 from pathlib import Path
 from typing import Protocol
@@ -105,3 +107,13 @@ def probe(store: Store) -> None:
 def _nearest_folder(path: Path) -> Path:
     """Give the path itself if it exists, else the nearest folder above it."""
     return next((place for place in (path, *path.parents) if place.exists()), path)
+
+
+def json_bytes(document: object) -> bytes:
+    """Encode a small document for people and programs."""
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+
+
+def sha256_hex(content: bytes) -> str:
+    """Give the digest in lowercase hex."""
+    return hashlib.sha256(content).hexdigest()

@@ -15,7 +15,7 @@ from proofsweep.settings import load_settings
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
-from proofsweep.wiring.stores import plan_redrive, selected_rows
+from proofsweep.wiring.selections import plan_redrive, selected_rows
 
 Command = Callable[..., CompletedProcess[str]]
 

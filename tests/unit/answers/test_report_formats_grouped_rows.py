@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.answers import grouped_rows
+from proofsweep.answers import report_formats
 from proofsweep.answers.report_formats import GroupedRows, ReportRow
 
 
@@ -16,7 +16,7 @@ def row_of(name: str, **tags: str) -> ReportRow:
 
 def test_each_group_gives_its_rows_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when they went to disk in several portions; names that are not UTF-8 come back as they were."""
-    monkeypatch.setattr(grouped_rows, "_WAITING_ROWS", 2)
+    monkeypatch.setattr(report_formats, "_WAITING_ROWS", 2)
     groups = GroupedRows(tmp_path)
     for number in range(5):
         groups.add("a" if number % 2 else "../b", row_of(f"{number}\udcff\n"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit import check_snapshot as snapshot
+from proofsweep.audit import audit_store as snapshot
 from proofsweep.audit.audit_store import check_snapshot
 from proofsweep.audit.compact import compact
 from proofsweep.audit.findings import Findings

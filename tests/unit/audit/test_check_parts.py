@@ -13,8 +13,9 @@ from proofsweep.audit.findings import Checked, Findings
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.model.pruning import PrunedObject
 from proofsweep.model.tables import schemas
-from proofsweep.store.plans_and_parts import Results, parquet_of, sha256_hex
+from proofsweep.store.plans_and_parts import Results, parquet_of
 from proofsweep.store.receipts import Part
+from proofsweep.store.store import sha256_hex
 
 from ...worlds.audited_store import NEWEST
 

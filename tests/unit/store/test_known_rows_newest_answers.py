@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.store import newest_answers as module
+from proofsweep.store import known_rows as module
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.newest_rows import HashedItems, newest_answers
+from proofsweep.store.known_rows import HashedItems, newest_answers
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.leg.note_leg import note_leg
 
