@@ -176,7 +176,7 @@ def row_of(plan: Plan, row: int, began: datetime) -> Row:
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Give what each command asks of the store; `verify` until its first leg is claimed, without its own shards."""
+    """Yield what each command asks of the store; `verify` until its first leg is claimed, without its own shards."""
     yield "runs", lambda: newest_runs(results, 20)
     yield "status", lambda: describe_run(results, str(newest_run(results)))
     night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if run.plan.shards > 1)

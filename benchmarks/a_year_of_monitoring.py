@@ -45,7 +45,7 @@ def monitor(results: Results, began: datetime) -> None:
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Give what each command asks of the store."""
+    """Yield what each command asks of the store."""
     yield "`query`: count the probes", lambda: counted_probes(results)
     yield "`explain` of an unknown request ID", lambda: searched(results)
 

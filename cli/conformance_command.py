@@ -108,7 +108,7 @@ def _named(only: list[str], include: list[str], *, is_test_environment: bool = F
 def _service(
     base_url: str | None, key_file: Path | None, config: str | None, environment: str | None
 ) -> ExaminedService:
-    """Give the service that is named with its key, else the config's.
+    """Return the service that is named with its key, else the config's.
 
     Raises:
         ConfigError: only one of URL and key file is given, or config and command line name different environments.
@@ -147,7 +147,7 @@ def _secret(file: Path | None) -> str | None:
 
 
 def _permitted(checks: list[Check], named: set[str], inputs: Inputs, environment: str) -> list[Check]:
-    """Give the checks back; before any call, raise ConfigError for a check that is not allowed or not possible."""
+    """Return the checks back; before any call, raise ConfigError for a check that is not allowed or not possible."""
     for each in checks:
         if each.risk is not Risk.NONE and environment not in _RISKY_CHECKS_IN:
             given = f"the environment is {environment!r}" if environment else "give the environment by --environment"

@@ -39,7 +39,7 @@ JUnit = typer.Option(None, "--junit", metavar="FILE", help="Write the results as
 
 
 def with_inputs(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of all inputs; it gets what was given as one argument, `given`."""
+    """Return a command the options of all inputs; it gets what was given as one argument, `given`."""
 
     def conformance(**arguments: Any) -> int:  # noqa: ANN401 - each option has its own type
         given = {option.name: arguments.pop(option.name) for option in _INPUTS}

@@ -91,7 +91,7 @@ def _print_next_steps(out: Console, demo_folder: DemoFolder) -> None:
 
 
 def _program() -> str:
-    """Give the name by which this program can be started here."""
+    """Return the name by which this program can be started here."""
     typed = sys.argv[0]
     return typed if Path(typed).name == "proofsweep" and not shutil.which("proofsweep") else "proofsweep"
 

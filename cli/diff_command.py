@@ -83,7 +83,7 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _rubric_note(found: RunChanges) -> str:
-    """Say that grades are not compared if their rubric changed; nothing if it did not."""
+    """Return a sentence that grades are not compared if their rubric changed; nothing if it did not."""
     before, now = found.rubrics()
     if not before:
         return ""
@@ -91,7 +91,7 @@ def _rubric_note(found: RunChanges) -> str:
 
 
 def _words_of(row: dict[str, str | None]) -> str:
-    """Say how a file stood and stands."""
+    """Return how a file stood and stands."""
     sides = (_side(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now"))
     return " → ".join(side for side in sides if side)
 

@@ -134,7 +134,7 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
 
 
 def is_there(url: str) -> bool:
-    """Say whether a server answers at the address of a Prefect API; Prefect itself checks keys and certificates."""
+    """Return whether a server answers at the address of a Prefect API; Prefect itself checks keys and certificates."""
     try:
         httpx.get(f"{url.rstrip('/')}/health", timeout=_HEALTH_SECONDS, verify=False)  # noqa: S501 - see above
     except (httpx.HTTPError, httpx.InvalidURL):
@@ -143,7 +143,7 @@ def is_there(url: str) -> bool:
 
 
 def _configured_url() -> str | None:
-    """Give the server that the environment or the active Prefect profile names, without importing Prefect."""
+    """Return the server that the environment or the active Prefect profile names, without importing Prefect."""
     if url := os.environ.get("PREFECT_API_URL"):
         return url
     home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")

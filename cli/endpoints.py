@@ -32,7 +32,7 @@ USES = {
 
 
 def endpoints_table() -> str:
-    """Give the table as Markdown."""
+    """Return the table as Markdown."""
     lines = ["| contract | command | flow | table |", "|---|---|---|---|"]
     for call, use in USES.items():
         commands, tables = (", ".join(f"`{name}`" for name in names) or "none" for names in (use.commands, use.tables))

@@ -34,7 +34,7 @@ _CODE_OF_ENDING = {
 
 
 def code_of_run(run: RunStatus) -> ExitCode:
-    """Give the code for the present state of a run, over all its legs."""
+    """Return the code for the present state of a run, over all its legs."""
     if run.remaining and run.ended_by == "error":
         return ExitCode.BUG
     applying = [ExitCode.ACCEPTED]
@@ -48,7 +48,7 @@ def code_of_run(run: RunStatus) -> ExitCode:
 
 
 def code_of_error(error: ProofsweepError) -> ExitCode:
-    """Give the code for an error that ended a command."""
+    """Return the code for an error that ended a command."""
     match error:
         case UsageError():
             return ExitCode.USAGE

@@ -92,7 +92,7 @@ def _outcomes_in(only: str | None) -> list[str]:
 
 
 def _path_of(file: Path | None, form: str | None, name: str) -> Path:
-    """Say where to write; the ending of a name and the format must agree."""
+    """Return where to write; the ending of a name and the format must agree."""
     ending = (form or (file.suffix.removeprefix(".") if file and file.suffix else "csv")).lower()
     if ending not in FORMATS:
         raise UsageError(f"A report cannot be written as {printable(ending)!r}; take {' or '.join(FORMATS)}.")
@@ -105,7 +105,7 @@ def _path_of(file: Path | None, form: str | None, name: str) -> Path:
 
 
 def _verify_again(done: Exported, settings: Settings) -> list[str]:
-    """Give the words of the command that verifies the first report, with the root that its files lie in."""
+    """Return the words of the command that verifies the first report, with the root that its files lie in."""
     roots = {root for _, root in done.catalogs}
     command = ["verify", str(done.reports[0].path)]
     if len(roots) != 1 or None in roots:

@@ -37,7 +37,7 @@ def print_forecast(
 
 
 def forecast_json(cost: Forecast) -> dict[str, object]:
-    """Give a forecast as members of a JSON object; instants are ISO text."""
+    """Return a forecast as members of a JSON object; instants are ISO text."""
     instants = {name: at.isoformat() for name in ("quota_reset", "ends_at") if (at := getattr(cost, name)) is not None}
     return asdict(cost) | instants
 

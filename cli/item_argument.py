@@ -12,5 +12,5 @@ Item = typer.Argument(
 
 
 def item_of(text: str) -> str:
-    """Give a file that is there by its whole location, as the tables have it; other text as it is."""
+    """Return a file that is there by its whole location, as the tables have it; other text as it is."""
     return path_of(text, str(Path.cwd())) if Path(text).is_file() else text

@@ -55,7 +55,7 @@ def make_database(database: Path, script: str) -> None:
 
 
 def is_current(database: Path, script: str) -> bool:
-    """Say whether the last migration of a database is the last one of the script."""
+    """Return whether the last migration of a database is the last one of the script."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as tables:
         found = tables.execute("SELECT version_num FROM alembic_version").fetchall()
         return len(found) == 1 and _stamp(found[0][0]) in script
@@ -63,7 +63,7 @@ def is_current(database: Path, script: str) -> bool:
 
 
 def heading(version: str) -> str:
-    """Give the first line of the script for a version of Prefect."""
+    """Return the first line of the script for a version of Prefect."""
     return f"-- The tables of Prefect {version} (Apache License 2.0), written by python -m cli.make_prefect_tables\n"
 
 

@@ -147,7 +147,7 @@ def _progress_of(leg: LegContext, items: int, finished_before: int, seconds: flo
 
 
 def _lane_text(lane: LaneStatus) -> str:
-    """Say what limits the rate, once that is known."""
+    """Return what limits the rate, once that is known."""
     if lane.is_outage:
         return "a control came out wrong; only controls go"
     if lane.most is not None:

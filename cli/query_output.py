@@ -120,7 +120,7 @@ def _rows(batches: pa.RecordBatchReader) -> Iterator[tuple[object, ...]]:
 
 
 def _json_cell(cell: object) -> object:
-    """Give a count as a number: DuckDB adds whole numbers up in a type that Arrow has as a decimal."""
+    """Return a count as a number: DuckDB adds whole numbers up in a type that Arrow has as a decimal."""
     return int(cell) if isinstance(cell, Decimal) and cell.as_tuple().exponent == 0 else _text(cell)
 
 

@@ -55,7 +55,7 @@ def ask_until_end(connection: duckdb.DuckDBPyConnection, answer: Callable[[str],
 
 
 def history_file() -> Path:
-    """Say where typed statements are kept: in the user's state folder (XDG Base Directory Specification)."""
+    """Return where typed statements are kept: in the user's state folder (XDG Base Directory Specification)."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state, "proofsweep", "query-history")
 

@@ -30,7 +30,7 @@ def run_request(
 
 
 def with_run_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of `run_request`, after its own, in the place of its parameter `request`."""
+    """Return a command the options of `run_request`, after its own, in the place of its parameter `request`."""
     shared = inspect.signature(run_request).parameters
     own = {name: each for name, each in inspect.signature(command).parameters.items() if name != "request"}
 

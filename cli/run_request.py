@@ -92,7 +92,7 @@ def report(run: RunStatus, request: RunRequest) -> int:
 
 
 def _attention_json(run: RunStatus, request: RunRequest) -> dict[str, object]:
-    """Give the member `attention`: the files that the summary names."""
+    """Return the member `attention`: the files that the summary names."""
     return {"attention": [asdict(file) for file in named_files(request.results, run)]}
 
 
@@ -108,7 +108,7 @@ def print_coverage(request: RunRequest) -> None:
 
 
 def _coverage_json(request: RunRequest) -> dict[str, object]:
-    """Give the member `coverage`: null if it is not known, absent if no age was given."""
+    """Return the member `coverage`: null if it is not known, absent if no age was given."""
     try:
         coverage = request.coverage()
     except (CatalogError, ResultsError):

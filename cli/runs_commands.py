@@ -78,7 +78,7 @@ def status(
 
 
 def _json_of_run(run: RunStatus, store: Results) -> dict[str, object]:
-    """Give a run as `status --json` does, without the lists of groups and the latest leg."""
+    """Return a run as `status --json` does, without the lists of groups and the latest leg."""
     whole = json_of(run, store.store.url)
     facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
     return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}

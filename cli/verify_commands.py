@@ -56,7 +56,7 @@ class _Wanted:
         )
 
     def due(self, bounds: Bounds) -> DueRules | None:
-        """Say which rows are due; UsageError if the options contradict each other."""
+        """Return which rows are due; UsageError if the options contradict each other."""
         return due_rules(
             utc_now(),
             since_last=self.since_last,

@@ -110,7 +110,7 @@ def _verified(
 
 
 def _report_nothing_due(request: RunRequest, nothing: NothingDue) -> int:
-    """Say that no row is due: there is no run, and nothing to do."""
+    """Return a sentence that no row is due: there is no run, and nothing to do."""
     if request.as_json:
         print_json({"items": 0, "skipped": nothing.skipped})
     else:

@@ -14,7 +14,7 @@ _SHOWN = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
 
 
 def executed(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Give a notebook with the outputs of its code cells, run one after the other."""
+    """Return a notebook with the outputs of its code cells, run one after the other."""
     names: dict[str, Any] = {"__name__": "__main__"}
     cells, count = [], 0
     for cell in notebook["cells"]:

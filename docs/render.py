@@ -74,7 +74,7 @@ def rendered(text: str) -> str:
 
 
 def columns_table(columns: Sequence[Column]) -> str:
-    """Give a table of a table's columns."""
+    """Return a table of a table's columns."""
     lines = ["| column | type | meaning |", "|---|---|---|"]
     for column in columns:
         kind = column.kind if column.nullable else f"{column.kind}, not null"
@@ -92,7 +92,7 @@ def alerts_table() -> str:
 
 
 def views_table() -> str:
-    """Give a table of the views, each with its meaning."""
+    """Return a table of the views, each with its meaning."""
     return (
         "\n".join(["| view | meaning |", "|---|---|", *(f"| `{each.name}` | {each.meaning} |" for each in views())])
         + "\n"
@@ -113,7 +113,7 @@ def rooms() -> Iterator[str]:
 
 
 def checks_table() -> Iterator[str]:
-    """Give a table of the checks."""
+    """Yield a table of the checks."""
     yield "| check | the contract's sentence |\n|---|---|"
     for name, check in CHECKS.items():
         yield f"| `{name}` | {check.sentence} |"
@@ -121,14 +121,14 @@ def checks_table() -> Iterator[str]:
 
 
 def not_testable() -> Iterator[str]:
-    """Give a table of the sentences that have no check."""
+    """Yield a table of the sentences that have no check."""
     yield "| section | sentence | why not |\n|---|---|---|"
     yield from (f"| {section} | {sentence} | {reason} |" for section, sentence, reason in UNTESTABLE)
     yield ""
 
 
 def command_pages() -> Iterator[str]:
-    """Give each command's help as a section of Markdown."""
+    """Yield each command's help as a section of Markdown."""
     root = typer.main.get_command(whole_app())
     for path, command in commands("proofsweep", root):
         context = click.Context(command, info_name=path, terminal_width=WIDTH)

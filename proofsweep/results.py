@@ -93,7 +93,7 @@ class ResultsStore:
         return newest.run_id
 
     def verdicts(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Give one row per manifest row.
+        """Return one row per manifest row.
 
         Example:
             `store.verdicts(columns=["audio", "outcome", "reason"]).to_pylist()`
@@ -101,7 +101,7 @@ class ResultsStore:
         return self.table("verdicts", run_id, columns)
 
     def exchanges(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Give one row per HTTP exchange: the audit trail, with the partner's request IDs.
+        """Return one row per HTTP exchange: the audit trail, with the partner's request IDs.
 
         Example:
             `store.exchanges(store.latest_run(), ["call", "status", "request_id"])`
@@ -109,7 +109,7 @@ class ResultsStore:
         return self.table("exchanges", run_id, columns)
 
     def runs(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Give one row per leg of a run; a leg has none until it ends.
+        """Return one row per leg of a run; a leg has none until it ends.
 
         Example:
             `store.runs(columns=["run_id", "leg", "ended_by", "remaining"])`
@@ -117,7 +117,7 @@ class ResultsStore:
         return self.table("runs", run_id, columns)
 
     def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Give a table by its name.
+        """Return a table by its name.
 
         Raises:
             ResultsError: there is no such table, run or column, or the store cannot be read.
@@ -133,7 +133,7 @@ class ResultsStore:
         return self._results.table(table, names, None if columns is None else list(columns))
 
     def latest(self, *, attempts: bool = False, environment: str | None = None) -> pa.Table:
-        """Give one row per item: its newest answer; with `attempts` its newest row, also one without an answer.
+        """Return one row per item: its newest answer; with `attempts` its newest row, also one without an answer.
 
         Example:
             `store.latest().group_by("outcome").aggregate([("item_id", "count")])`
@@ -144,7 +144,7 @@ class ResultsStore:
         return self.view("latest_attempt" if attempts else "latest_answer", environment=environment)
 
     def changes(self, run_id: str | None = None, *, environment: str | None = None) -> pa.Table:
-        """Give what each run, or one, found otherwise than the runs before: per item before, now, and the cause.
+        """Return what each run, or one, found otherwise than the runs before: per item before, now, and the cause.
 
         Example:
             `store.changes(store.latest_run()).select(["file", "change", "cause"]).to_pylist()`
@@ -181,7 +181,7 @@ class ResultsStore:
     def pandas(
         self, table: TableName | ViewName, run_id: str | None = None, columns: Sequence[str] | None = None
     ) -> "pd.DataFrame":
-        """Give a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null.
+        """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null.
 
         Example:
             `store.pandas("latest_answer").groupby("outcome").size()`
@@ -203,7 +203,7 @@ class ResultsStore:
         *,
         environment: str | None = None,
     ) -> pa.Table:
-        """Give a view by its name; without an environment, in that of the run, or in the only one.
+        """Return a view by its name; without an environment, in that of the run, or in the only one.
 
         Raises:
             ResultsError: there is no such view, run or column, or the store cannot be read.

@@ -41,7 +41,7 @@ def minute_of(instant: datetime) -> str:
 
 
 def reset_clause(reset: datetime | None, now: datetime) -> str:
-    """Say in a clause when the quota resets; a time in the past says nothing."""
+    """Return in a clause when the quota resets; a time in the past says nothing."""
     if reset is None or reset <= now:
         return "its reset time is not known"
     return f"it resets {reset:%Y-%m-%d %H:%M} UTC"
@@ -65,7 +65,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def no_such_tag(tag: str, known: Iterable[str]) -> str:
-    """Say that no row has a tag, and which tags there are."""
+    """Return a sentence that no row has a tag, and which tags there are."""
     names = list(dict.fromkeys(known))
     there_are = f"there are {', '.join(map(printable, names))}" if names else "these rows have no tags"
     return f"No row has the tag {printable(tag)!r}{did_you_mean(tag, names)}; {there_are}."

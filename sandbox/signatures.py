@@ -29,7 +29,7 @@ class Signatures:
         return hmac.new(self._secret, f"{purpose}\n{text}".encode(), hashlib.sha256).hexdigest()
 
     def accepts(self, purpose: str, text: str, signature: str) -> bool:
-        """Say whether this is our signature of the text."""
+        """Return whether this is our signature of the text."""
         return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode())
 
     def cursor(self, listing: str, position: list[int]) -> str:

@@ -31,7 +31,7 @@ def state_after_run(run: RunStatus, head: str | None) -> State[str]:
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:
-    """Give the state of a run that a known error ended. A caller in this process finds the error in its result.
+    """Return the state of a run that a known error ended. A caller in this process finds the error in its result.
 
     It is returned, not raised, because Prefect logs a traceback for what is raised.
     """

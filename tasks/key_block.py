@@ -54,6 +54,6 @@ BLOCKS = SecretBlocks(read=read_block, write=write_block, delete=delete_block)
 
 
 def read_block_anywhere() -> Callable[[str], str]:
-    """Give a `read_block` for threads that Prefect did not start: they ask the server that the caller knows."""
+    """Return a `read_block` for threads that Prefect did not start: they ask the server that the caller knows."""
     here = copy_context()
     return lambda name: here.copy().run(read_block, name)

@@ -13,7 +13,7 @@ def run_of_this_retry(run_of: Callable[[str], str | None]) -> str | None:
 
 
 def tries_left() -> bool:
-    """Say whether Prefect would try this flow run again if it failed."""
+    """Return whether Prefect would try this flow run again if it failed."""
     context = FlowRunContext.get()
     retries = context.flow.retries if context is not None and context.flow is not None else 0
     return 0 < flow_run.get_run_count() <= retries

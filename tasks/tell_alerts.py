@@ -35,7 +35,7 @@ class PrefectEvents:
 
 
 def channels() -> list[Channel]:
-    """Give what a deployment has beside the settings' receivers: its server. A command's run has nothing."""
+    """Return what a deployment has beside the settings' receivers: its server. A command's run has nothing."""
     return [PrefectEvents()] if deployment.id else []
 
 

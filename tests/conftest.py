@@ -145,6 +145,6 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def _lacks_a_part(report: pytest.TestReport) -> bool:
-    """Say whether a skip is for a missing part: its reason begins with "needs"."""
+    """Return whether a skip is for a missing part: its reason begins with "needs"."""
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
     return reason.removeprefix("Skipped: ").startswith("needs ")

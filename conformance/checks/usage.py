@@ -141,7 +141,7 @@ def _days(reply: Reply) -> list[dict[str, object]]:
 
 
 def _is_count(value: object) -> bool:
-    """Say whether a value is a count, as a number or as digits: the contract does not show the type."""
+    """Return whether a value is a count, as a number or as digits: the contract does not show the type."""
     if isinstance(value, str):
         return value.isascii() and value.isdigit()
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value == int(value)

@@ -32,7 +32,7 @@ class ToldCauses:
         return ToldCauses({**self.at, **{cause: now for alert in alerts for cause in alert.causes}})
 
     def is_told(self, cause: str) -> bool:
-        """Say whether a cause was told."""
+        """Return whether a cause was told."""
         return cause in self.at
 
     def untold(self, alerts: Iterable[Alert]) -> list[Alert]:

@@ -40,7 +40,7 @@ class ProbeFacts:
 
     @property
     def is_failure(self) -> bool:
-        """Say whether the service failed; a 429 and a refused key are told apart from that."""
+        """Return whether the service failed; a 429 and a refused key are told apart from that."""
         return self.trouble is not None and self.trouble not in {"throttled", "key_refused"}
 
 
@@ -54,7 +54,7 @@ class MonitorRules:
 
 
 def alerts_of_probes(probes: Sequence[ProbeFacts], rules: MonitorRules) -> tuple[list[Alert], list[str]]:
-    """Give the alerts that hold, and the begins of the causes that are over.
+    """Return the alerts that hold, and the begins of the causes that are over.
 
     Args:
         probes: of some hours, the oldest first.
@@ -78,7 +78,7 @@ def alerts_of_probes(probes: Sequence[ProbeFacts], rules: MonitorRules) -> tuple
 
 
 def _lasting(probes: Sequence[ProbeFacts], is_so: Callable[[ProbeFacts], bool]) -> list[ProbeFacts]:
-    """Give the last probes of which something is so, if it is so for long enough; else none."""
+    """Return the last probes of which something is so, if it is so for long enough; else none."""
     last = probes[-_LAST_ONES:]
     those = [probe for probe in last if is_so(probe)]
     in_a_row = len(last) >= _IN_A_ROW and all(map(is_so, last[-_IN_A_ROW:]))

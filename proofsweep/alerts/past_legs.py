@@ -27,7 +27,7 @@ _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
 def recent_runs(results: Results, since: datetime) -> Iterator[RunRecord]:
-    """Give the runs that were planned since an instant, the newest first, from the index of runs."""
+    """Return the runs that were planned since an instant, the newest first, from the index of runs."""
     oldest = new_run_id(since, "")
     return takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
 
@@ -45,7 +45,7 @@ def ended_at(leg: LegRecord) -> datetime | None:
 
 
 def line_of_leg(plan: Plan, leg: LegRecord) -> str:
-    """Say how a leg ended, and how many rows have which outcome."""
+    """Return how a leg ended, and how many rows have which outcome."""
     counts = ", ".join(f"{count:,} {outcome}" for outcome in OUTCOMES if (count := _count(leg, outcome)))
     return f"run {plan.run_id}, leg {leg.leg}, ended by {leg.receipt.get('ended_by')}: {counts or 'no row'}"
 

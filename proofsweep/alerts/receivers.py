@@ -104,7 +104,7 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
 
 
 def _kind_of(url: SecretStr) -> str:
-    """Give the scheme of a URL: it names the service, and holds no secret."""
+    """Return the scheme of a URL: it names the service, and holds no secret."""
     return url.get_secret_value().partition("://")[0].lower()
 
 

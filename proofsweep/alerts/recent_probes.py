@@ -16,7 +16,7 @@ _FACTS = [field.name for field in fields(ProbeFacts)]
 
 
 def recent_probes(results: Results, environment: str, now: datetime) -> list[ProbeFacts]:
-    """Give the last probes of an environment, the oldest first; ResultsError if the store cannot be read."""
+    """Return the last probes of an environment, the oldest first; ResultsError if the store cannot be read."""
     oldest = now - _GREATEST_AGE
     days = sorted({oldest.date(), now.date()})
     rows = read_probes(results, ["environment", "operation_id", *_FACTS], days).sort_by("operation_id").to_pylist()

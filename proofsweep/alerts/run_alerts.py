@@ -139,7 +139,7 @@ class RunFacts:
 
 
 def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
-    """Say what must be told of a run after a leg."""
+    """Return what must be told of a run after a leg."""
     found = [still_in_doubt(run), first_rejections(run, is_told), sunset_seen(run)]
     return [*alerts_of_end(end_of_run(run)), *(alert for alert in found if alert is not None)]
 
@@ -201,7 +201,7 @@ def sunset_seen(run: RunFacts) -> Alert | None:
 
 
 def _details(run: RunFacts) -> list[str]:
-    """Say how the run stands: its last leg, its counts, its kinds of rows and its names."""
+    """Return how the run stands: its last leg, its counts, its kinds of rows and its names."""
     said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
     kinds = [f"- {kind.rows:,} {quoted(kind.label)}: {kind.advice}" for kind in run.kinds]
     counts = f"{run.items - run.remaining:,} of {run.items:,} rows have their outcome{':' if kinds else '.'}"

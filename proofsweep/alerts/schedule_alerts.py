@@ -27,7 +27,7 @@ class NightFacts:
 
 
 def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: bool) -> bool:
-    """Say whether a leg did what it was to do: all rows, or as many as its window, calls and quota allowed."""
+    """Return whether a leg did what it was to do: all rows, or as many as its window, calls and quota allowed."""
     if have_all_failed:
         return False
     if ended_by == EndedBy.COMPLETE:

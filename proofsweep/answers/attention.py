@@ -46,7 +46,7 @@ class AttentionGroup:
 
     @property
     def what_to_do(self) -> str:
-        """Say what to do about these files."""
+        """Return what to do about these files."""
         given_up = "; given up: no pass tries it again before it is delivered anew" if self.is_given_up else ""
         return remedy_for(self.reason) + given_up
 

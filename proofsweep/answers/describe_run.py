@@ -72,7 +72,7 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
 
 
 def _is_known(results: Results, record: RunRecord) -> bool:
-    """Say whether the index knows all that there is to know: no leg began after those that it knows."""
+    """Return whether the index knows all that there is to know: no leg began after those that it knows."""
     claim = f"{leg_folder(record.plan.run_id, len(record.legs) + 1)}/claim.json"
     return record.is_over or results.store.read(claim) is None
 
@@ -111,7 +111,7 @@ def _groups(results: Results, plan: Plan) -> tuple[Group, ...]:
 
 
 def _counted_legs(results: Results, run_id: str) -> dict[int, Sequence[Row]]:
-    """Give the groups of the legs that the index has counted; a damaged index has counted none."""
+    """Return the groups of the legs that the index has counted; a damaged index has counted none."""
     with suppress(ResultsError):
         record = RunIndex(results).read().records.get(run_id)
         return {leg.leg: leg.groups for leg in (record.legs if record else ()) if leg.groups is not None}

@@ -25,7 +25,7 @@ def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] 
 
 
 def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> dict[str, object]:
-    """Give the same as one object; rows and exchanges are those of the tables."""
+    """Return the same as one object; rows and exchanges are those of the tables."""
     return {
         "item_id": item_id,
         "erasures": list(erasures),
@@ -102,7 +102,7 @@ def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) ->
 
 
 def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> dict[str, object]:
-    """Give the same as one object; the rows are those of the tables."""
+    """Return the same as one object; the rows are those of the tables."""
     return {
         "proof_id": proof_id,
         "found": [{"table": table, "at": moment.isoformat(), "row": row} for table, moment, row in found],

@@ -48,7 +48,7 @@ _WAITING = {
 
 
 def line_of_pass(folder: str, report: PassReport) -> str:
-    """Say on one line what a pass did."""
+    """Return on one line what a pass did."""
     outcomes = Counter(str(row["outcome"]) for row in report.rows)
     moved = Counter(str(row["disposition"]) for row in report.rows)
     parts = [f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items())] or ["nothing new"]
@@ -61,13 +61,13 @@ def line_of_pass(folder: str, report: PassReport) -> str:
 
 
 def lines_of_unmoved(report: PassReport) -> list[str]:
-    """Say how many files could not be moved, for each reason."""
+    """Return how many files could not be moved, for each reason."""
     reasons = Counter(str(row["detail"]) for row in report.not_moved)
     return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
 
 
 def messages_of(report: PassReport) -> list[str]:
-    """Say of each move that was not made, why; and of each file that was not accepted, what to do."""
+    """Return of each move that was not made, why; and of each file that was not accepted, what to do."""
     messages = [f"{_audio(row)}: not moved. {row['detail']}" for row in report.not_moved]
     messages += [_message(row, report.given_up) for row in report.rows if row["outcome"] != "accepted"]
     more = len(messages) - _NAMED_FILES
@@ -82,7 +82,7 @@ def markdown_of_pass(folder: str, report: PassReport) -> str:
 
 
 def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
-    """Give what a pass did as one object; the rows are those of the table `ingest`."""
+    """Return what a pass did as one object; the rows are those of the table `ingest`."""
     return {
         "folder": printable(folder),
         "files": {str(decision): report.decisions[decision] for decision in Decision},

@@ -19,14 +19,14 @@ _STATES = {
 
 
 def line_of_inventory(found: Inventory) -> str:
-    """Say in one line what an inventory found."""
+    """Return in one line what an inventory found."""
     counts = [f"{found.count(state):,} {words}" for state, words in _STATES.items() if found.count(state)]
     whole = "" if found.problem is None else f"; the listing may not be whole: {found.problem}"
     return f"{found.listed:,} proofs listed: {', '.join(counts) or 'none'}{whole}"
 
 
 def notes_of_inventory(found: Inventory) -> Iterator[str]:
-    """Say what a person should know of the figures."""
+    """Yield what a person should know of the figures."""
     if found.count("not_listed"):
         yield (
             f"{_PENDING} So a proof that is not listed is pending, was erased, belongs to another partner, or was "
@@ -39,7 +39,7 @@ def notes_of_inventory(found: Inventory) -> Iterator[str]:
 
 
 def line_of_notes(done: NotesRefreshed) -> str:
-    """Say in one line what became of process notes."""
+    """Return in one line what became of process notes."""
     if not done.wanted:
         return "Every accepted proof has its note, or has none to come."
     states = ", ".join(f"{count:,} {status}" for status, count in sorted(done.states.items()))
@@ -47,7 +47,7 @@ def line_of_notes(done: NotesRefreshed) -> str:
 
 
 def line_of_recovery(done: Recovered) -> str:
-    """Say in one line what became of sidecars."""
+    """Return in one line what became of sidecars."""
     words = {
         "recovered": "recovered",
         "differs": "differ from the sealed one, which was put beside",
@@ -93,7 +93,7 @@ def line_of_erasures(erasures: Sequence[Erasure], not_asked: int) -> str:
 def json_of_erasures(
     operation_id: str, erasures: Sequence[Erasure], not_asked: int, recovered: int
 ) -> Mapping[str, object]:
-    """Give the same as one object, with what became of each proof."""
+    """Return the same as one object, with what became of each proof."""
     asked = [each.row() for each in erasures]
     return {
         "operation_id": operation_id,
@@ -105,7 +105,7 @@ def json_of_erasures(
 
 
 def lines_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> Iterator[str]:
-    """Say where the new key is, and when the old one ends; never what they are."""
+    """Yield where the new key is, and when the old one ends; never what they are."""
     named = "the new key" if rotation.new_key_id is None else f"the new key {rotation.new_key_id}"
     if was_done:
         yield f"The key was rotated at {minute_of(rotation.answered_at.astimezone(UTC))}, and nothing was done now."
@@ -117,7 +117,7 @@ def lines_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> Iter
 
 
 def json_of_rotation(rotation: Rotation, place: str, *, was_done: bool) -> dict[str, object]:
-    """Give the same as one object: the row of `rotations`, the place, and whether anything was done."""
+    """Return the same as one object: the row of `rotations`, the place, and whether anything was done."""
     return rotation.row() | {"place": place, "was_done": was_done}
 
 
@@ -129,7 +129,7 @@ def _end_of(rotation: Rotation) -> str:
 
 
 def line_of_round(probes: Sequence[Row]) -> str:
-    """Say in one line what a round of monitoring found."""
+    """Return in one line what a round of monitoring found."""
     return " · ".join(_words_of(probe) for probe in probes)
 
 

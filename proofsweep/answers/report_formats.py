@@ -61,7 +61,7 @@ class GroupedRows:
             self._flush()
 
     def rows(self, group: str) -> Iterator[ReportRow]:
-        """Give the rows of a group; instants are ISO text."""
+        """Yield the rows of a group; instants are ISO text."""
         self._flush()
         with self._file_of(group).open(encoding="ascii") as lines:
             for line in lines:
@@ -187,5 +187,5 @@ def _write_cell(sheet: Worksheet, row: int, column: int, cell: object) -> None:
 
 
 def _naive_utc(text: str) -> datetime:
-    """Give an instant as a spreadsheet knows it: without a zone."""
+    """Return an instant as a spreadsheet knows it: without a zone."""
     return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)

@@ -53,7 +53,7 @@ class LegStatus:
     control_calls: int = 0
 
     def count(self, column: str) -> int | None:
-        """Give a count of the `runs` table; None if it is not known."""
+        """Return a count of the `runs` table; None if it is not known."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else None
 

@@ -29,7 +29,7 @@ _NAMED_DRIFT = 3
 
 
 def ending_of(run: RunStatus) -> str:
-    """Say in one clause how the run stands; for `window`, with the leg's own sentence."""
+    """Return in one clause how the run stands; for `window`, with the leg's own sentence."""
     if run.ended_by is None:
         return "a leg is running" if run.legs else "planned, not started"
     if run.ended_by == EndedBy.WINDOW and run.why:
@@ -38,7 +38,7 @@ def ending_of(run: RunStatus) -> str:
 
 
 def line_of(run: RunStatus) -> str:
-    """Say on one line how a run stands, how many rows have which outcome, and why rows remain."""
+    """Return on one line how a run stands, how many rows have which outcome, and why rows remain."""
     counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
     counts += [f"{run.remaining:,} of {run.plan.items:,} rows remain"] if run.remaining else []
     why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
@@ -46,7 +46,7 @@ def line_of(run: RunStatus) -> str:
 
 
 def calls_of(run: RunStatus) -> str:
-    """Say how many calls were made, and how many of them repeat an answered call or are not in a journal."""
+    """Return how many calls were made, and how many of them repeat an answered call or are not in a journal."""
     calls = f"{run.total('calls'):,} keyed calls"
     if run.total("calls_again"):
         calls += f", {run.total('calls_again'):,} of them made again"
@@ -58,7 +58,7 @@ def calls_of(run: RunStatus) -> str:
 
 
 def notes_of(run: RunStatus) -> list[str]:
-    """Say why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
+    """Return why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
     notes += unsent_pairs_note(run.plan.reasons)
     notes += [] if run.pruned is None else [_pruned_note(run.pruned)]
@@ -70,7 +70,7 @@ def notes_of(run: RunStatus) -> list[str]:
 
 
 def _drift_note(names: Sequence[str]) -> list[str]:
-    """Say that the service sent what the contract does not name; nothing if it did not."""
+    """Return a sentence that the service sent what the contract does not name; nothing if it did not."""
     others = " and others" if len(names) > _NAMED_DRIFT else ""
     note = (
         f"The service sent what the contract does not name: {', '.join(names[:_NAMED_DRIFT])}{others}. "
@@ -86,7 +86,7 @@ def _pruned_note(pruned: Pruned) -> str:
 
 
 def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
-    """Say how many pairs of a catalog are not sent, because the sidecar's wire name is not set; nothing if none."""
+    """Return how many pairs of a catalog are not sent, because the sidecar's wire name is not set; nothing if none."""
     pairs = reasons.get(Reason.SIDECAR_FIELD_UNKNOWN, 0)
     note = (
         f"{pairs:,} of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set. Ask the partner for "
@@ -101,7 +101,7 @@ def label_of(group: Group) -> str:
 
 
 def advice_for(group: Group) -> str:
-    """Say what to do about a kind of row."""
+    """Return what to do about a kind of row."""
     return advice_for_outcome(group.outcome, group.reason or "")
 
 
@@ -154,7 +154,7 @@ def _row_of(group: Group) -> str:
 
 
 def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
-    """Give the summary as one object: counts over all legs, and the last leg's own row under `this_leg`."""
+    """Return the summary as one object: counts over all legs, and the last leg's own row under `this_leg`."""
     last = run.legs[-1] if run.legs else None
     return {
         "run_id": run.plan.run_id,

@@ -120,7 +120,7 @@ class _RunAuditor:
         return found
 
     def _place_of(self, part: Part, leg: int) -> tuple[str | None, int]:
-        """Give the table and the number of a part; None if its name is not one that this leg can write."""
+        """Return the table and the number of a part; None if its name is not one that this leg can write."""
         named = {"verdicts": layout.verdicts_name, "exchanges": layout.exchanges_name}
         table = part.name.partition("/")[0]
         number = part.name.rpartition("/")[2].removesuffix(".parquet").split("-")[1:2]

@@ -84,7 +84,7 @@ def check_pruned(part: Part, said: PrunedObject, content: bytes | None, findings
 
 
 def is_recorded(part: Part, sha256: str, steps: Sequence[Step], findings: Findings) -> bool:
-    """Say whether a part has the digest that the receipt which names it has, or that of its last redaction."""
+    """Return whether a part has the digest that the receipt which names it has, or that of its last redaction."""
     expected = {part.sha256}
     for step in steps:
         if step.before.sha256 not in expected:
@@ -116,7 +116,7 @@ def check_redacted_rows(
 
 
 def with_all_columns(table: pa.Table, name: str) -> pa.Table:
-    """Give a table the whole schema; one of UNREADABLE says that it is no such table."""
+    """Return a table the whole schema; one of UNREADABLE says that it is no such table."""
     whole = conformed(table, SCHEMAS[name])
     if any(whole[field.name].null_count for field in SCHEMAS[name] if not field.nullable):
         raise ValueError(name)

@@ -46,7 +46,7 @@ def compact(results: Results) -> Compacted:
 
 
 def _rows_of(results: Results, runs: Iterable[RunRecord], counted: list[RunRecord]) -> Iterator[pa.Table]:
-    """Give the rows of all legs, and note what was counted in them."""
+    """Yield the rows of all legs, and note what was counted in them."""
     for run in runs:
         rows = LegRows(results, run.plan, [leg.leg for leg in run.legs])
         yield from rows

@@ -30,7 +30,7 @@ class Redactions:
     receipts: dict[int, Completed] = field(default_factory=dict)
 
     def of(self, name: str) -> Sequence[Step]:
-        """Give those of one object."""
+        """Return those of one object."""
         return self.steps.get(name, [])
 
 

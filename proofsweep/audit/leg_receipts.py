@@ -41,7 +41,7 @@ class LegReceipt:
     drift_sha256: str | None
 
     def count(self, column: str) -> int:
-        """Give a count of the leg's row in `runs`; 0 if it has none."""
+        """Return a count of the leg's row in `runs`; 0 if it has none."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else 0
 
@@ -172,7 +172,7 @@ def _false_claims(pruning: Pruning, ended: datetime, now: datetime) -> list[str]
 
 
 def _is_answered_elsewhere(results: Results, plan: Plan) -> bool:
-    """Say whether another run of the environment has a part of verdicts; the newest runs are asked first."""
+    """Return whether another run of the environment has a part of verdicts; the newest runs are asked first."""
     for run_id in reversed(results.store.folders("_runs")):
         if run_id != plan.run_id:
             try:

@@ -174,7 +174,7 @@ class _Packing:
     redactions: set[str] = field(default_factory=set)
 
     def lines(self, rows: _Rows) -> Iterator[bytes]:
-        """Give one line of JSON for each row that can be proved."""
+        """Yield one line of JSON for each row that can be proved."""
         redactions = list(redactions_of(self.results.store))
         known: dict[str, Mapping[int, LegReceipt]] = {}
         for name in sorted(rows):
@@ -237,7 +237,7 @@ def _rows_by_part(selected: SelectedRows, tags: Mapping[str, str]) -> _Rows:
 
 
 def _no_such_row(selected: SelectedRows, tags: Mapping[str, str]) -> str:
-    """Say which tag is unknown, or that no row has these values."""
+    """Return which tag is unknown, or that no row has these values."""
     texts = {text for _, table in selected.tables(["tags"]) for text in table["tags"].unique().to_pylist() if text}
     known = sorted({name for text in texts for name in json.loads(text)})
     for name in tags:

@@ -36,7 +36,7 @@ class ProvablePart:
     redacted: Mapping[int, Redaction]
 
     def proofs(self, places: Sequence[int]) -> Iterator[dict[str, object]]:
-        """Give the proof of each row at some places, as JSON-ready values."""
+        """Yield the proof of each row at some places, as JSON-ready values."""
         texts = canonical_rows(self.rows.take(pa.array(places, pa.int64())))
         for place, text in zip(places, texts, strict=True):
             is_there = place not in self.redacted
@@ -51,7 +51,7 @@ class ProvablePart:
 
 
 def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, object]:
-    """Give the proof of an item's newest row, as JSON-ready values; docs/audit.md says how to check it.
+    """Return the proof of an item's newest row, as JSON-ready values; docs/audit.md says how to check it.
 
     Args:
         results: where the runs are.

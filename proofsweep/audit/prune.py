@@ -52,7 +52,7 @@ class Prunable:
 
     @property
     def all(self) -> list[Pruning]:
-        """Give all of them."""
+        """Return all of them."""
         return [*self.begun, *self.new]
 
 
@@ -142,7 +142,7 @@ class _Decision:
     now: datetime
 
     def pruning_of(self, run_id: str) -> Pruning | None:
-        """Give what goes of a run; None if it is not over by its own receipts, or if all its parts are kept."""
+        """Return what goes of a run; None if it is not over by its own receipts, or if all its parts are kept."""
         record = RunIndex(self.results).record_of(run_id)
         if record is None or not self._is_over(record):
             return None
@@ -168,13 +168,13 @@ class _Decision:
         )
 
     def _is_over(self, record: RunRecord) -> bool:
-        """Say whether each leg has ended, the run is over, and the snapshot has seen all rows."""
+        """Return whether each leg has ended, the run is over, and the snapshot has seen all rows."""
         legs = [leg.leg for leg in record.legs]
         is_ended = record.is_over and Legs(self.results, record.plan.run_id).last() == len(legs)
         return is_ended and set(legs) <= set(self.legs.get(record.plan.run_id, []))
 
     def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:
-        """Give the parts of a run that are in the store, and those that only its receipts name."""
+        """Yield the parts of a run that are in the store, and those that only its receipts name."""
         named = {part.name: part for parts in ended_parts(self.results.store, plan.run_id).values() for part in parts}
         gone = pruned_names(self.results.store, plan.run_id)
         for table in ("verdicts", "exchanges"):

@@ -77,7 +77,7 @@ def runs_at_rest(results: Results, clock: Callable[[], datetime]) -> list[str]:
 
 
 def _at_work(operations: Operations, operation_id: str) -> tuple[str, str] | None:
-    """Give the kind of an operation that writes of items and is worked on."""
+    """Return the kind of an operation that writes of items and is worked on."""
     lease = operations.lease(operation_id)
     if operations.receipt(operation_id) is not None or not lease.last() or not lease.is_active(lease.last()):
         return None

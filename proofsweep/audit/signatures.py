@@ -105,7 +105,7 @@ def newest_signed(store: Store, graph: ReceiptGraph, names: Collection[str]) -> 
 
 
 def _heads_in(content: bytes, key: Ed25519PublicKey) -> Sequence[str] | None:
-    """Give the heads that an envelope signs; None if the key did not sign it, or if it is no such statement."""
+    """Return the heads that an envelope signs; None if the key did not sign it, or if it is no such statement."""
     from securesystemslib.dsse import Envelope  # noqa: PLC0415 - see above
     from securesystemslib.exceptions import VerificationError  # noqa: PLC0415
     from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]  # noqa: PLC0415
@@ -118,7 +118,7 @@ def _heads_in(content: bytes, key: Ed25519PublicKey) -> Sequence[str] | None:
 
 
 def _heads_of(content: bytes) -> Sequence[str] | None:
-    """Give the heads that an envelope names, whoever made it; None if it holds no such statement."""
+    """Return the heads that an envelope names, whoever made it; None if it holds no such statement."""
     from securesystemslib.dsse import Envelope  # noqa: PLC0415 - see above
 
     try:

@@ -135,7 +135,7 @@ class FolderScan:
 
 
 def is_audio_name(path: str) -> bool:
-    """Say whether the name ends as that of audio does."""
+    """Return whether the name ends as that of audio does."""
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
 
 

@@ -68,7 +68,7 @@ _BROKEN = (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowEx
 
 
 def is_manifest_name(path: str) -> bool:
-    """Say whether the name ends as that of a manifest does."""
+    """Return whether the name ends as that of a manifest does."""
     return _suffix_of(path) in _READERS
 
 
@@ -143,7 +143,7 @@ def _delimited(file: _PackedOrPlain) -> Iterator[Record]:
 
 
 def _lines_of(text: TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
-    """Give each line's number and cells, without blank lines; a record of several lines has the number of its last."""
+    """Yield each line's number and cells, without blank lines; a record of several lines has the number of its last."""
     first = next((line for line in text if line.strip()), "")
     if re.fullmatch(r"sep=.", first.strip(), re.IGNORECASE):
         raise ValueError("its first line is a spreadsheet's `sep=`: delete this line; the delimiter is seen without it")

@@ -111,7 +111,7 @@ class Manifests:
         self._digest = digest.hexdigest()
 
     def digest(self) -> str:
-        """Give the hex SHA-256 of the manifests' bytes as last read to the end; read them if that was not done."""
+        """Return the hex SHA-256 of the manifests' bytes as last read to the end; read them if that was not done."""
         if self._digest is None:
             digest = hashlib.sha256()
             for path in self._paths:
@@ -126,7 +126,7 @@ class Manifests:
                 self.reported_run = _cell(cells, columns.run) or self.reported_run
 
     def _named_files(self, digest: Digest | None = None) -> Iterator["_NamedFiles"]:
-        """Give the locations of each row's files, and the row's cells."""
+        """Yield the locations of each row's files, and the row's cells."""
         for path in self._paths:
             folder = posixpath.dirname(path)
             for line, columns, cells in _table(path, self._manifest_files, digest):
@@ -171,7 +171,7 @@ class Manifests:
             raise CatalogError(f"{one_line(self.location)}: its objects cannot be listed. {error.message}") from error
 
     def _objects(self) -> Iterator[str]:
-        """Give the bucket URLs that the rows name, except those outside the root, of which nothing is asked."""
+        """Yield the bucket URLs that the rows name, except those outside the root, of which nothing is asked."""
         for named in self._named_files():
             for location in (named.audio, named.sidecar):
                 if location and not named.wrong and is_bucket(location):
@@ -201,14 +201,14 @@ class _NamedFiles:
 
     @property
     def refused(self) -> Ineligible | None:
-        """Say why this row cannot be sent, by its own text alone."""
+        """Return why this row cannot be sent, by its own text alone."""
         if self.wrong is None:
             return None
         return Ineligible(self.reason, f"{line_words(self.path, self.line)}: {self.wrong}")
 
 
 def _with_hint(row: ManifestRow, named: _NamedFiles) -> ManifestRow:
-    """Say of a row without audio what may be wrong with its cell, if that can be seen."""
+    """Return of a row without audio what may be wrong with its cell, if that can be seen."""
     hint = hint_for(_cell(named.cells, named.columns.audio) or "")
     if not hint:
         return row
@@ -217,7 +217,7 @@ def _with_hint(row: ManifestRow, named: _NamedFiles) -> ManifestRow:
 
 
 def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
-    """Give the location that a cell names; if it names none, what may be shown of it and what is wrong."""
+    """Return the location that a cell names; if it names none, what may be shown of it and what is wrong."""
     if cell is None:
         return None, None
     proof_id = proof_id_of(cell)
@@ -231,7 +231,7 @@ def _located(cell: str | None, folder: str) -> tuple[str | None, str | None]:
 
 
 def _table(path: str, source: Source, digest: Digest | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
-    """Give each record with its line and columns, which may differ between JSON lines."""
+    """Yield each record with its line and columns, which may differ between JSON lines."""
     known: dict[tuple[str, ...], Columns] = {}
     for line, header, cells in records_of(path, source, digest):
         columns = known.get(header)
@@ -249,6 +249,6 @@ def _audio_of(cells: Sequence[str], columns: Columns) -> str | None:
 
 
 def _cell(cells: Sequence[str], index: int | None) -> str | None:
-    """Give a cell's text unchanged; None if it is absent or only space."""
+    """Return a cell's text unchanged; None if it is absent or only space."""
     text = "" if index is None else cells[index]
     return text if text.strip() else None

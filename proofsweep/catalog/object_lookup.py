@@ -29,7 +29,7 @@ class Prefixes:
             self._folders = {self._shortened(each) for each in self._folders}
 
     def chosen(self) -> list[str]:
-        """Give the prefixes to list, sorted; none lies within another."""
+        """Return the prefixes to list, sorted; none lies within another."""
         chosen: list[str] = []
         for folder in sorted(self._folders, key=lambda each: each.split("/") if each else []):
             if not chosen or not f"{folder}/".startswith(f"{chosen[-1]}/" if chosen[-1] else ""):
@@ -77,7 +77,7 @@ class ObjectLookup:
                 self._list(root, prefix)
 
     def facts(self, location: str) -> FileFacts | Unlisted | None:
-        """Give an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing.
+        """Return an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing.
 
         Raises:
             SourceError: `missing_audio` if there is no such bucket, `unreadable_file` if no such key can be requested.
@@ -154,5 +154,5 @@ class ObjectLookup:
 
 
 def _before(key: str) -> str | None:
-    """Give a text that sorts shortly before a key, to begin a listing there."""
+    """Return a text that sorts shortly before a key, to begin a listing there."""
     return key[:-1].rstrip("/.") or None

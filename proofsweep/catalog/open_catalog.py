@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
-    """Give the deepest folder that the pattern names literally, and the URLs below it that match, sorted.
+    """Return the deepest folder that the pattern names literally, and the URLs below it that match, sorted.
 
     Raises:
         SourceError: the folder cannot be listed.
@@ -72,11 +72,11 @@ class Catalog(Protocol):
     reported_run: str | None
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Give the rows from the first, at each call; CatalogError if there is none or reading fails."""
+        """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""
         ...
 
     def digest(self) -> str:
-        """Give a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
+        """Return a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
         ...
 
 

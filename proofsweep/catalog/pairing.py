@@ -27,7 +27,7 @@ class SidecarNames:
         self._edges = tuple(_edges_of(pattern) for pattern in self.patterns)
 
     def covers(self, name: str) -> bool:
-        """Say whether a file of this name could be a sidecar."""
+        """Return whether a file of this name could be a sidecar."""
         return any(
             name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
             for before, after in self._edges
@@ -68,11 +68,11 @@ class Sidecars:
             waiting -= self._settle(self._claims(pattern, waiting, self._normal), needs_one)
 
     def orphans(self) -> list[str]:
-        """Give the sidecars that no audio claimed, sorted."""
+        """Return the sidecars that no audio claimed, sorted."""
         return sorted(self._found - {*self.of_audio.values(), *self.contested.values()})
 
     def _claims(self, pattern: str, audio: Iterable[str], normal: Mapping[str, str]) -> dict[str, list[str]]:
-        """Give the audio files by the sidecar that a pattern names for them, if it is still free.
+        """Return the audio files by the sidecar that a pattern names for them, if it is still free.
 
         `normal` has sidecars by their name in NFC, for audio without a sidecar of the very same form.
         """
@@ -86,7 +86,7 @@ class Sidecars:
         return claims
 
     def _settle(self, claims: Mapping[str, Sequence[str]], needs_one: Callable[[str], bool]) -> set[str]:
-        """Say whose each claimed sidecar is; give the audio files for which that is settled."""
+        """Return whose each claimed sidecar is; return the audio files for which that is settled."""
         for sidecar, claimants in claims.items():
             needy = claimants if len(claimants) == 1 else [name for name in claimants if needs_one(name)]
             (self.of_audio if len(needy) == 1 else self.contested).update(dict.fromkeys(needy, sidecar))

@@ -56,7 +56,7 @@ class SizeLimits:
     is_sidecar_field_known: bool = True
 
     def audio(self, mode: Mode) -> int:
-        """Give the largest audio size for a mode."""
+        """Return the largest audio size for a mode."""
         return self.one_file if mode is Mode.ONE_FILE else self.pair
 
 
@@ -77,12 +77,12 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
 
 
 def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
-    """Say why a row cannot be sent, from the listing alone; None if it can."""
+    """Return why a row cannot be sent, from the listing alone; None if it can."""
     return _judge_audio(row) or _judge_pairing(row, limits) or _judge_sizes(row, limits)
 
 
 def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
-    """Say whether the audio is empty or does not fit the slot; None if it fits."""
+    """Return whether the audio is empty or does not fit the slot; None if it fits."""
     if facts.size_bytes == 0:
         return Ineligible(Reason.EMPTY, "The audio file holds no bytes: ask the supplier to deliver it again.")
     if facts.size_bytes > most_bytes:
@@ -95,7 +95,7 @@ def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
 
 
 def judge_content(audio_format: AudioFormat, mode: Mode, guess: ContentGuess = UNKNOWN_CONTENT) -> Ineligible | None:
-    """Say why this content cannot be sent in this mode; None if it can.
+    """Return why this content cannot be sent in this mode; None if it can.
 
     Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
     RF64 and BW64 are large WAV files, and the service decides about them. It also decides about a pair whose audio may

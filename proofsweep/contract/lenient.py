@@ -108,7 +108,7 @@ def _object(members: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _is_too_deep(value: object) -> bool:
-    """Say whether writing the value again could exceed Python's recursion limit."""
+    """Return whether writing the value again could exceed Python's recursion limit."""
     layer, level = [value], 0
     while layer and level <= _MAX_LEVELS:
         layer = [inner for outer in layer if isinstance(outer, dict | list) for inner in _members_of(outer)]

@@ -51,10 +51,10 @@ def is_accepted(good: object, verdict: object) -> bool:
 
 
 def is_contradictory(good: bool, verdict: str) -> bool:
-    """Say whether `good` and a known verdict disagree."""
+    """Return whether `good` and a known verdict disagree."""
     return verdict in VERDICT_ACTIONS and good is not (verdict == Verdict.VALID)
 
 
 def action_for(good: bool, verdict: str) -> Action:
-    """Give the caller's action; an unknown or contradictory answer is rejected."""
+    """Return the caller's action; an unknown or contradictory answer is rejected."""
     return Action.REJECT if is_contradictory(good, verdict) else VERDICT_ACTIONS.get(verdict, Action.REJECT)

@@ -56,7 +56,7 @@ class AudioFile:
         self.content_guess: ContentGuess = guess_content(front)
 
     def chunks(self) -> Iterator[bytes]:
-        """Give the whole file in pieces, from its start and at most `facts.size_bytes` in all.
+        """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.
 
         Raises:
             SourceError: `source_changed`, before the last piece is given, if the file changed since it was opened;
@@ -74,7 +74,7 @@ class AudioFile:
         self.sha256 = digest.hexdigest()
 
     def head_digest(self) -> int:
-        """Give a checksum of the file's first 64 KiB: equal files have the same."""
+        """Return a checksum of the file's first 64 KiB: equal files have the same."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
     def has_credential(self, carriers: Collection[str] = ("C2PA",)) -> bool:
@@ -105,7 +105,7 @@ class AudioFile:
             offset += size_bytes + size_bytes % 2
 
     def is_cut_short(self) -> bool:
-        """Say whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
+        """Return whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
         head = _read_up_to(self._file, _CHUNK_HEADER_BYTES)
         order = _BYTE_ORDERS.get(head[:4])
         if order is None or len(head) < _CHUNK_HEADER_BYTES:
@@ -172,7 +172,7 @@ def is_audio(file: OpenFile) -> bool:
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:
-    """Give the first bytes of the audio, and whether a tag precedes them."""
+    """Return the first bytes of the audio, and whether a tag precedes them."""
     head = _read_up_to(file, HEAD_BYTES)
     tag = tag_bytes(head)
     return (_read_up_to(file, HEAD_BYTES, tag).lstrip(b"\0"), True) if tag else (head, False)

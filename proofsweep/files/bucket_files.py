@@ -54,11 +54,11 @@ class BucketFile(OpenFile):
         self._start, self._piece = 0, self._head
 
     def facts(self) -> FileFacts:
-        """Give the facts of the version that is read; another one may have taken its place."""
+        """Return the facts of the version that is read; another one may have taken its place."""
         return self._opened
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give the bytes at an offset; any but the next offset costs a new request."""
+        """Return the bytes at an offset; any but the next offset costs a new request."""
         if offset < len(self._head):
             return self._head[offset : offset + most_bytes]
         if offset >= self._opened.size_bytes:
@@ -146,7 +146,7 @@ class BucketFiles:
             return None
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a prefix and all prefixes below it as folders, with the facts of their files."""
+        """Yield a prefix and all prefixes below it as folders, with the facts of their files."""
         folders = BucketFolders(location)
         for key, facts in self.listed(location):
             folders.add(key, facts)
@@ -174,7 +174,7 @@ class BucketFiles:
             self._stores.pop(root_and_key(location)[0], None)
 
     def place_of(self, location: str) -> tuple["ObjectStore", str]:
-        """Give an object's bucket and key.
+        """Return an object's bucket and key.
 
         Raises:
             SourceError: the bucket cannot be opened.
@@ -190,7 +190,7 @@ class BucketFiles:
 
 
 def facts_of(meta: "ObjectMeta") -> FileFacts:
-    """Give an object's facts, with a version that does not depend on how the ETag is quoted."""
+    """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
     etag = meta["e_tag"]
     version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
     return FileFacts(meta["size"], version)
@@ -223,6 +223,6 @@ def refuse_bad_key(key: str) -> None:
 
 
 def _is_name(key: str) -> bool:
-    """Say whether a key can name a file: obstore drops a slash at its end too."""
+    """Return whether a key can name a file: obstore drops a slash at its end too."""
     refuse_bad_key(key)
     return bool(key) and not key.endswith("/")

@@ -46,7 +46,7 @@ class BucketFolders:
             self._write()
 
     def in_order(self) -> Iterator[Folder]:
-        """Give each folder before its subfolders; an empty object with a folder's name is no file."""
+        """Yield each folder before its subfolders; an empty object with a folder's name is no file."""
         self._write()
         self._file.execute(_MARKERS, (_STEP,))
         for place, rows in groupby(self._file.execute(_IN_ORDER), key=itemgetter(0)):

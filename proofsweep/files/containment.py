@@ -14,7 +14,7 @@ _IS_LINK = frozenset({errno.ELOOP, errno.ENOTDIR})
 
 
 def path_inside(location: str, root: str) -> str:
-    """Give the path without links that a location leads to, whether a file is there or not.
+    """Return the path without links that a location leads to, whether a file is there or not.
 
     Raises:
         SourceError: `outside_catalog` if it does not lie in the folder `root`, whose own path holds no link.
@@ -53,7 +53,7 @@ def open_inside(location: str, root: str, flags: int) -> int:
 
 
 def outside_catalog(root: str) -> SourceError:
-    """Say that something lies outside the catalog's root, and not where it leads."""
+    """Return a sentence that something lies outside the catalog's root, and not where it leads."""
     shown = one_line(posixpath.join(root, ""))
     return SourceError(
         f"This leads outside the catalog's root {shown}: if it is meant, give --root or --allow-outside.",

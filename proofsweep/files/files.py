@@ -28,13 +28,13 @@ class Files:
         self._lock = threading.Lock()
 
     def within(self, root: str | None) -> "Files":
-        """Give the same files with another root, or with none; opened buckets are shared."""
+        """Return the same files with another root, or with none; opened buckets are shared."""
         files = Files(root)
         files._buckets = self._buckets
         return files
 
     def facts(self, location: str) -> FileFacts | None:
-        """Give what is known of a file without opening it; for an object this is a request."""
+        """Return what is known of a file without opening it; for an object this is a request."""
         return self._source_of(location).facts(location)
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
@@ -42,7 +42,7 @@ class Files:
         return self._source_of(location).open(location, is_whole=is_whole)
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a folder or prefix and all below it."""
+        """Return a folder or prefix and all below it."""
         return self._source_of(location).walk(location)
 
     def refuse_outside(self, location: str) -> None:

@@ -39,14 +39,14 @@ class LocalFile(OpenFile):
         self._descriptor = descriptor
 
     def facts(self) -> FileFacts:
-        """Give size and version of the open file, even if its name now leads to another."""
+        """Return size and version of the open file, even if its name now leads to another."""
         try:
             return _facts_of(os.fstat(self._descriptor))
         except OSError as error:
             raise _unreadable(error) from error
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give the bytes at an offset; fewer at the end of the file."""
+        """Return the bytes at an offset; fewer at the end of the file."""
         try:
             return os.pread(self._descriptor, most_bytes, offset)
         except OSError as error:
@@ -69,7 +69,7 @@ class LocalFiles:
         self._real_folder = lru_cache(_FOLDERS_KEPT)(os.path.realpath)
 
     def facts(self, location: str) -> FileFacts | None:
-        """Give size and version of the file that a path or link leads to."""
+        """Return size and version of the file that a path or link leads to."""
         try:
             return _facts_of(self._stat(location))
         except (OSError, ValueError) as error:
@@ -95,7 +95,7 @@ class LocalFiles:
         return file
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a folder and those below it; links to other folders come last, and each folder once."""
+        """Return a folder and those below it; links to other folders come last, and each folder once."""
         return LocalFolders(self._root).walk(location)
 
     def _stat(self, location: str) -> os.stat_result:

@@ -25,7 +25,7 @@ class LocalFolders:
         self._links: deque[str] = deque()
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give each folder before its own subfolders; one that is not walked is given without files."""
+        """Yield each folder before its own subfolders; one that is not walked is given without files."""
         self._links.append(location)
         while self._links:
             path = self._links.popleft()
@@ -57,7 +57,7 @@ class LocalFolders:
         self._tops.add(real_top)
 
     def _is_walked(self, real: str) -> bool:
-        """Say whether a walked tree holds a folder; hidden folders are in no walked tree."""
+        """Return whether a walked tree holds a folder; hidden folders are in no walked tree."""
         above = real
         while above not in self._tops:
             above, name = posixpath.split(above)

@@ -20,7 +20,7 @@ _SIGNED = re.compile(
 
 
 def path_of(written: str, folder: str) -> str:
-    """Give the absolute path or bucket URL of a location; whether a file is there is not checked.
+    """Return the absolute path or bucket URL of a location; whether a file is there is not checked.
 
     Bucket URLs hold the raw key: no part of them is an escape.
 
@@ -40,24 +40,24 @@ def path_of(written: str, folder: str) -> str:
 
 
 def url_of(path: str) -> str:
-    """Give an absolute path or bucket URL as text that any file can hold; `path_of` reads it."""
+    """Return an absolute path or bucket URL as text that any file can hold; `path_of` reads it."""
     return path if is_bucket(path) else f"file://{quote(os.fsencode(path))}"
 
 
 def resolved_location(path: str) -> str:
-    """Give the one spelling of an absolute path, without links and `..`, or of a bucket URL."""
+    """Return the one spelling of an absolute path, without links and `..`, or of a bucket URL."""
     return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
 
 
 def path_within(path: str, folder: str) -> str:
-    """Give a path relative to a folder, the same on every machine; absolute if it lies outside."""
+    """Return a path relative to a folder, the same on every machine; absolute if it lies outside."""
     plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path
     base = folder if folder.endswith("/") else folder + "/"
     return plain.removeprefix(base)
 
 
 def is_within(location: str, folder: str) -> bool:
-    """Say whether a resolved path or bucket URL is a folder or prefix or lies in it; `..` in a key leads out."""
+    """Return whether a resolved path or bucket URL is a folder or prefix or lies in it; `..` in a key leads out."""
     if ".." in location and ".." in location.split("/"):
         return False
     return location == folder or location.startswith(folder if folder.endswith("/") else f"{folder}/")
@@ -80,14 +80,14 @@ def hint_for(written: str) -> str:
 
 
 def without_secrets(written: str) -> str:
-    """Give what may be shown and stored of a URL that is not read: no user, no query, no fragment."""
+    """Return what may be shown and stored of a URL that is not read: no user, no query, no fragment."""
     scheme, has_scheme, rest = written.partition("://")
     place, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
     return one_line(f"{scheme}{has_scheme}{place.rpartition('@')[2]}{slash}{path}")
 
 
 def is_bucket(location: str) -> bool:
-    """Say whether an absolute location lies in a bucket."""
+    """Return whether an absolute location lies in a bucket."""
     scheme, has_scheme, _ = location.partition("://")
     return bool(has_scheme) and scheme.lower() in BUCKET_SCHEMES
 

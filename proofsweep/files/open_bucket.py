@@ -32,7 +32,7 @@ class AwsCredentials:
         self.region: str | None = provider.config.get("region")
 
     def __call__(self) -> "S3Credential":
-        """Give the credentials to sign with now."""
+        """Return the credentials to sign with now."""
         return self._provider()
 
 

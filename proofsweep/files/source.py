@@ -37,11 +37,11 @@ class OpenFile(Protocol):
     """One open file, so that all reads are of the same one. Leaving its `with` block closes it."""
 
     def facts(self) -> FileFacts:
-        """Give the facts of what is read; those of a local file now, since it may change while it is open."""
+        """Return the facts of what is read; those of a local file now, since it may change while it is open."""
         ...
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give at least one byte and at most `most_bytes`, none at the end; SourceError if it cannot be read."""
+        """Return at least one byte and at most `most_bytes`, none at the end; SourceError if it cannot be read."""
         ...
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class Source(Protocol):
     """
 
     def facts(self, location: str) -> FileFacts | None:
-        """Give what is known of a file without opening it."""
+        """Return what is known of a file without opening it."""
         ...
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
@@ -71,7 +71,7 @@ class Source(Protocol):
         ...
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Give a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes."""
+        """Return a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes."""
         ...
 
 
@@ -112,5 +112,5 @@ class _Bytes(io.RawIOBase):
 
 
 def buffered(file: OpenFile) -> io.BufferedReader:
-    """Give an open file as a seekable stream, which closes it; errors of the file are raised unchanged."""
+    """Return an open file as a seekable stream, which closes it; errors of the file are raised unchanged."""
     return io.BufferedReader(_Bytes(file), _BUFFER_BYTES)

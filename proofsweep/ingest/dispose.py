@@ -37,7 +37,7 @@ class Disposal:
 
     @property
     def is_wanted(self) -> bool:
-        """Say whether any file is moved."""
+        """Return whether any file is moved."""
         return self.accepted is not None or self.quarantine is not None
 
     def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | Placed:
@@ -61,7 +61,7 @@ class Disposal:
         return move or Placed(Disposition.LEFT, detail="Other files have its names at the target.")
 
     def _with_free_names(self, item: WorkItem, answer: PastAnswer, target: str) -> Move | None:
-        """Give the first names that are free, or that have these bytes already."""
+        """Return the first names that are free, or that have these bytes already."""
         digests = (answer.audio_sha256, answer.sidecar_sha256)
         for audio, sidecar in targets_of(self.watched, target, item.audio, item.sidecar, digests):
             held = None if sidecar is None else self.moves.digest(sidecar)

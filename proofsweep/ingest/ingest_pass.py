@@ -59,7 +59,7 @@ class IngestPass:
     report: PassReport = field(default_factory=PassReport)
 
     def runs(self) -> Iterator[str]:
-        """Give the runs that the caller must verify, one after another; after each, its files are disposed of.
+        """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
 
         (1) heal what a killed pass has left, (2) finish its runs, (3) look at the folder, (4) move what was answered
         before, (5) plan a run of what is ready, (6) write the letters that are due, also those of killed passes. A run

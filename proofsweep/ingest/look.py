@@ -137,7 +137,7 @@ class Look:
             return False
 
     def _is_complete(self, row: ManifestRow) -> bool:
-        """Say whether nothing more is to be expected: no sidecar, no end of the audio, no first byte."""
+        """Return whether nothing more is to be expected: no sidecar, no end of the audio, no first byte."""
         if any(
             isinstance(facts, FileFacts) and facts.size_bytes == 0 for facts in (row.audio_facts, row.sidecar_facts)
         ):
@@ -170,14 +170,14 @@ class ReadyFiles:
         self._supplier_tag = supplier_tag
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Give the rows from the first, at each call."""
+        """Yield the rows from the first, at each call."""
         for number, row in enumerate(self._rows):
             supplier = supplier_of(row.named_audio)
             tags = {} if supplier is None else {self._supplier_tag: supplier}
             yield replace(row, number=number, tags={**row.tags, **tags})
 
     def digest(self) -> str:
-        """Give the hex SHA-256 of the rows' names and versions."""
+        """Return the hex SHA-256 of the rows' names and versions."""
         digest = hashlib.sha256()
         for row in self._rows:
             facts = (row.named_audio, row.named_sidecar, version_of(row))

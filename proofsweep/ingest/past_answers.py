@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 def past_answers(results: Results, environment: str, item_ids: Collection[str]) -> dict[str, PastAnswer]:
-    """Give the newest answer of each item that has one in an environment, by item ID.
+    """Return the newest answer of each item that has one in an environment, by item ID.
 
     Raises:
         ResultsError: the store cannot be read.

@@ -67,7 +67,7 @@ class Records:
     not_moved: dict[str, Row] = field(default_factory=dict)
 
     def has_leg(self, plan: Plan, leg: int) -> bool:
-        """Say whether the files that a leg has verified are disposed of."""
+        """Return whether the files that a leg has verified are disposed of."""
         return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
 
     def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting], note: Note) -> list[Row]:
@@ -145,7 +145,7 @@ class Records:
         return now, later
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
-        """Give the items that a leg has finished; their locations are the plan's, which are exact."""
+        """Yield the items that a leg has finished; their locations are the plan's, which are exact."""
         names = [name for name in self.results.parts_of("verdicts", plan) if layout.shard_and_leg_of(name)[1] == leg]
         for name in names:
             shard = layout.shard_and_leg_of(name)[0]
@@ -225,7 +225,7 @@ def _waves(verified: Iterable[tuple[WorkItem, PastAnswer]]) -> Iterator[list[tup
 def known_after(
     rows: Iterable[Row], sightings: Mapping[str, Sighting], answers: Mapping[str, PastAnswer], now: datetime
 ) -> tuple[dict[str, Sighting], dict[str, PastAnswer]]:
-    """Give what is known of waiting files after these rows, and the newest answers, the newest last.
+    """Return what is known of waiting files after these rows, and the newest answers, the newest last.
 
     An answer ends the waiting, and a failure is counted.
     """

@@ -27,7 +27,7 @@ _DEFUSED = re.compile(f"{_BEGINNING}'{_FORMULA}")
 
 
 def own_columns(header: Sequence[str]) -> frozenset[int]:
-    """Give the positions of a report's own columns in a header; none if it is no report.
+    """Return the positions of a report's own columns in a header; none if it is no report.
 
     The last column of a name counts, and a screening column only between others: a catalog may have tags of such names.
     """

@@ -47,7 +47,7 @@ UNKNOWN_CONTENT = ContentGuess("not a known audio format")
 
 
 def guess_content(front: bytes) -> ContentGuess:
-    """Say what bytes seem to be that are not audio, although audio should begin here. Any bytes have an answer."""
+    """Return what bytes seem to be that are not audio, although audio should begin here. Any bytes have an answer."""
     for start, words in _STARTS.items():
         if front.startswith(start):
             return ContentGuess(words, is_other=True)

@@ -40,7 +40,7 @@ class ProofList:
 
     @property
     def sha256(self) -> str:
-        """Give the hex digest of the sorted IDs, one a line: it tells lists apart."""
+        """Return the hex digest of the sorted IDs, one a line: it tells lists apart."""
         return hashlib.sha256("\n".join(sorted(self.proof_ids)).encode()).hexdigest()
 
 
@@ -58,7 +58,7 @@ class Erasure:
     reason: str | None = None
 
     def row(self) -> Row:
-        """Give the cells, but for those that name the operation."""
+        """Return the cells, but for those that name the operation."""
         return asdict(self)
 
 

@@ -56,5 +56,5 @@ class Contents:
 
     @property
     def counts(self) -> str:
-        """Say how many rows have which outcome."""
+        """Return how many rows have which outcome."""
         return ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(self.outcomes.items()))

@@ -31,7 +31,7 @@ class Call(StrEnum):
 
     @property
     def is_keyed(self) -> bool:
-        """Say whether the call carries the key, and so counts against the quota (contract, Limits)."""
+        """Return whether the call carries the key, and so counts against the quota (contract, Limits)."""
         return self not in {Call.HEALTH, Call.SLOT, Call.DOWNLOAD}
 
 
@@ -77,17 +77,17 @@ class Exchange:
 
     @property
     def is_success(self) -> bool:
-        """Say whether the status is 2xx and the whole answer was read."""
+        """Return whether the status is 2xx and the whole answer was read."""
         return self.failure is None and 200 <= (self.status or 0) < 300  # noqa: PLR2004 - the class of statuses
 
     @property
     def is_throttled(self) -> bool:
-        """Say whether the service asks us to wait, which is neither an answer nor a failure (contract, Errors 5)."""
+        """Return whether the service asks us to wait, which is neither an answer nor a failure (contract, Errors 5)."""
         return self.call.is_keyed and self.status == HTTPStatus.TOO_MANY_REQUESTS
 
     @property
     def is_charged(self) -> bool:
-        """Say whether a keyed request was sent, whatever the answer."""
+        """Return whether a keyed request was sent, whatever the answer."""
         return self.call.is_keyed and self.bytes_sent is not None
 
 

@@ -96,7 +96,7 @@ def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
 
 
 def tag_bytes(head: bytes) -> int:
-    """Give the size of the ID3v2 tags before the audio, 0 without one; it may be larger than `head`."""
+    """Return the size of the ID3v2 tags before the audio, 0 without one; it may be larger than `head`."""
     end = 0
     while head[end : end + 3] == b"ID3" and len(head) >= end + 10:
         size = 0
@@ -108,7 +108,7 @@ def tag_bytes(head: bytes) -> int:
 
 
 def mpeg_layer(frame: bytes) -> int | None:
-    """Give the layer (1 to 3) of the MPEG audio frame that begins here; 0 for an AAC frame, None without a frame.
+    """Return the layer (1 to 3) of the MPEG audio frame that begins here; 0 for an AAC frame, None without a frame.
 
     Free format and reserved versions, bitrates and sample rates do not count as a frame.
     """
@@ -147,7 +147,7 @@ def _container_of(head: bytes) -> AudioFormat | None:
 
 
 def _is_mp3(head: bytes) -> bool:
-    """Say whether a layer III frame begins here and, if the bytes reach that far, another one follows it."""
+    """Return whether a layer III frame begins here and, if the bytes reach that far, another one follows it."""
     size = _frame_bytes(head)
     following = head[size:]
     return size > 0 and (len(following) < _FRAME_HEADER_BYTES or _frame_bytes(following) > 0)
@@ -158,7 +158,7 @@ def _has_sync(head: bytes) -> bool:
 
 
 def _frame_bytes(frame: bytes) -> int:
-    """Give the length of the layer III frame that begins here, 0 without one."""
+    """Return the length of the layer III frame that begins here, 0 without one."""
     if mpeg_layer(frame) != _LAYER_III:
         return 0
     version, kbits, rate, padding = frame[1] >> 3 & 3, frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
@@ -167,13 +167,13 @@ def _frame_bytes(frame: bytes) -> int:
 
 
 def _is_ac3(head: bytes) -> bool:
-    """Say whether a frame of AC-3 or E-AC-3 begins here and, if the bytes reach that far, another one follows it."""
+    """Return whether a frame of AC-3 or E-AC-3 begins here and, if the bytes reach that far, another one follows it."""
     size = _ac3_frame_bytes(head)
     return size > 0 and (len(head) < size + len(_AC3_SYNC) or head[size:].startswith(_AC3_SYNC))
 
 
 def _ac3_frame_bytes(frame: bytes) -> int:
-    """Give the length of the AC-3 frame that begins here, 0 without one."""
+    """Return the length of the AC-3 frame that begins here, 0 without one."""
     if len(frame) < _AC3_HEADER_BYTES or not frame.startswith(_AC3_SYNC):
         return 0
     version, rate, size_code = frame[5] >> 3, frame[4] >> 6, frame[4] & 0x3F

@@ -82,7 +82,7 @@ class IngestRules:
     credential_chunks: tuple[str, ...] = ("C2PA",)
 
     def retry_at(self, tries: int, now: datetime) -> datetime | None:
-        """Say when a version that has failed so often comes back; None if it does not."""
+        """Return when a version that has failed so often comes back; None if it does not."""
         if tries >= self.tries:
             return None
         seconds = self.first_retry_seconds * 2.0 ** min(tries - 1, 30)
@@ -99,7 +99,7 @@ class IngestRules:
         return {item_id for item_id, sighting in sightings.items() if sighting.tries >= self.tries}
 
     def is_unfinished_name(self, name: str) -> bool:
-        """Say whether a producer gives such a name to a file that it still writes."""
+        """Return whether a producer gives such a name to a file that it still writes."""
         return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in self.unfinished_names)
 
 
@@ -186,7 +186,7 @@ class PassReport:
 
 
 def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
-    """Give what is known of a file after it was listed once more; a new version begins anew."""
+    """Return what is known of a file after it was listed once more; a new version begins anew."""
     version = version_of(row)
     if before is None or before.version != version:
         return Sighting(version=version, since=now)
@@ -196,7 +196,7 @@ def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sightin
 def decide(
     sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, rules: IngestRules
 ) -> Decision:
-    """Say what a pass does with a listed file; a file to TAKE must still be looked into, by `is_patient`."""
+    """Return what a pass does with a listed file; a file to TAKE must still be looked into, by `is_patient`."""
     if answer is not None and not sighting.was_refused and is_answer_for(answer, row):
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=rules.settle_seconds):
@@ -209,32 +209,32 @@ def decide(
 
 
 def is_patient(sighting: Sighting, now: datetime, rules: IngestRules) -> bool:
-    """Say whether a file that is not complete is still waited for."""
+    """Return whether a file that is not complete is still waited for."""
     return now - sighting.since < timedelta(seconds=rules.pair_seconds)
 
 
 def is_answer_for(answer: PastAnswer, row: ManifestRow) -> bool:
-    """Say whether an answer is final and was given for the listed version of audio and sidecar."""
+    """Return whether an answer is final and was given for the listed version of audio and sidecar."""
     if not is_final(answer.outcome, answer.reason) or answer.audio_version != _version(row.audio_facts):
         return False
     return row.sidecar is None or answer.sidecar_version == _version(row.sidecar_facts)
 
 
 def answered_as(answer: PastAnswer, item_id: str, row: ManifestRow) -> PastAnswer:
-    """Give an answer to a listed file that has the same bytes."""
+    """Return an answer to a listed file that has the same bytes."""
     versions = _version(row.audio_facts), _version(row.sidecar_facts)
     return replace(answer, item_id=item_id, audio_version=versions[0], sidecar_version=versions[1])
 
 
 def may_be_same_bytes(answer: PastAnswer, row: ManifestRow) -> bool:
-    """Say whether a listed file may be one that was answered, and was then touched, written again or renamed."""
+    """Return whether a listed file may be one that was answered, and was then touched, written again or renamed."""
     has_digests = answer.audio_sha256 is not None and (answer.sidecar_sha256 is None) == (row.sidecar is None)
     size_bytes = row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None
     return has_digests and is_final(answer.outcome, answer.reason) and answer.audio_bytes == size_bytes
 
 
 def is_final(outcome: str, reason: str | None) -> bool:
-    """Say whether an outcome stands until the file changes."""
+    """Return whether an outcome stands until the file changes."""
     return outcome in {"accepted", "rejected"} or (outcome == "ineligible" and reason not in _MAY_HEAL)
 
 
@@ -255,7 +255,7 @@ def needs_letter(answer: PastAnswer, before: PastAnswer | None) -> bool:
 
 
 def version_of(row: ManifestRow) -> str:
-    """Give one text for the versions of a row's audio and sidecar."""
+    """Return one text for the versions of a row's audio and sidecar."""
     return text_of_versions(_version(row.audio_facts), _version(row.sidecar_facts))
 
 
@@ -265,7 +265,7 @@ def text_of_versions(audio: str | None, sidecar: str | None) -> str:
 
 
 def supplier_of(named_audio: str) -> str | None:
-    """Give the first folder below the watched one: each supplier delivers into a folder of its own."""
+    """Return the first folder below the watched one: each supplier delivers into a folder of its own."""
     folder, is_below, _ = named_audio.partition("/")
     return folder if is_below and folder else None
 
@@ -273,7 +273,7 @@ def supplier_of(named_audio: str) -> str | None:
 def targets_of(
     watched: str, target: str, audio: str, sidecar: str | None, digests: tuple[str | None, str | None]
 ) -> list[tuple[str, str | None]]:
-    """Give the places for a file and its sidecar below a target, the preferred ones first.
+    """Return the places for a file and its sidecar below a target, the preferred ones first.
 
     The second ones lie in a folder named by the content: names that exist are never overwritten, and a pair keeps its
     names, by which it is a pair.

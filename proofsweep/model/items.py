@@ -98,18 +98,18 @@ NO_PROOF_IDS = frozenset({"", ".", ".."})
 
 
 def proof_id_of(location: str) -> str | None:
-    """Give the proof ID of such a location; None for a file's."""
+    """Return the proof ID of such a location; None for a file's."""
     return location.removeprefix(PROOF_PREFIX) if location.startswith(PROOF_PREFIX) else None
 
 
 def relative_path_of(row: ManifestRow) -> str | None:
-    """Give a row's audio as seen from the catalog's root; None without audio, or if it lies outside the root."""
+    """Return a row's audio as seen from the catalog's root; None without audio, or if it lies outside the root."""
     is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
     return None if is_outside else printable(row.named_audio)
 
 
 def item_id_of(row: ManifestRow, catalog_name: str) -> str:
-    """Give an item the same name in every run and on every machine.
+    """Return an item the same name in every run and on every machine.
 
     It is the manifest's own id, or 32 hex digits made of the catalog's name and the locations relative to it.
     """
@@ -120,7 +120,7 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
 
 
 def raw_bytes(location: str) -> bytes:
-    """Give the exact bytes of a location, UTF-8 or not; a character that no file name can hold becomes `?`."""
+    """Return the exact bytes of a location, UTF-8 or not; a character that no file name can hold becomes `?`."""
     try:
         return location.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # a lone surrogate that stands for no byte; JSON may hold one

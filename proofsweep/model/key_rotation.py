@@ -72,12 +72,12 @@ class Rotation:
         return self.previous_key_expires_at or self.requested_at + GRACE_WINDOW
 
     def row(self) -> Row:
-        """Give the cells of the table."""
+        """Return the cells of the table."""
         return asdict(self)
 
 
 def is_recent(rotation: Rotation, now: datetime) -> bool:
-    """Say whether the old key of a rotation still works: then a repeat is rather a mistake than a wish."""
+    """Return whether the old key of a rotation still works: then a repeat is rather a mistake than a wish."""
     return now < rotation.old_key_ends_at
 
 

@@ -8,7 +8,7 @@ _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 
 
 def is_run_id(text: str) -> bool:
-    """Say whether a text can be a run ID: up to 64 letters, digits and underscores."""
+    """Return whether a text can be a run ID: up to 64 letters, digits and underscores."""
     return _RUN_ID.fullmatch(text) is not None
 
 
@@ -184,7 +184,7 @@ def hour_in(name: str) -> str:
 
 
 def is_hour(name: str) -> bool:
-    """Say whether a name is that of a part of probes, not of the object of a pass."""
+    """Return whether a name is that of a part of probes, not of the object of a pass."""
     return "-" in name.rpartition("/")[2]
 
 

@@ -43,7 +43,7 @@ class Operation:
         return self.started_at.astimezone(UTC).date()
 
     def document(self) -> dict[str, object]:
-        """Give what its intent and its receipt say of it."""
+        """Return what its intent and its receipt say of it."""
         return asdict(self) | {"started_at": self.started_at.isoformat()}
 
 
@@ -80,7 +80,7 @@ class CallCounts:
             self.by_day[started_at.astimezone(UTC).date().isoformat()] += 1
 
     def document(self) -> dict[str, object]:
-        """Give what a receipt says of them."""
+        """Return what a receipt says of them."""
         return {
             "calls": self.calls,
             "calls_by_day": dict(self.by_day),

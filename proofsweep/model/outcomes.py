@@ -114,7 +114,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
 
 
 def word_for(outcome: Outcome) -> str:
-    """Give the `outcome` column's word."""
+    """Return the `outcome` column's word."""
     match outcome:
         case Accepted():
             return "accepted"

@@ -61,7 +61,7 @@ class Pruning:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether no row of it stays but those of `runs`."""
+        """Return whether no row of it stays but those of `runs`."""
         return not self.kept
 
     @property
@@ -74,7 +74,7 @@ class Pruning:
         return sum(each.rows or 0 for each in self.deleted if each.name.startswith(f"{table}/"))
 
     def document(self) -> dict[str, object]:
-        """Give the intent as JSON-ready values."""
+        """Return the intent as JSON-ready values."""
         totals = {table: self.rows_of(table) for table in TABLES}
         return asdict(self) | {"rows": totals, "size_bytes": self.size_bytes}
 
@@ -88,7 +88,7 @@ def days_of(text: str) -> int:
 
 
 def ended_at(record: RunRecord) -> datetime:
-    """Say when the last leg of a run ended; when the run was planned, if no leg says it."""
+    """Return when the last leg of a run ended; when the run was planned, if no leg says it."""
     told = [str(leg.counts["finished_at"]) for leg in record.legs if leg.counts.get("finished_at")]
     return max(map(datetime.fromisoformat, [*told, record.plan.created_at]))
 

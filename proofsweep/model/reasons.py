@@ -88,10 +88,10 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 
 
 def remedy_for(reason: str) -> str:
-    """Say in one clause what to do about a reason; a reason without an entry gets the general remedy."""
+    """Return in one clause what to do about a reason; a reason without an entry gets the general remedy."""
     return REMEDIES.get(reason, "verify again; if it stays, report the request IDs to the partner")
 
 
 def advice_for_outcome(outcome: str, reason: str) -> str:
-    """Say what to do about a row by its outcome and reason, also about an accepted one."""
+    """Return what to do about a row by its outcome and reason, also about an accepted one."""
     return "accept the credential" if outcome == "accepted" else remedy_for(reason)

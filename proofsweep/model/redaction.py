@@ -58,7 +58,7 @@ class Redaction:
     proofsweep_version: str = ""
 
     def document(self) -> dict[str, object]:
-        """Give the intent as JSON-ready values."""
+        """Return the intent as JSON-ready values."""
         return asdict(self)
 
 

@@ -65,11 +65,11 @@ class RunRecord:
         return any(leg.receipt.get("ended_by") == EndedBy.SUPERSEDED for leg in self.legs)
 
     def is_newer_than(self, other: "RunRecord | None") -> bool:
-        """Say whether this record knows more: legs only end, they never come back."""
+        """Return whether this record knows more: legs only end, they never come back."""
         return other is None or self._knowledge() > other._knowledge()  # noqa: SLF001 - the same class
 
     def document(self) -> dict[str, object]:
-        """Give the record as JSON-ready values."""
+        """Return the record as JSON-ready values."""
         return {"plan": asdict(self.plan), "legs": [asdict(leg) for leg in self.legs]}
 
     def clock_readings(self) -> Iterator[tuple[int, datetime]]:

@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def is_small(self) -> bool:
-        """Say whether the run shows each of its items as a Prefect task."""
+        """Return whether the run shows each of its items as a Prefect task."""
         return self.items <= SMALL_RUN_ITEMS
 
     @property
@@ -151,7 +151,7 @@ def new_run_id(now: datetime, tail: str) -> str:
 
 
 def shard_items_for(items: int) -> int:
-    """Say how many items a shard holds: at least 1,000, and never more than 256 shards a run."""
+    """Return how many items a shard holds: at least 1,000, and never more than 256 shards a run."""
     return max(MIN_SHARD_ITEMS, -(-items // MAX_SHARDS))
 
 
@@ -164,12 +164,12 @@ def slices_of(plan: Plan) -> Iterator[Slice]:
 
 
 def rows_of_shard(plan: Plan, shard: int) -> int:
-    """Give the number of rows in a shard; the last one may be shorter."""
+    """Return the number of rows in a shard; the last one may be shorter."""
     return min(plan.shard_items, plan.items - shard * plan.shard_items)
 
 
 def shard_of(plan: Plan, manifest_row: int) -> int:
-    """Give the shard of a row; the rows of a plan are numbered without gaps."""
+    """Return the shard of a row; the rows of a plan are numbered without gaps."""
     return manifest_row // plan.shard_items
 
 

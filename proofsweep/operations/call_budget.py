@@ -84,7 +84,7 @@ Result = TypeVar("Result")
 
 
 def some_at_once(items: Iterable[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
-    """Give the results in the order of the items; after an error no other item is begun, and those begun are finished.
+    """Yield the results in the order of the items; after an error no other item is begun, and those begun are finished.
 
     Raises:
         Exception: what the work on an item raised.

@@ -33,7 +33,7 @@ class KeyFilePlace:
 
     @classmethod
     def of(cls, path: Path, *, is_new: bool = False) -> "KeyFilePlace":
-        """Give the place of a path; a link stays, and the file that it leads to is replaced.
+        """Return the place of a path; a link stays, and the file that it leads to is replaced.
 
         Raises:
             ConfigError: the path leads nowhere.
@@ -70,7 +70,7 @@ class KeyFilePlace:
         return key_file(self._waiting)() if self._waiting.exists() else None
 
     def leftovers(self) -> list[str]:
-        """Give the paths of the file beside it and of drafts that are left."""
+        """Return the paths of the file beside it and of drafts that are left."""
         files = [self._waiting, *(draft for draft, _ in drafts_beside(self.path))]
         return [str(each) for each in files if each.exists()]
 

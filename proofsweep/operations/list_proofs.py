@@ -36,7 +36,7 @@ class ProofListing:
         self._seen: set[str] = set()
 
     def pages(self) -> Iterator[list[ProofSummary]]:
-        """Give the proofs page by page; those that were given before are left out.
+        """Yield the proofs page by page; those that were given before are left out.
 
         Raises:
             CallFailed, RunMustStop: a page cannot be had.

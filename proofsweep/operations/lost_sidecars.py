@@ -59,7 +59,7 @@ class ProvenItem:
 
 
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
-    """Give the items with a proof in the order of their locations: in all folders, or below one, then or now.
+    """Yield the items with a proof in the order of their locations: in all folders, or below one, then or now.
 
     Raises:
         ResultsError: the store cannot be read, or has no run of the environment.

@@ -23,7 +23,7 @@ class Round:
     usage: Sequence[Row]
 
     def rows(self, own: Row) -> list[Row]:
-        """Give the rows as they are kept, with what they have in common; the row of `usage` holds what it said."""
+        """Return the rows as they are kept, with what they have in common; the row of `usage` holds what it said."""
         days = [{name: cell for name, cell in row.items() if name != "asked_at"} for row in self.usage]
         said = {"usage": json.dumps(days, ensure_ascii=False)} if days else {}
         return [{**own, **probe, "usage_json": said.get(str(probe["call"]))} for probe in self.probes]

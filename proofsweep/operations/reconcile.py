@@ -65,7 +65,7 @@ def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
 
 
 def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
-    """Give the rows of the table `proofs`, in portions; without a run of the environment no proof has a file.
+    """Yield the rows of the table `proofs`, in portions; without a run of the environment no proof has a file.
 
     Raises:
         ResultsError: the store cannot be read.
@@ -89,7 +89,7 @@ class Master:
 
 
 def compared_masters(results: Results, plan: Plan) -> Iterator[Master]:
-    """Give each item of a run that was sent and has a digest of its master; ResultsError if a part cannot be read."""
+    """Yield each item of a run that was sent and has a digest of its master; ResultsError if a part cannot be read."""
     columns = ["item_id", "audio_sha256", "tags"]
     for table in results.tables(results.parts_of("verdicts", plan), columns):
         for row in table.to_pylist():

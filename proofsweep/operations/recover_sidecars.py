@@ -156,7 +156,7 @@ class SidecarRecovery:
             return None
 
     def _skipped(self, item: ProvenItem) -> str | None:
-        """Say why nothing may be written beside an audio: its sidecar would be taken for that of another file."""
+        """Return why nothing may be written beside an audio: its sidecar would be taken for that of another file."""
         if self.prefix is not None:
             return None
         with suppress(SourceError):
@@ -217,7 +217,7 @@ class SidecarRecovery:
         return write.row
 
     def _found(self, write: _Asked, place: str) -> Row:
-        """Say of a place that is taken whether the sealed sidecar is there already."""
+        """Return of a place that is taken whether the sealed sidecar is there already."""
         try:
             is_sealed = Moves(self.files).digest(place) == write.row["sidecar_sha256"]
         except SourceError:
@@ -228,7 +228,7 @@ class SidecarRecovery:
         return {"outcome": outcome, "detail": f"The sealed sidecar is at {place} already."}
 
     def _is_there(self, item: ProvenItem) -> bool:
-        """Say whether something has the sidecar's name: it may be damaged, empty or no file."""
+        """Return whether something has the sidecar's name: it may be damaged, empty or no file."""
         try:
             return item.placed_sidecar is not None and self.files.facts(item.placed_sidecar) is not None
         except SourceError:

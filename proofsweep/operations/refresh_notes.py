@@ -139,7 +139,7 @@ class NoteRefresh:
             self._end(poll, status)
 
     def _answer_to(self, poll: _Poll) -> str:
-        """Give the status, or what a failure means."""
+        """Return the status, or what a failure means."""
 
         def note(exchange: Exchange) -> None:
             poll.last = exchange

@@ -111,7 +111,7 @@ class RotateKey:
         return Rotated(rotation, self.place.name)
 
     def _made_by(self) -> Rotation | None:
-        """Give the rotation that made the key in use; finish it, if a process was killed right before its end."""
+        """Return the rotation that made the key in use; finish it, if a process was killed right before its end."""
         own = fingerprint(self.key)
         made_by = next((each for each in self.rotations.answered() if each.new_key_fingerprint == own), None)
         begun = None if made_by is None else self.rotations.begun(made_by.key_fingerprint)
@@ -120,7 +120,7 @@ class RotateKey:
         return made_by
 
     def _intent(self) -> tuple[RotationIntent, bool]:
-        """Give the intent for this key, and whether this process has just written it."""
+        """Return the intent for this key, and whether this process has just written it."""
         begun = self.rotations.begun(fingerprint(self.key))
         if begun is not None:
             return self.rotations.begin(begun), False
@@ -207,7 +207,7 @@ class RotateKey:
     def _explained(
         self, refusal: CallFailed | RunMustStop, intent: RotationIntent, *, is_new: bool
     ) -> CallFailed | RunMustStop:
-        """Say what a refusal means for a rotation, and what to do."""
+        """Return what a refusal means for a rotation, and what to do."""
         if isinstance(refusal, RunMustStop):
             if refusal.ended_by != EndedBy.KEY_REFUSED or is_new:
                 return refusal

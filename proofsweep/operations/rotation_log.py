@@ -30,7 +30,7 @@ class RotationLog:
         self._calls.append(exchange)
 
     def is_closed(self, intent: RotationIntent) -> bool:
-        """Say whether a rotation has its receipt."""
+        """Return whether a rotation has its receipt."""
         return self._operations.receipt(intent.operation_id) is not None
 
     def close(self, intent: RotationIntent) -> None:

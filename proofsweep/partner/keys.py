@@ -74,7 +74,7 @@ class CurrentKey:
         self._key = source()
 
     def get(self) -> SecretStr:
-        """Give the key that was read last."""
+        """Return the key that was read last."""
         return self._key
 
     def renew(self, refused: SecretStr) -> bool:

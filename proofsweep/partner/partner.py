@@ -54,7 +54,7 @@ class Partner:
     asset_field: str | None = None
 
     def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
-        """Give the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
+        """Return the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
         return replace(self, session=Session(self.session.context, record, self.session.is_control))
 
     def with_control(self, control: Callable[[], bool]) -> "Partner":
@@ -66,11 +66,11 @@ class Partner:
         return replace(self, session=self.session.for_control())
 
     def with_attempts(self, attempts: int) -> "Partner":
-        """Give the same partner, which gives a call up after so many attempts."""
+        """Return the same partner, which gives a call up after so many attempts."""
         return replace(self, session=self.session.with_attempts(attempts))
 
     def asking_once(self) -> "Partner":
-        """Give the same partner, which repeats nothing."""
+        """Return the same partner, which repeats nothing."""
         return replace(self, session=self.session.asking_once())
 
     @property
@@ -124,7 +124,7 @@ class Partner:
         return _read(EmbeddedAssetResponse, replace(reply, document={"members": reply.document}))
 
     def asset_url(self, proof_id: str) -> SecretStr:
-        """Give the short-lived URL of a proof's asset; download it at once, without the key.
+        """Return the short-lived URL of a proof's asset; download it at once, without the key.
 
         Raises:
             CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.

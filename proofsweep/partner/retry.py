@@ -25,7 +25,7 @@ class RetryPolicy:
     repeats_usage: bool = True
 
     def backoff(self, attempt: int, jitter: float) -> float:
-        """Give the wait after this attempt, from 1; `jitter` in 0..1 spreads it over its upper half."""
+        """Return the wait after this attempt, from 1; `jitter` in 0..1 spreads it over its upper half."""
         wait = min(self.longest_wait_seconds, self.first_wait_seconds * 2.0 ** min(attempt - 1, 30))
         return wait * (0.5 + jitter / 2)
 
@@ -80,7 +80,7 @@ Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
 
 
 def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slots: int, jitter: float) -> Decision:
-    """Say what follows an exchange without success.
+    """Return what follows an exchange without success.
 
     Args:
         exchange: the one that failed.
@@ -103,7 +103,7 @@ def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slot
 
 
 def reason_of(exchange: Exchange) -> str:
-    """Give the slug for the row of an item whose last exchange this was."""
+    """Return the slug for the row of an item whose last exchange this was."""
     if exchange.failure is not None:
         return str(exchange.failure)
     return "slot_refused" if exchange.call is Call.SLOT else f"http_{exchange.status}"

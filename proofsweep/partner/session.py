@@ -40,7 +40,7 @@ class SingleFlight(Generic[_Result]):
         self._results: list[tuple[float, _Result]] = []
 
     def result(self, since: float, clock: Callable[[], float], call: Callable[[], _Result]) -> _Result:
-        """Give the result of a call that began at or after `since`: an earlier thread's, or one that is made now."""
+        """Return the result of a call that began at or after `since`: an earlier thread's, or one that is made now."""
         with self._lock:
             if not self._results or self._results[0][0] < since:
                 began_at = clock()
@@ -124,7 +124,7 @@ class Session:
         return self.context.base_url
 
     def with_attempts(self, attempts: int) -> "Session":
-        """Give a new session whose calls are given up after so many attempts; its exchanges go to the same record."""
+        """Return a new session whose calls are given up after so many attempts; its exchanges go to the same record."""
         policy = replace(self.context.policy, attempts=attempts)
         return Session(replace(self.context, policy=policy), self.record, self.is_control)
 

@@ -122,7 +122,7 @@ class Transport:
         return _Answer(response, stream_of(response))
 
     def _connection(self, call: Call, address: "_Address") -> httpcore.ConnectionInterface:
-        """Give this thread's own connection: the one that it has, if that is idle and leads there, or a new one.
+        """Return this thread's own connection: the one that it has, if that is idle and leads there, or a new one.
 
         A download has another than a form POST: they mostly lead to different hosts, one after the other.
         """
@@ -237,7 +237,7 @@ class _ReplyBuilder:
         return Reply(exchange, document, hashlib.sha256(content).hexdigest())
 
     def broken(self, answer: _Answer | None, error: Exception) -> Reply:
-        """Say why there is no whole answer."""
+        """Return why there is no whole answer."""
         failure = Failure.CONNECTION if answer is None else Failure.BAD_ANSWER
         if isinstance(error, httpcore.TimeoutException):
             failure = Failure.TIMEOUT

@@ -27,7 +27,7 @@ def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Co
 
 
 def mistakes_in(error: ValidationError, names: Names) -> list[str]:
-    """Say what is wrong, without any value. Misspelt names come first: often another setting is missing for them."""
+    """Return what is wrong, without any value. Misspelt names come first: often another setting is missing for them."""
     found = error.errors(include_input=False, include_url=False)
     return [
         _described(".".join(map(str, each["loc"])) or "service", each["type"], each["msg"], names)
@@ -63,7 +63,7 @@ def _variable_of(setting: str) -> str:
 
 
 def _setting_like(section: str, field: str, names: Names) -> str:
-    """Give the setting that is probably meant, or nothing. Underscores do not count, and the section may be wrong."""
+    """Return the setting that is probably meant, or nothing. Underscores do not count, and the section may be wrong."""
     settings = [(each, name) for each in names for name in names[each]]
     whole = {_letters(each + name): f"{each}.{name}" for each, name in settings}
     alone = {_letters(name): f"{each}.{name}" for each, name in settings}

@@ -27,7 +27,7 @@ class ScreeningSettings(Section):
 
     @property
     def conditions(self) -> dict[str, str]:
-        """Give the conditions by their names."""
+        """Return the conditions by their names."""
         return dict(self.__pydantic_extra__)
 
     @model_validator(mode="after")
@@ -107,7 +107,7 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
 
 
 def environment() -> Mapping[str, str]:
-    """Give the environment to code that must read a variable whose name is a setting."""
+    """Return the environment to code that must read a variable whose name is a setting."""
     return os.environ
 
 
@@ -140,7 +140,7 @@ def _with_results(settings: Settings, url: str) -> Settings:
 
 
 def _names() -> dict[str, list[str]]:
-    """Give the names of all settings, by section."""
+    """Return the names of all settings, by section."""
     kinds = {name: field.annotation for name, field in Settings.model_fields.items()}
     return {
         name: list(kind.model_fields)

@@ -143,5 +143,5 @@ class BucketStore:
 
 
 def _is_open(path: str) -> bool:
-    """Say whether a name is not hidden, as in a folder."""
+    """Return whether a name is not hidden, as in a folder."""
     return not path.rpartition("/")[2].startswith(".")

@@ -60,7 +60,7 @@ class DerivedLog:
         raise ResultsError(f"{self.folder} in the results store {self.store.url} changes while it is read; try again.")
 
     def new_name(self) -> str:
-        """Give a name for a new entry that no other process uses; it sorts by time."""
+        """Return a name for a new entry that no other process uses; it sorts by time."""
         return f"{self.folder}/{_stamp(self.clock())}-{secrets.token_hex(4)}{_ENDING}"
 
     def add(

@@ -104,7 +104,7 @@ def _was_created(path: Path, content: bytes) -> bool:
 
 
 def _is_linked(draft: Path) -> bool:
-    """Say whether a link that reported an error was made: NFS repeats a request whose answer was lost."""
+    """Return whether a link that reported an error was made: NFS repeats a request whose answer was lost."""
     return draft.stat().st_nlink > 1
 
 

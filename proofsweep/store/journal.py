@@ -119,7 +119,7 @@ class Segments:
         self._names = self._store.names(layout.journal_folder(run_id, leg))
 
     def __bool__(self) -> bool:
-        """Say whether there is any."""
+        """Return whether there is any."""
         return bool(self._names)
 
     def names(self, table: str) -> list[str]:
@@ -154,7 +154,7 @@ def _unmerged(names: Sequence[str]) -> Iterator[str]:
 
 
 def _longest_first(name: str) -> tuple[str, int, int]:
-    """Give a segment's writer, its first number, and its last number as a negative one, to sort by."""
+    """Return a segment's writer, its first number, and its last number as a negative one, to sort by."""
     writer, numbers = name.removesuffix(".arrow").rsplit("-", 1)
     first, _, last = numbers.partition("_")
     return writer, int(first), -int(last or first)

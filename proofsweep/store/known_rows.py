@@ -48,7 +48,7 @@ def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bo
 
 
 def _late_rows(results: Results, run: RunRecord, held: Sequence[int], columns: list[str]) -> Iterator[pa.Table]:
-    """Give the rows of the parts and journals of a run's legs that the snapshot does not hold."""
+    """Yield the rows of the parts and journals of a run's legs that the snapshot does not hold."""
     if run.is_over and all(leg.leg in held for leg in run.legs):
         return
     names = results.parts_of("verdicts", run.plan)
@@ -79,7 +79,7 @@ class AnswerTimes:
         self._count = 0
 
     def of(self, item_id: str, audio_version: str | None, sidecar_version: str | None) -> datetime | None:
-        """Say when an item was tried; None if it was not, or if its audio or its sidecar was another version.
+        """Return when an item was tried; None if it was not, or if its audio or its sidecar was another version.
 
         Raises:
             ResultsError: the store cannot be read.
@@ -108,7 +108,7 @@ class AnswerTimes:
 
 
 def _numbers(column: pa.Int64Array) -> memoryview:
-    """Give whole numbers without an object for each."""
+    """Return whole numbers without an object for each."""
     return memoryview(column.buffers()[1] or b"").cast("q")
 
 
@@ -161,7 +161,7 @@ def _is_answer(environment: str) -> pc.Expression:
 
 
 def _may_hold(file: SnapshotFile, items: Sequence[str] | None) -> bool:
-    """Say whether a file may hold one of some sorted items; any file may if they are too many to say."""
+    """Return whether a file may hold one of some sorted items; any file may if they are too many to say."""
     if items is None:
         return True
     place = bisect_left(items, file.first)

@@ -146,7 +146,7 @@ class _Source:
         return True
 
     def take(self, below: str | None) -> pa.Table:
-        """Give the rows of all items below one, and forget them; all rows if there is no bound."""
+        """Return the rows of all items below one, and forget them; all rows if there is no bound."""
         rows = self._rows
         assert rows is not None, "filled before"  # noqa: S101 - says to the type checker what the loop ensures
         count = rows.num_rows if below is None else self._count_below(below)

@@ -19,7 +19,7 @@ _BUSY = "Another process works on this operation: {holder}."
 
 
 def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
-    """Give the parts that the receipt of an operation names.
+    """Return the parts that the receipt of an operation names.
 
     Raises:
         KeyError, ValueError, TypeError: it is damaged.
@@ -67,7 +67,7 @@ class Operations:
         return self._document(layout.operation_receipt_name(operation_id))
 
     def ended_parts(self, operation_id: str) -> list[Part]:
-        """Give the parts that an operation's receipt names; none without a receipt.
+        """Return the parts that an operation's receipt names; none without a receipt.
 
         Raises:
             ResultsError: the receipt is damaged.

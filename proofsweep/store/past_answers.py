@@ -92,7 +92,7 @@ class PastAnswers:
             raise
 
     def _noted(self) -> Iterator[str]:
-        """Give the digest of each accepted item, and keep the smallest and the largest of each mode."""
+        """Yield the digest of each accepted item, and keep the smallest and the largest of each mode."""
         erased = pa.array(self._erased(), pa.string())
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
         for rows in self._tables([*_COLUMNS, "accepted"]):

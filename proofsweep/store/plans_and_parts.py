@@ -60,13 +60,13 @@ class Results:
         return list(self.each_shard_item(run_id, shard))
 
     def each_shard_item(self, run_id: str, shard: int) -> Iterator[WorkItem]:
-        """Give one shard's work items one by one, in manifest order: a large run has tens of thousands in a shard."""
+        """Yield one shard's work items one by one, in manifest order: a large run has tens of thousands in a shard."""
         table = _table_of(self._required(layout.shard_name(run_id, shard)))
         for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
             yield from map(planned_items.planned_item, portion.to_pylist())
 
     def items(self, plan: Plan) -> Iterator[WorkItem]:
-        """Give all items of a run one by one."""
+        """Return all items of a run one by one."""
         return (item for shard in range(plan.shards) for item in self.each_shard_item(plan.run_id, shard))
 
     def write_plan(self, plan: Plan) -> None:
@@ -91,7 +91,7 @@ class Results:
             ) from damage
 
     def plan_digest(self, run_id: str) -> str:
-        """Give the hex sha256 of the plan in the store."""
+        """Return the hex sha256 of the plan in the store."""
         return sha256_hex(self._required(layout.plan_name(run_id)))
 
     def run_ids(self) -> list[str]:
@@ -109,7 +109,7 @@ class Results:
         return self._parts_of(table, plan, {} if table == "runs" else ended_parts(self.store, plan.run_id))
 
     def verdicts_by_shard(self, plan: Plan) -> dict[int, list[Part]]:
-        """Give the verdicts parts of all legs of a run, by shard."""
+        """Return the verdicts parts of all legs of a run, by shard."""
         ended = ended_parts(self.store, plan.run_id)
         known = {part.name: part for parts in ended.values() for part in parts}
         shards: dict[int, list[Part]] = {}
@@ -118,12 +118,12 @@ class Results:
         return shards
 
     def is_finished(self, plan: Plan, shard: int, parts: Sequence[Part]) -> bool:
-        """Say whether a shard's parts hold all its rows; a single part that does need not be read."""
+        """Return whether a shard's parts hold all its rows; a single part that does need not be read."""
         rows = rows_of_shard(plan, shard)
         return any(part.rows >= rows for part in parts) or len(self.rows_in(parts)) >= rows
 
     def rows_in(self, parts: Iterable[Part]) -> set[int]:
-        """Give the manifest rows that verdicts parts hold."""
+        """Return the manifest rows that verdicts parts hold."""
         read = self.tables([part.name for part in parts if part.rows], ["manifest_row"])
         return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
 
@@ -195,7 +195,7 @@ class Results:
 
 
 def _schema(table: str, columns: list[str] | None) -> pa.Schema:
-    """Give the schema of some columns of a table; None stands for all."""
+    """Return the schema of some columns of a table; None stands for all."""
     whole = SCHEMAS[table]
     return whole if columns is None else pa.schema(map(whole.field, columns)).with_metadata(whole.metadata)
 
@@ -207,7 +207,7 @@ def plan_of(document: dict[str, Any]) -> Plan:
 
 
 def _checked(plan: Plan) -> Plan:
-    """Give a plan whose counts are numbers and whose date is one; TypeError or ValueError otherwise."""
+    """Return a plan whose counts are numbers and whose date is one; TypeError or ValueError otherwise."""
     plan.run_date.isoformat()
     if not all(isinstance(count, int) for count in (plan.items, plan.shards, plan.shard_items)):
         raise TypeError("a plan counts in whole numbers")

@@ -50,7 +50,7 @@ def publish_hours(results: Results, now: datetime) -> None:
 
 
 def read_probes(results: Results, columns: Sequence[str] | None = None, days: Iterable[date] | None = None) -> pa.Table:
-    """Give some columns of the table, or all, of some days, or of all: each row once.
+    """Return some columns of the table, or all, of some days, or of all: each row once.
 
     The objects of the passes are read before the parts, into which another process may put them meanwhile.
 

@@ -26,7 +26,7 @@ def prunings_of(store: Store, run_id: str) -> list[Pruning]:
 
 
 def completed_at(store: Store, pruning: Pruning) -> str | None:
-    """Say when a pruning had deleted all that its intent names, as an ISO instant; None if it has not yet."""
+    """Return when a pruning had deleted all that its intent names, as an ISO instant; None if it has not yet."""
     content = store.read(layout.pruning_receipt_name(pruning.run_id, pruning.number))
     return None if content is None else str(json.loads(content)["completed_at"])
 

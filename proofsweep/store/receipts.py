@@ -28,7 +28,7 @@ class Part:
     merkle_root: str | None = None
 
     def document(self) -> dict[str, object]:
-        """Give what a receipt says of it under `parts`; the roots have a place of their own."""
+        """Return what a receipt says of it under `parts`; the roots have a place of their own."""
         return {"name": self.name, "rows": self.rows, "sha256": self.sha256}
 
 
@@ -44,7 +44,7 @@ def last_leg(store: Store, run_id: str) -> int:
 
 
 def has_claim(store: Store, run_id: str, leg: int) -> bool:
-    """Say whether a leg exists."""
+    """Return whether a leg exists."""
     return store.read(layout.claim_name(run_id, leg)) is not None
 
 
@@ -66,7 +66,7 @@ def receipt_of(store: Store, run_id: str, leg: int) -> dict[str, object] | None:
 
 
 def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
-    """Give the parts of each leg that has ended, by its receipt."""
+    """Return the parts of each leg that has ended, by its receipt."""
     receipts = {leg: receipt_of(store, run_id, leg) for leg in range(1, last_leg(store, run_id) + 1)}
     named = {leg: receipt.get("parts") for leg, receipt in receipts.items() if receipt is not None}
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
@@ -86,7 +86,7 @@ class ReceiptLink:
 
 
 def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
-    """Give the last receipts of the newest runs and operations but one, and of the last redaction and pruning.
+    """Return the last receipts of the newest runs and operations but one, and of the last redaction and pruning.
 
     Raises:
         ResultsError: the store cannot be read.
@@ -102,7 +102,7 @@ def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
 
 
 def links_in(document: Mapping[str, Any]) -> Iterator[ReceiptLink]:
-    """Give what a receipt holds.
+    """Return what a receipt holds.
 
     Raises:
         KeyError, TypeError: it is damaged.
@@ -111,7 +111,7 @@ def links_in(document: Mapping[str, Any]) -> Iterator[ReceiptLink]:
 
 
 def link_to(store: Store, names: Iterable[str]) -> list[dict[str, str]]:
-    """Give what a receipt says of objects of the store that it holds."""
+    """Return what a receipt says of objects of the store that it holds."""
     return [asdict(link) for name in names if (link := _first(store, [name])) is not None]
 
 
@@ -129,7 +129,7 @@ def seal_prunings(store: Store, intents: Iterable[str], decided_at: datetime) ->
 
 
 def _last_of_run(store: Store, run_id: str) -> ReceiptLink | None:
-    """Give the last receipt of a run; its last leg may be at work."""
+    """Return the last receipt of a run; its last leg may be at work."""
     last = last_leg(store, run_id)
     return _first(store, (layout.receipt_name(run_id, leg) for leg in range(last, 0, -1)))
 

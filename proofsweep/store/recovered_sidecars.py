@@ -8,7 +8,7 @@ _COLUMNS = ["recovered_to", "sidecar_sha256"]
 
 
 def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
-    """Give the location and the hex sha256 of each sidecar that recoveries have written.
+    """Return the location and the hex sha256 of each sidecar that recoveries have written.
 
     Raises:
         ResultsError: a part cannot be read.

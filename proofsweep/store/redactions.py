@@ -24,7 +24,7 @@ _BUSY = "A redaction is at work in this results store already: {holder}."
 
 
 def redaction_lease(results: Results, clock: Callable[[], datetime]) -> Lease:
-    """Give the lease of redactions: no leg begins while it is held, and none is claimed while a leg is alive."""
+    """Return the lease of redactions: no leg begins while it is held, and none is claimed while a leg is alive."""
     return Lease(Results(results.store.within("_redacting")), "redactions", clock, busy=_BUSY)
 
 
@@ -40,12 +40,12 @@ def redactions_of(store: Store) -> Iterator[Redaction]:
 
 
 def intent_digest(store: Store, redaction: Redaction) -> str:
-    """Give the hex sha256 of an intent in the store."""
+    """Return the hex sha256 of an intent in the store."""
     return sha256_hex(store.read(layout.redaction_intent_name(redaction.number)) or b"")
 
 
 def completion_of(store: Store, redaction: Redaction) -> Completed | None:
-    """Say how a redaction ended; None if it did not come to its end.
+    """Return how a redaction ended; None if it did not come to its end.
 
     Raises:
         ResultsError: its receipt is damaged or cannot be read.
@@ -86,7 +86,7 @@ def redacted(table: pa.Table, folder: str, places: Collection[int]) -> pa.Table:
 
 
 def recorded_digests(table: pa.Table, name: str, redactions: Iterable[Redaction]) -> list[bytes]:
-    """Give the digest of each row of an object as it was recorded: of redacted rows, as their redactions note it."""
+    """Return the digest of each row of an object as it was recorded: of redacted rows, as their redactions note it."""
     digests = row_digests(table)
     for each in (each for redaction in redactions for each in redaction.objects if each.name == name):
         for place, digest in each.rows.items():

@@ -17,12 +17,12 @@ _LEAF, _NODE = b"\x00", b"\x01"
 
 
 def leaf_of(canonical_row: bytes) -> bytes:
-    """Give the digest of one row, 32 bytes."""
+    """Return the digest of one row, 32 bytes."""
     return hashlib.sha256(_LEAF + canonical_row).digest()
 
 
 def levels_of(leaves: Sequence[bytes]) -> list[list[bytes]]:
-    """Give the tree over digests of rows, in the order of the part: the rows first, the root alone last."""
+    """Return the tree over digests of rows, in the order of the part: the rows first, the root alone last."""
     levels = [list(leaves) or [hashlib.sha256().digest()]]
     while len(levels[-1]) > 1:
         levels.append(_next_level(levels[-1]))
@@ -30,12 +30,12 @@ def levels_of(leaves: Sequence[bytes]) -> list[list[bytes]]:
 
 
 def root_of(leaves: Sequence[bytes]) -> bytes:
-    """Give the root over digests of rows; of no row the digest of nothing."""
+    """Return the root over digests of rows; of no row the digest of nothing."""
     return levels_of(leaves)[-1][0]
 
 
 def path_in(levels: Sequence[Sequence[bytes]], place: int) -> list[bytes]:
-    """Give the digests that lead from the row at a place, counted from 0, to the root; the nearest first."""
+    """Return the digests that lead from the row at a place, counted from 0, to the root; the nearest first."""
     path = []
     for level in levels[:-1]:
         if place ^ 1 < len(level):
@@ -69,13 +69,13 @@ ROOT_KEY = b"proofsweep.merkle_root"
 
 
 def row_digests(table: pa.Table) -> list[bytes]:
-    """Give the digest of each row, in the order of the table."""
+    """Return the digest of each row, in the order of the table."""
     portions = (table.slice(first, _ROWS_AT_ONCE) for first in range(0, table.num_rows, _ROWS_AT_ONCE))
     return [leaf_of(row) for portion in portions for row in canonical_rows(portion)]
 
 
 def merkle_root(table: pa.Table) -> str:
-    """Give the Merkle root over the rows, in hex."""
+    """Return the Merkle root over the rows, in hex."""
     return root_of(row_digests(table)).hex()
 
 
@@ -86,7 +86,7 @@ def with_merkle_root(table: pa.Table) -> pa.Table:
 
 
 def canonical_rows(table: pa.Table) -> list[bytes]:
-    """Give the bytes of each row that its digest is made of."""
+    """Return the bytes of each row that its digest is made of."""
     names = sorted(table.column_names, key=str.encode)
     filled = [name for name in names if table[name].null_count < table.num_rows]
     if not filled:
@@ -96,7 +96,7 @@ def canonical_rows(table: pa.Table) -> list[bytes]:
 
 
 def _lines(name: str, texts: _Column) -> _Column:
-    """Give the line of each cell of a column, null where the cell is null."""
+    """Return the line of each cell of a column, null where the cell is null."""
     lengths = pc.cast(pc.cast(pc.binary_length(texts), pa.string()), pa.binary())
     return _joined([pa.scalar(name.encode()), lengths, texts], b":", pc.JoinOptions(null_handling="emit_null"))
 

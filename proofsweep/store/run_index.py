@@ -48,7 +48,7 @@ class IndexedRuns:
     complete_to: str = ""
 
     def newest_first(self) -> Iterator[RunRecord]:
-        """Give the runs, the newest first."""
+        """Return the runs, the newest first."""
         return (self.records[run_id] for run_id in sorted(self.records, reverse=True))
 
     def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:

@@ -62,7 +62,7 @@ class Snapshot:
         return self._log.entries()
 
     def rows(self, columns: Sequence[str] = (), entries: Sequence[Entry] | None = None) -> Iterator[pa.Table]:
-        """Give the whole snapshot, sorted by item: of each item and environment one answer, one failure, or both.
+        """Return the whole snapshot, sorted by item: of each item and environment one answer, one failure, or both.
 
         Args:
             columns: those that are needed; the others may be missing.
@@ -151,13 +151,13 @@ class Snapshot:
 
 
 def files_of(entry: Entry) -> list[SnapshotFile]:
-    """Give the files of an entry, in the order of their items."""
+    """Return the files of an entry, in the order of their items."""
     body: dict[str, Any] = entry.body
     return [SnapshotFile(**file) for file in body["files"]]
 
 
 def legs_in(entries: Iterable[Entry]) -> dict[str, list[int]]:
-    """Give the legs whose rows are in some entries, by run."""
+    """Return the legs whose rows are in some entries, by run."""
     found: dict[str, set[int]] = {}
     for entry in entries:
         body: dict[str, Any] = entry.body
@@ -167,7 +167,7 @@ def legs_in(entries: Iterable[Entry]) -> dict[str, list[int]]:
 
 
 def missing_legs(entries: Iterable[Entry], runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, list[int]]]:
-    """Give the ended legs of some runs that no entry holds the rows of."""
+    """Yield the ended legs of some runs that no entry holds the rows of."""
     held = legs_in(entries)
     for run in runs:
         legs = [leg.leg for leg in run.legs if leg.leg not in held.get(run.plan.run_id, [])]

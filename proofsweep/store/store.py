@@ -40,7 +40,7 @@ class Store(Protocol):
         ...
 
     def read(self, name: str) -> bytes | None:
-        """Give an object's content; None if there is none."""
+        """Return an object's content; None if there is none."""
         ...
 
     def names(self, folder: str) -> list[str]:
@@ -48,7 +48,7 @@ class Store(Protocol):
         ...
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Give the sizes in bytes of the objects directly in a folder, by their full names."""
+        """Return the sizes in bytes of the objects directly in a folder, by their full names."""
         ...
 
     def folders(self, folder: str, after: str = "") -> list[str]:
@@ -105,7 +105,7 @@ def probe(store: Store) -> None:
 
 
 def _nearest_folder(path: Path) -> Path:
-    """Give the path itself if it exists, else the nearest folder above it."""
+    """Return the path itself if it exists, else the nearest folder above it."""
     return next((place for place in (path, *path.parents) if place.exists()), path)
 
 
@@ -115,5 +115,5 @@ def json_bytes(document: object) -> bytes:
 
 
 def sha256_hex(content: bytes) -> str:
-    """Give the digest in lowercase hex."""
+    """Return the digest in lowercase hex."""
     return hashlib.sha256(content).hexdigest()

@@ -60,14 +60,14 @@ def complaints_of(occasion: Occasion, read_block: ReadBlock | None = None, also:
 
 
 def missed_line(telling: Telling) -> str:
-    """Say who did not get an alert."""
+    """Return who did not get an alert."""
     return (
         f"An alert was not taken by {', '.join(telling.missed)}; check the URL there, and try: proofsweep alerts test"
     )
 
 
 def teller_for(settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = ()) -> Teller | None:
-    """Give what tells those whom the settings name, and some others; None if that is nobody.
+    """Return what tells those whom the settings name, and some others; None if that is nobody.
 
     Raises:
         ConfigError: the receivers' URLs cannot be had.

@@ -64,11 +64,11 @@ class Check:
 
     @property
     def occasion(self) -> Occasion:
-        """Give what tells somebody of what is found."""
+        """Return what tells somebody of what is found."""
         return Occasion(self.settings, lambda: (self.decide, []))
 
     def decide(self, is_told: IsTold) -> list[Alert]:
-        """Give the alerts that hold now.
+        """Return the alerts that hold now.
 
         Raises:
             CatalogError, ConfigError, ResultsError: something that the check needs cannot be read.
@@ -89,7 +89,7 @@ class Check:
         return [alert for alert in found if alert is not None]
 
     def _key_in_use(self) -> str | None:
-        """Give the fingerprint of the key; None if it cannot be read, which the call for the usage says."""
+        """Return the fingerprint of the key; None if it cannot be read, which the call for the usage says."""
         try:
             return engine_for(self.settings, self.read_block).key_fingerprint
         except ProofsweepError:

@@ -109,7 +109,7 @@ _engines: dict[str, Engine] = {}
 
 
 def engine_for(settings: Settings, read_block: ReadBlock | None = None) -> Engine:
-    """Give this process's engine for these settings; one whose leg was stopped is made anew.
+    """Return this process's engine for these settings; one whose leg was stopped is made anew.
 
     Raises:
         ConfigError: the key cannot be had.
@@ -131,7 +131,7 @@ def close_engines() -> None:
 
 
 def limits_for(settings: Settings) -> SizeLimits:
-    """Give the largest sizes that are sent."""
+    """Return the largest sizes that are sent."""
     return SizeLimits(
         pair=settings.limits.pair_bytes,
         sidecar=settings.limits.sidecar_bytes,
@@ -140,7 +140,7 @@ def limits_for(settings: Settings) -> SizeLimits:
 
 
 def utc_now() -> datetime:
-    """Give the time; the one wall clock that everything else is given."""
+    """Return the time; the one wall clock that everything else is given."""
     return datetime.now(UTC)
 
 

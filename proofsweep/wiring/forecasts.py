@@ -57,7 +57,7 @@ _KEEP_APART = "give each its own (results.url or --results)"
 
 
 def cautions_for(settings: Settings, catalog: str) -> list[str]:
-    """Say what is unwise about a catalog's location and a results store together.
+    """Return what is unwise about a catalog's location and a results store together.
 
     Raises:
         ResultsError: the store cannot be read.

@@ -118,7 +118,7 @@ def given_up_items(settings: Settings) -> set[str]:
 
 
 def lane_claim(settings: Settings, read_block: ReadBlock | None) -> LaneClaim:
-    """Give the claim of ingest passes on the lane of the key in use."""
+    """Return the claim of ingest passes on the lane of the key in use."""
     return LaneClaim(ingest_store(settings.results.url), engine_for(settings, read_block).key_fingerprint)
 
 

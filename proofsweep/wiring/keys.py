@@ -33,7 +33,7 @@ def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[Listed
 
 
 def place_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyPlace:
-    """Say where a new key goes: into a file that is named, else where the old key is.
+    """Return where a new key goes: into a file that is named, else where the old key is.
 
     Raises:
         ConfigError: the old key is in an environment variable, which cannot be changed from within.
@@ -86,7 +86,7 @@ def rotate_key(
 
 
 def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
-    """Say which rotation of the key in use was not finished, and where its new key is; None if there is none.
+    """Return which rotation of the key in use was not finished, and where its new key is; None if there is none.
 
     Raises:
         ConfigError, ResultsError: the key or the store cannot be read.

@@ -134,13 +134,13 @@ def remember_rate(engine: Engine, results: Results, processes: int = 1) -> None:
 
 
 def leg_held_here(handle: LegHandle) -> LegContext | None:
-    """Give the context of a leg that this process holds; None in its worker processes."""
+    """Return the context of a leg that this process holds; None in its worker processes."""
     with _lock:
         return _legs.get(handle)
 
 
 def active_legs() -> list[LegContext]:
-    """Give the legs that this process works on."""
+    """Return the legs that this process works on."""
     with _lock:
         return list(_legs.values())
 
@@ -168,7 +168,7 @@ def _anywhere(settings: Settings) -> Settings:
 
 
 def _plan_with_wire_name(results: Results, run_id: str, settings: Settings) -> Plan:
-    """Give a run's plan, unless it has pairs to send and the sidecar's wire name is no longer set."""
+    """Return a run's plan, unless it has pairs to send and the sidecar's wire name is no longer set."""
     plan = results.plan(run_id)
     if plan.pairs and settings.service.sidecar_field is None:
         raise ConfigError(
@@ -225,7 +225,7 @@ def build_context(handle: LegHandle, engine: Engine, budget: BudgetGuard, *, is_
 
 
 def _look_for_ingest(plan: Plan, engine: Engine, legs: Legs) -> Callable[[], None]:
-    """Give what a leg does at each heartbeat: a sweep yields to new files, and these yield to nobody."""
+    """Return what a leg does at each heartbeat: a sweep yields to new files, and these yield to nobody."""
     if plan.catalog_kind == INGEST:
         return lambda: None
     store = ingest_store(engine.settings.results.url)

@@ -180,7 +180,7 @@ class Monitored:
 
     @property
     def occasion(self) -> Occasion:
-        """Give what tells somebody."""
+        """Return what tells somebody."""
         return Occasion(self.settings, lambda: (self.alerts, self.over))
 
 

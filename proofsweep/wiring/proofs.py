@@ -101,7 +101,7 @@ def killed_recoveries(results: Results, files: Files) -> KilledOperations:
 
 
 def line_of_masters(settings: Settings, run_id: str) -> str | None:
-    """Say how the assets that a run has verified agree with their masters; None if the list gave no digest.
+    """Return how the assets that a run has verified agree with their masters; None if the list gave no digest.
 
     Raises:
         ResultsError: the run cannot be read.
@@ -133,7 +133,7 @@ def _below(wanted: RecoveryRequest) -> str:
 
 
 def _lies_in_watched(settings: Settings) -> Callable[[str], bool]:
-    """Give what says whether a location lies in a folder that was ever watched with the results store."""
+    """Return what says whether a location lies in a folder that was ever watched with the results store."""
     results, environments = results_for(settings), {settings.service.environment}
     if ids := frozenset(watched_ids(ingest_store(results.store.url))):
         with opened(results, "all", with_tags=False) as store:
@@ -142,7 +142,7 @@ def _lies_in_watched(settings: Settings) -> Callable[[str], bool]:
 
 
 def _place_of(settings: Settings, wanted: RecoveryRequest, lies_in_watched: Callable[[str], bool]) -> str | None:
-    """Give the place to write below, before anything is called; None for beside the audio."""
+    """Return the place to write below, before anything is called; None for beside the audio."""
     if settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     if wanted.with_one_files and wanted.prefix is None:
@@ -193,7 +193,7 @@ def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
 
 
 def names_of(settings: Settings, wanted: ProofList) -> dict[str, str]:
-    """Give the files of proofs, as the newest row of `verdicts` that names a proof says it."""
+    """Return the files of proofs, as the newest row of `verdicts` that names a proof says it."""
     query = (
         "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
         "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
@@ -241,7 +241,7 @@ def erase_proofs(
 
 
 def killed_erasures(results: Results, journals: OperationJournals) -> KilledOperations:
-    """Give what puts the answers of killed erasures into the table."""
+    """Return what puts the answers of killed erasures into the table."""
     return KilledOperations(
         journals=journals,
         operations=Operations(results),

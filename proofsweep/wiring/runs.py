@@ -36,7 +36,7 @@ def bounds_for(
     until: str | None = None,
     max_duration: str | None = None,
 ) -> Bounds:
-    """Give the bounds of a leg that begins now: what is not given is as in the settings.
+    """Return the bounds of a leg that begins now: what is not given is as in the settings.
 
     A given time, `until` or `max_duration`, replaces both times of the settings. So a window that is printed once and
     given on as `until` stays the same.
@@ -181,7 +181,7 @@ def _due_rows(
 
 
 def identity_of(settings: Settings, catalog: Catalog) -> str:
-    """Say what the runs of one catalog have in common: its name in the settings, else its location without links.
+    """Return what the runs of one catalog have in common: its name in the settings, else its location without links.
 
     A completion report is a part of the catalog of its run.
     """
@@ -219,7 +219,7 @@ def canaries_for(settings: Settings) -> list[Canary]:
 
 
 def catalog_has_changed(settings: Settings, plan: Plan) -> bool:
-    """Say whether the catalog is not what it was when the run was planned; one that is gone has changed too.
+    """Return whether the catalog is not what it was when the run was planned; one that is gone has changed too.
 
     The files of an ingest pass or of a redrive are a part of their catalog; each is compared with its plan when read.
     """

@@ -20,7 +20,7 @@ from proofsweep.wiring.stores import results_for
 
 
 def run_to_resume(settings: Settings, catalog: str | None = None) -> Plan | None:
-    """Give the newest unfinished run of a catalog, or of all; None if there is none.
+    """Return the newest unfinished run of a catalog, or of all; None if there is none.
 
     A run on the way whose remaining rows other runs have finished since is marked as superseded. Of a catalog, runs
     count that were planned at most `bounds.resume_days` ago, and not those of a part of it.

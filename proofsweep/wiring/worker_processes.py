@@ -67,7 +67,7 @@ def _follow(handle: LegHandle, process: WorkerProcess, engine: Engine) -> None:
 
 
 def _share_of(settings: Settings, processes: int) -> Settings:
-    """Give each process its share of the items in flight, and of the rate with which a run begins."""
+    """Return each process its share of the items in flight, and of the rate with which a run begins."""
     pace = settings.pace
     share = {"workers": math.ceil(pace.workers / processes), "first_rate": pace.first_rate / processes}
     return settings.model_copy(update={"pace": pace.model_copy(update=share)})

@@ -6,6 +6,6 @@ from sandbox.service import Service
 
 
 async def show(service: Service, _exchange: Exchange) -> Answer:
-    """Say that the service is up, with its version."""
+    """Return a sentence that the service is up, with its version."""
     version, commit = service.unspecified.stamps
     return json_answer({"ok": True, "version": version, "commit": commit, "deployedAt": service.started_at})

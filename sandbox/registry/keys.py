@@ -49,7 +49,7 @@ class Keys:
         return self.add_key(tenant, name, quota, secret)
 
     def has_tenant(self, tenant: str) -> bool:
-        """Say whether such a tenant exists."""
+        """Return whether such a tenant exists."""
         found = self._database.execute("SELECT 1 FROM tenants WHERE tenant = ?", (tenant,))
         return found.fetchone() is not None
 

@@ -27,6 +27,6 @@ def link_to(service: Service, request: Request, asset: str) -> tuple[str, int]:
 
 
 def is_valid(service: Service, asset: str, expires: str, signature: str) -> bool:
-    """Say whether a link is ours and has not expired."""
+    """Return whether a link is ours and has not expired."""
     is_ours = service.signatures.accepts("asset", f"{asset} {expires}", signature)
     return is_ours and service.clock.now() < int(expires)

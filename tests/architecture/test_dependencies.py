@@ -17,12 +17,12 @@ EXTRAS = {"botocore", "dask", "prefect-dask"}
 
 
 def names_of(requirements: Iterable[str]) -> set[str]:
-    """Give the names of the distributions in some requirements."""
+    """Return the names of the distributions in some requirements."""
     return {re.split(r"[<>=!~ \[;]", requirement)[0] for requirement in requirements}
 
 
 def imported_by(folders: Iterable[str]) -> set[str]:
-    """Give the distributions whose packages the Python files in some folders import."""
+    """Return the distributions whose packages the Python files in some folders import."""
     packages = set[str]()
     for module in (module for folder in folders for module in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(module.read_text())):

@@ -22,19 +22,19 @@ REPLACED = re.compile(
 
 
 def prose_of(page: Path) -> str:
-    """Give a page's text without its code; each line keeps its number."""
+    """Return a page's text without its code; each line keeps its number."""
     return CODE.sub(lambda code: "\n" * code[0].count("\n"), page.read_text(encoding="utf-8"))
 
 
 def anchors_of(page: Path) -> set[str]:
-    """Give the anchors that GitHub makes of a page's headings."""
+    """Return the anchors that GitHub makes of a page's headings."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def leads_nowhere(page: Path, target: str) -> bool:
-    """Say whether a link inside the checkout has no file or no heading at its end."""
+    """Return whether a link inside the checkout has no file or no heading at its end."""
     path, _, anchor = target.partition("#")
     aim = (page.parent / path).resolve() if path else page
     return not aim.exists() or (anchor != "" and anchor not in anchors_of(aim))

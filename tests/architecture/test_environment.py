@@ -15,7 +15,7 @@ WORDS = {"environ", "environb", "getenv", "putenv"}
 
 
 def reads_environment(module: Path) -> bool:
-    """Say whether a module reads the process's environment."""
+    """Return whether a module reads the process's environment."""
     for node in ast.walk(ast.parse(module.read_text())):
         match node:
             case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in WORDS:

@@ -50,7 +50,7 @@ EXAMPLES = [
 
 
 def drawn(kind: type[ProofsweepError], depth: int = 0) -> list[tuple[int, str]]:
-    """Give an error class and all its subclasses, each with its depth."""
+    """Return an error class and all its subclasses, each with its depth."""
     below = [line for child in kind.__subclasses__() for line in drawn(child, depth + 1)]
     return [(depth, kind.__name__), *below]
 

@@ -72,7 +72,7 @@ def lint(tree: Path) -> str:
 
 
 def broken(report: str) -> set[str]:
-    """Give the IDs of the contracts that a report calls broken."""
+    """Return the IDs of the contracts that a report calls broken."""
     return {name for name, title in CONTRACTS.items() if f"{title} BROKEN" in report}
 
 

@@ -21,12 +21,12 @@ def words(name: str) -> set[str]:
 
 
 def classes_of(module: Path) -> list[str]:
-    """Give the names of the classes that a module defines."""
+    """Return the names of the classes that a module defines."""
     return [node.name for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.ClassDef)]
 
 
 def differ_by_a_letter(one: str, other: str) -> bool:
-    """Say whether one letter makes one name the other: added, removed or replaced."""
+    """Return whether one letter makes one name the other: added, removed or replaced."""
     if len(one) == len(other):
         return sum(left != right for left, right in zip(one, other, strict=True)) == 1
     short, long = sorted((one, other), key=len)

@@ -11,12 +11,12 @@ LONGEST_MODULE = {"cli": 300, "flows": 120, "tasks": 80, "proofsweep": 300, "san
 
 
 def modules(package: str) -> list[Path]:
-    """Give a package's source files."""
+    """Return a package's source files."""
     return sorted((ROOT / package).rglob("*.py"))
 
 
 def functions(module: Path) -> Iterator[tuple[str, int]]:
-    """Give each function's name and number of lines, its docstring included."""
+    """Yield each function's name and number of lines, its docstring included."""
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1

@@ -26,13 +26,13 @@ TESTS = {str(path.relative_to(UNIT)) for path in UNIT.rglob("test_*.py")}
 
 
 def unit_test_of(module: str) -> str:
-    """Give the test file of a module."""
+    """Return the test file of a module."""
     path = Path(module)
     return str(path.with_name(f"test_{path.name}"))
 
 
 def belongs_to_a_module(test: str) -> bool:
-    """Say whether a module has the name of a test file, or the beginning of its name."""
+    """Return whether a module has the name of a test file, or the beginning of its name."""
     return any(test == unit_test_of(module) or test.startswith(f"{unit_test_of(module)[:-3]}_") for module in MODULES)
 
 

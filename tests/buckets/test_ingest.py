@@ -36,7 +36,7 @@ def samples(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def keys_of(samples: Samples, *, is_valid: bool) -> set[str]:
-    """Give the relative keys of accepted samples, or of rejected ones, with their sidecars."""
+    """Return the relative keys of accepted samples, or of rejected ones, with their sidecars."""
     chosen = (each for each in samples.files if each.verdict and (each.verdict == "valid") == is_valid)
     paths = (path for each in chosen for path in (each.audio, each.sidecar) if path is not None)
     return {path.relative_to(samples.folder).as_posix() for path in paths}

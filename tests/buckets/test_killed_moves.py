@@ -48,7 +48,7 @@ class BucketSite:
             obstore.delete(self.bucket.store, f"{self.prefix}/{name}")
 
     def below(self, folder: str) -> dict[str, bytes]:
-        """Give all objects below a prefix, by their names in it."""
+        """Return all objects below a prefix, by their names in it."""
         top = f"{self.prefix}/{folder}".rstrip("/")
         return {key.removeprefix(f"{top}/"): self.bucket.content(key) for key in self.bucket.keys(top)}
 

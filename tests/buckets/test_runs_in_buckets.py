@@ -82,12 +82,12 @@ def test_run_over_a_manifest_that_is_killed_has_every_row_right(
 
 
 def verdicts_of(rows: list[dict[str, object]]) -> dict[object, object]:
-    """Give the verdict of each audio."""
+    """Return the verdict of each audio."""
     return {row["audio"]: row["verdict"] for row in rows}
 
 
 def expected_of(samples: Samples, place: str) -> dict[object, object]:
-    """Give the verdict that each audio below `place` must have."""
+    """Return the verdict that each audio below `place` must have."""
     return {f"{place}/{one.audio.relative_to(samples.folder).as_posix()}": one.verdict for one in samples.files}
 
 

@@ -17,12 +17,12 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def stable_lines(text: str) -> list[str]:
-    """Give the lines of an output without the run's id, which differs each time."""
+    """Return the lines of an output without the run's id, which differs each time."""
     return [re.sub(r"Run \w+", "Run …", line.rstrip()) for line in text.splitlines() if line.strip()]
 
 
 def shown_in_readme() -> list[str]:
-    """Give the lines of the demo's output that the README shows."""
+    """Return the lines of the demo's output that the README shows."""
     block = README.read_text(encoding="utf-8").partition("<!-- demo output -->\n```text\n")[2]
     return stable_lines(block.partition("```")[0])
 

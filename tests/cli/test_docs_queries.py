@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Give the code blocks of a page in one language, except those that need Spark."""
+    """Return the code blocks of a page in one language, except those that need Spark."""
     text = (ROOT / page).read_text(encoding="utf-8")
     found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     return [block for block in found if "spark" not in block]

@@ -55,7 +55,7 @@ def stable(line: str, folder: str) -> str:
 
 
 def missing_lines(step: Step, said: str, folder: str) -> list[str]:
-    """Give the lines that a guide shows and the command did not print, in their order; only `…` leaves lines out."""
+    """Return the lines that a guide shows and the command did not print, in their order; only `…` leaves lines out."""
     printed = [stable(line, folder) for line in said.splitlines()]
     missing, place, may_skip = [], 0, False
     for line in step.lines:

@@ -137,7 +137,7 @@ def test_the_docs_list_every_setting() -> None:
 
 
 def settings_by_name(part: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Give each setting with its section."""
+    """Yield each setting with its section."""
     for name, field in part.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from settings_by_name(field.annotation, f"{name}.")

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "analysis" / "nights.ipynb"
 
 
 def outputs(notebook: dict[str, Any]) -> list[set[str]]:
-    """Give the kinds of what each code cell shows."""
+    """Return the kinds of what each code cell shows."""
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return [{kind for output in cell["outputs"] for kind in output["data"]} for cell in cells]
 

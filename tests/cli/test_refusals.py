@@ -17,7 +17,7 @@ Command = Callable[..., CompletedProcess[str]]
 
 
 def is_one_line_with(done: CompletedProcess[str], words: str) -> bool:
-    """Say whether stderr is one line with these words, and there is no traceback."""
+    """Return whether stderr is one line with these words, and there is no traceback."""
     return words in done.stderr and done.stderr.count("\n") == 1 and "Traceback" not in done.stderr + done.stdout
 
 

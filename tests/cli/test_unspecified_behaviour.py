@@ -55,7 +55,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def rows(workdir: Path, catalog: Path) -> Callable[[str], list[tuple[object, ...]]]:
-    """Give a function that verifies the catalog into results of this name, without Prefect, and gives its rows."""
+    """Return a function that verifies the catalog into results of this name, without Prefect, and gives its rows."""
 
     def rows(name: str) -> list[tuple[object, ...]]:
         results = workdir / name

@@ -98,7 +98,7 @@ def furnish(running: sandbox.Running, wav: Path, tmp_path_factory: pytest.TempPa
 
 
 def rotated(base_url: str, operator: sandbox.Operator, *, hours: float) -> str:
-    """Give a key of a new tenant that was rotated so many hours ago."""
+    """Return a key of a new tenant that was rotated so many hours ago."""
     key = operator.add_tenant("rotated").api_key
     operator.move_clock(-hours * 3600)
     headers = {"x-api-key": key, "idempotency-key": "0123456789abcdef"}

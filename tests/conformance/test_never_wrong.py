@@ -24,7 +24,7 @@ def operator(operator: MutantOperator) -> Iterator[sandbox.Operator]:
 
 
 def complaints(results: list[Result]) -> dict[str, str]:
-    """Give the findings of the failed checks."""
+    """Return the findings of the failed checks."""
     return {each.check.name: each.said for each in results if each.result == FAILED}
 
 

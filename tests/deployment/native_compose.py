@@ -75,7 +75,7 @@ class Composition:
             self.place(path).mkdir(parents=True)
 
     def place(self, path: str) -> Path:
-        """Give the path here that takes the place of a path in a container."""
+        """Return the path here that takes the place of a path in a container."""
         return self.folder / path.lstrip("/")
 
     def adapted(self, text: str) -> str:
@@ -89,7 +89,7 @@ class Composition:
         return self._foreign.sub(ours, text)
 
     def environment(self, name: str) -> dict[str, str]:
-        """Give a service's whole environment: the image's, and then the file's."""
+        """Return a service's whole environment: the image's, and then the file's."""
         home = self.place("/tmp") / name  # noqa: S108
         home.mkdir(exist_ok=True)
         image = {

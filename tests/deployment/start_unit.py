@@ -14,7 +14,7 @@ def settings_of(unit: Path) -> list[tuple[str, str]]:
 
 
 def environment_of(unit: Path) -> dict[str, str]:
-    """Give what systemd gives: a short PATH, `Environment=` and the files of `EnvironmentFile=`."""
+    """Return what systemd gives: a short PATH, `Environment=` and the files of `EnvironmentFile=`."""
     given = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
     for name, value in settings_of(unit):
         if name == "Environment":

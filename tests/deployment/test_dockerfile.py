@@ -21,7 +21,7 @@ IGNORED = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if
 
 
 def values(stage: str, instruction: str) -> list[str]:
-    """Give the arguments of each instruction of a kind."""
+    """Return the arguments of each instruction of a kind."""
     return [words for name, words in STAGES[stage] if name == instruction]
 
 

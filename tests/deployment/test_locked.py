@@ -24,12 +24,12 @@ def chosen(what: str) -> str:
 
 
 def names(entries: str) -> set[str]:
-    """Give the packages of a lock."""
+    """Return the packages of a lock."""
     return set(re.findall(r"^([a-z0-9._-]+)==", entries, re.MULTILINE))
 
 
 def needed_by(asked: list[str]) -> set[str]:
-    """Give all packages that some requirements need, by the metadata of what is installed here."""
+    """Return all packages that some requirements need, by the metadata of what is installed here."""
     found, todo = set(), [(Requirement(text), "") for text in asked]
     seen: set[tuple[str, str]] = set()
     while todo:

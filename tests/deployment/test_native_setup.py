@@ -32,7 +32,7 @@ INSTALLING = re.compile(r"python3 -m venv|/pip install")
 
 
 def commands_of_page() -> list[str]:
-    """Give the commands of the section, in their order."""
+    """Return the commands of the section, in their order."""
     section = (ROOT / "docs" / "deployment.md").read_text().split("\n## Run without containers\n")[1].split("\n## ")[0]
     blocks = re.findall(r"^```console\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     return [line.removeprefix("# ") for block in blocks for line in block.splitlines()]

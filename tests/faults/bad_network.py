@@ -66,7 +66,7 @@ class SlowLink:
         return self.carried / self.bytes_per_second if self.bytes_per_second else 0.0
 
     def carry(self, piece: bytes) -> bytes:
-        """Give the piece when the link has carried it, after the pieces of others that came before."""
+        """Return the piece when the link has carried it, after the pieces of others that came before."""
         with self._lock:
             self.carried += len(piece)
             if self.bytes_per_second is None:

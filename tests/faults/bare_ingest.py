@@ -48,7 +48,7 @@ def verify(run_id: str) -> None:
 
 
 def killing(act: Callable[..., object], step: int, when: str, number: Callable[[], int]) -> Callable[..., object]:
-    """Give a step that may kill this process."""
+    """Return a step that may kill this process."""
 
     def do(*arguments: object, **options: object) -> object:
         is_last = number() == step

@@ -49,7 +49,7 @@ class KillAtWrite:
     numbers: Callable[[], int]
 
     def wrapped(self, act: Callable[..., None]) -> Callable[..., None]:
-        """Give a write that may kill the process."""
+        """Return a write that may kill the process."""
 
         def write(store: object, name: str, *content: bytes) -> None:
             is_last = self.numbers() == self.write

@@ -25,7 +25,7 @@ def runners() -> Iterator[Runners]:
 
 @pytest.fixture
 def new_runner(runners: Runners) -> Iterator[NewRunner]:
-    """Give this test programs that work on runs without an orchestrator."""
+    """Yield this test programs that work on runs without an orchestrator."""
     with runners.for_a_test() as new_runner:
         yield new_runner
 

@@ -42,7 +42,7 @@ class Lane:
     is_asserted: bool = False
 
     def gateway(self, chance: random.Random) -> NodeGateway:
-        """Give a gateway whose buckets are full."""
+        """Return a gateway whose buckets are full."""
         return NodeGateway(
             rate=self.rate,
             burst=self.burst / self.nodes,
@@ -104,16 +104,16 @@ class Strain:
         return LINK_BYTES_PER_SECOND if self.is_link_slow else None
 
     def calls_per_second(self, lane: Lane) -> float:
-        """Give what the lane and the link let through: two calls are for one file."""
+        """Return what the lane and the link let through: two calls are for one file."""
         per_file = self.file_bytes + BYTES_BESIDE_A_FILE
         return min(lane.rate, 2 * LINK_BYTES_PER_SECOND / per_file) if self.is_link_slow else lane.rate
 
     def stalls(self, chance: random.Random) -> Stalls:
-        """Give the stops of the leg."""
+        """Return the stops of the leg."""
         return Stalls(chance, self.stalls_per_minute, longest=self.longest_stall)
 
     def processors(self) -> AbstractContextManager[None]:
-        """Give the load of the processors."""
+        """Return the load of the processors."""
         return busy_processors() if self.is_busy else nullcontext()
 
 

@@ -44,7 +44,7 @@ class Stalls:
             thread.join()
 
     def seconds_within(self, begin: float, end: float) -> float:
-        """Give the part of a time in which the process was stopped."""
+        """Return the part of a time in which the process was stopped."""
         return sum(max(0.0, min(end, until) - max(begin, since)) for since, until in self.stopped)
 
     def _stop_now_and_then(self, process: int, over: threading.Event) -> None:

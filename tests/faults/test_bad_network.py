@@ -18,7 +18,7 @@ TOO_LONG_MS = 10 * TOTAL_SECONDS * 1000
 
 
 def one_in_five(fault: NetworkFault) -> ChooseFault:
-    """Give one call in five a fault, first the third."""
+    """Return one call in five a fault, first the third."""
     return lambda number: fault if number % 5 == 2 else None
 
 

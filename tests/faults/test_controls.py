@@ -37,7 +37,7 @@ def planned(world: ForeignWorld, *verdicts: str) -> str:
 
 
 def endings(world: ForeignWorld) -> list[str]:
-    """Give how each leg ended."""
+    """Return how each leg ended."""
     return [str(leg["ended_by"]) for leg in world.legs()]
 
 

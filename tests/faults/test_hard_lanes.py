@@ -73,11 +73,11 @@ class Figures:
 
     @property
     def is_below(self) -> bool:
-        """Say whether the worst stretch is below half of what is asked."""
+        """Return whether the worst stretch is below half of what is asked."""
         return self.worst is not None and self.worst < self.leg.lane.must / 2
 
     def line(self) -> list[str]:
-        """Give the line of the report."""
+        """Return the line of the report."""
         refused = sum(self.gateway.refusals.values())
         words = {(True, True): "BELOW", (True, False): "below, not asserted"}
         return [
@@ -159,7 +159,7 @@ def network(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def run_hard_leg(
     bare_world: ForeignWorld, network: BadNetwork, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
 ) -> "RunHardLeg":
-    """Give what runs a leg, and then completes its run."""
+    """Return what runs a leg, and then completes its run."""
     return RunHardLeg(bare_world, network, new_runner, monkeypatch)
 
 

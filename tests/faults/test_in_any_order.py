@@ -207,7 +207,7 @@ class DisturbedRun(RuleBasedStateMachine):
         return change
 
     def plausible_endings(self) -> set[str]:
-        """Give the endings that the active faults allow."""
+        """Return the endings that the active faults allow."""
         by_fault = {"key_refused"} if self.active & set(REFUSALS) else set()
         by_fault |= {"breaker"} if self.active else set()
         by_fault |= {"quota"} if self.charge_limit is not None else set()
@@ -219,7 +219,7 @@ class DisturbedRun(RuleBasedStateMachine):
         self.is_complete = self.is_complete or code == 0
 
     def legs(self) -> list[str]:
-        """Give the ending of each leg of the run that has a row."""
+        """Return the ending of each leg of the run that has a row."""
         rows = chain.from_iterable(part.to_pylist() for part in self._parts("runs"))
         return [str(row["ended_by"]) for row in sorted(rows, key=lambda row: row["leg"])]
 

@@ -53,7 +53,7 @@ def runner(folder: Path, new_runner: NewRunner) -> RunnerProcess:
 
 
 def wav_of(number: int, frames: int = 400) -> bytes:
-    """Give a small WAV of its own."""
+    """Return a small WAV of its own."""
     written = BytesIO()
     with wave.open(written, "wb") as file:
         file.setparams((1, 2, 8_000, 0, "NONE", ""))
@@ -62,7 +62,7 @@ def wav_of(number: int, frames: int = 400) -> bytes:
 
 
 def digest_of(content: bytes) -> str:
-    """Give the hex sha256."""
+    """Return the hex sha256."""
     return hashlib.sha256(content).hexdigest()
 
 

@@ -71,7 +71,7 @@ class Soak:
         return code == 0
 
     def kill_points(self) -> list[tuple[int, str]]:
-        """Give each write of a leg with each of its moments, and as many random moments, in random order."""
+        """Return each write of a leg with each of its moments, and as many random moments, in random order."""
         moments = ("before", "half", "after", "moment") if self.world.bucket is None else ("before", "after", "moment")
         points = [(write, when) for write in range(1, 25) for when in moments]
         self.chance.shuffle(points)
@@ -166,7 +166,7 @@ def _check_no_row_is_doubled(world: ForeignWorld, run_id: str) -> None:
 
 
 def _most_calls_in_a_second(world: ForeignWorld) -> int:
-    """Give the most keyed calls that were answered within any second."""
+    """Return the most keyed calls that were answered within any second."""
     moments = sorted(one.at for one in world.service.sent)
     most, first = 0, 0
     for last, moment in enumerate(moments):
@@ -177,5 +177,5 @@ def _most_calls_in_a_second(world: ForeignWorld) -> int:
 
 
 def _retries(world: ForeignWorld) -> int:
-    """Give an upper bound of the calls that were repeated after a failure."""
+    """Return an upper bound of the calls that were repeated after a failure."""
     return sum(one.status >= 500 for one in world.service.sent) * 2 + world.service.received["slot"] // 50

@@ -79,7 +79,7 @@ def answered(world: ForeignWorld) -> int:
 
 
 def writers(world: ForeignWorld) -> list[int]:
-    """Give the process IDs of the worker processes that have finished rows."""
+    """Return the process IDs of the worker processes that have finished rows."""
     found = world.results.glob("_runs/*/journal/*/verdicts-*")
     return sorted({int(path.name.split("-")[1].partition("_")[0]) for path in found})
 

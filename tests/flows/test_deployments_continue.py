@@ -34,7 +34,7 @@ def ended_night(world: SandboxWorld, catalog: str, **options: object) -> tuple[s
 
 
 def rows_of_runs(world: SandboxWorld) -> list[list[int]]:
-    """Give the manifest rows that have a verdict, by run in the order of their beginning."""
+    """Return the manifest rows that have a verdict, by run in the order of their beginning."""
     runs = sorted({row["run_id"] for row in world.rows()})
     return [[row["manifest_row"] for row in world.rows() if row["run_id"] == run] for run in runs]
 

@@ -25,7 +25,7 @@ def catalog(world: SandboxWorld, samples: Samples) -> Path:
 
 
 def numbers_of(world: SandboxWorld, run: int) -> list[str]:
-    """Give the names of the files that a run has verified, in their order."""
+    """Return the names of the files that a run has verified, in their order."""
     run_id = sorted({row["run_id"] for row in world.table("verdicts")})[run]
     rows = [row for row in world.table("verdicts") if row["run_id"] == run_id]
     return [Path(row["audio"]).stem for row in sorted(rows, key=lambda row: int(row["manifest_row"]))]

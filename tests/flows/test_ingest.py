@@ -42,7 +42,7 @@ def deliver(samples: list[sandbox.Sample], folder: Path) -> None:
 
 
 def of_verdict(samples: Samples, verdict: str | None, count: int) -> list[sandbox.Sample]:
-    """Give samples whose files have this verdict."""
+    """Return samples whose files have this verdict."""
     return [sample for sample in samples.files if sample.verdict == verdict][:count]
 
 

@@ -66,5 +66,5 @@ def test_a_server_that_fails_keeps_nobody_from_the_work(world: SandboxWorld, mon
 
 
 def _when(run: dict[str, Any]) -> str:
-    """Give when a run was scheduled, as text that sorts by time."""
+    """Return when a run was scheduled, as text that sorts by time."""
     return datetime.fromisoformat(run["expected_start_time"]).astimezone(UTC).isoformat()

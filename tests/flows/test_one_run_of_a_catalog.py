@@ -54,7 +54,7 @@ def runs_of(world: SandboxWorld) -> list[str]:
 
 
 def endings(world: SandboxWorld) -> list[list[str]]:
-    """Say how each leg of each run ended."""
+    """Return how each leg of each run ended."""
     legs = {run: [leg for leg in world.legs() if leg["run_id"] == run] for run in runs_of(world)}
     return [[str(leg["ended_by"]) for leg in legs[run]] for run in runs_of(world)]
 

@@ -12,7 +12,7 @@ from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
 def expected_of(samples: list[sandbox.Sample]) -> dict[str, str | None]:
-    """Say which verdict each audio must get."""
+    """Return which verdict each audio must get."""
     return {str(sample.audio): sample.verdict for sample in samples}
 
 

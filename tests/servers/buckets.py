@@ -53,7 +53,7 @@ class Bucket:
         return sorted(found["path"] for found in obstore.list(self.store, prefix).collect())
 
     def content(self, key: str) -> bytes:
-        """Give an object's bytes."""
+        """Return an object's bytes."""
         return bytes(obstore.get(self.store, key).bytes())
 
 
@@ -89,11 +89,11 @@ class S3Server:
 
     @property
     def client(self) -> Any:  # noqa: ANN401 -- boto makes its types at run time
-        """Give boto's client, with which tests prepare objects."""
+        """Return boto's client, with which tests prepare objects."""
         return _boto(self.url, self.region, self.access_key, self.secret_key)
 
     def environment(self, url: str | None = None) -> dict[str, str]:
-        """Give the variables that lead to this server, or to a proxy at `url`."""
+        """Return the variables that lead to this server, or to a proxy at `url`."""
         return {
             "AWS_ENDPOINT_URL": url or self.url,
             "AWS_ALLOW_HTTP": "true",

@@ -42,7 +42,7 @@ class Answer:
     breaks: str = ""
 
     def bytes(self) -> bytes:
-        """Give the body."""
+        """Return the body."""
         return self.document if isinstance(self.document, bytes) else json.dumps(self.document).encode()
 
 
@@ -51,7 +51,7 @@ Change = Callable[[int, Answer], Answer]
 
 
 def answer_after(seconds: float) -> Change:
-    """Give the usual answer, but so much later."""
+    """Return the usual answer, but so much later."""
 
     def wait(_number: int, usual: Answer) -> Answer:
         time.sleep(seconds)
@@ -139,12 +139,12 @@ class ForeignService:
     def ids(
         self, since: float = 0.0, before: float = float("inf"), calls: Iterable[str] = KEYED | {"health"}
     ) -> set[str]:
-        """Give the request IDs that were sent in an interval, for these calls."""
+        """Return the request IDs that were sent in an interval, for these calls."""
         with self._lock:
             return {one.request_id for one in self.sent if since <= one.at < before and one.call in calls}
 
     def answer(self, call: str, request: "_Handler") -> Answer:
-        """Give the answer to a call."""
+        """Return the answer to a call."""
         if call in KEYED:
             with self._lock:
                 self.charged += 1

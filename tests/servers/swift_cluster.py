@@ -86,7 +86,7 @@ class AccountCache:
         self._values: dict[str, object] = {}
 
     def get(self, key: str, **_: object) -> object:
-        """Give the value of a key, or None."""
+        """Return the value of a key, or None."""
         return self._values.get(key)
 
     def set(self, key: str, value: object, **_: object) -> None:

@@ -31,7 +31,7 @@ class BucketWorld(SandboxWorld):
         return open_results(self.results_url).table(name).to_pylist()
 
     def journalled(self, leg: int) -> bool:
-        """Say whether a leg has written finished rows to its journal."""
+        """Return whether a leg has written finished rows to its journal."""
         journal = f"/journal/{leg:03}/"
         return any(journal in key and "verdicts" in key for key in self.bucket.keys("results/_runs"))
 
@@ -53,7 +53,7 @@ def deliver(folder: Path, bucket: Bucket, prefix: str) -> None:
 
 
 def write_manifest(samples: Sequence[sandbox.Sample], folder: Path, prefix: str) -> bytes:
-    """Give a manifest of samples that are below `prefix`, in their order."""
+    """Return a manifest of samples that are below `prefix`, in their order."""
 
     def cell(path: Path | None) -> str:
         text = "" if path is None else f"{prefix}/{path.relative_to(folder).as_posix()}"

@@ -59,7 +59,7 @@ class ForeignWorld(CommandWorld):
         return str(path)
 
     def journalled_ids(self) -> set[str]:
-        """Give the request IDs that a killed process would leave behind."""
+        """Return the request IDs that a killed process would leave behind."""
         segments = [
             pa.ipc.open_stream(path.read_bytes()) for path in self.results.glob("_runs/*/journal/*/exchanges-*")
         ]

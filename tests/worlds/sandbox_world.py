@@ -50,7 +50,7 @@ class SandboxWorld(CommandWorld):
         return str(path)
 
     def journalled(self, leg: int) -> bool:
-        """Say whether a leg has written finished rows to its journal."""
+        """Return whether a leg has written finished rows to its journal."""
         return any(self.results.glob(f"_runs/*/journal/{leg:03}/verdicts-*"))
 
     def interrupt(self, catalog: str, number: signal.Signals) -> None:

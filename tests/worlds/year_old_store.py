@@ -68,7 +68,7 @@ def prune_all(results: Results) -> list[str]:
 
 
 def newest(results: Results) -> list[dict[str, Any]]:
-    """Give the rows of the snapshot."""
+    """Return the rows of the snapshot."""
     return [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
 
 

@@ -21,7 +21,7 @@ _CALLS_LOOK_BACK = timedelta(days=35)
 
 
 def explain_item(search: Search, wanted: str, since: timedelta | None) -> tuple[str, list[Occurrence]]:
-    """Give the ID of an item, and what happened to it in each run that began so long ago at most, the newest first.
+    """Return the ID of an item, and what happened to it in each run that began so long ago at most, the newest first.
 
     Raises:
         ResultsError: nothing fits, several items do, or the store cannot be read.
@@ -32,7 +32,7 @@ def explain_item(search: Search, wanted: str, since: timedelta | None) -> tuple[
 
 
 def explain_call(search: Search, request_id: str, since: timedelta | None) -> tuple[Operation, Row] | None:
-    """Give the call of an operation that has a request ID, and the operation; None if there is none.
+    """Return the call of an operation that has a request ID, and the operation; None if there is none.
 
     Without a span only the last weeks are searched, since monitoring makes many calls.
     """
@@ -40,7 +40,7 @@ def explain_call(search: Search, request_id: str, since: timedelta | None) -> tu
 
 
 def run_or_operation(results: Results, wanted: str) -> Plan | Operation | None:
-    """Give the run or the operation whose ID a text is; None if it is none."""
+    """Return the run or the operation whose ID a text is; None if it is none."""
     try:
         return results.plan(wanted)
     except ResultsError:

@@ -77,7 +77,7 @@ class Search:
     connection: duckdb.DuckDBPyConnection
 
     def item(self, wanted: str, location: str, oldest: str = "") -> str:
-        """Give the ID of the item that a person means; what fits exactly goes before the end of a location.
+        """Return the ID of the item that a person means; what fits exactly goes before the end of a location.
 
         It is meant by a location, its end, an item ID or a request ID. `location` is the same, read as a location.
 
@@ -101,7 +101,7 @@ class Search:
         return str(by_end[0]["item_id"]) if by_end else self._item_of_call(wanted, oldest)
 
     def occurrences(self, item_id: str, oldest: str = "") -> Iterator[Occurrence]:
-        """Give what happened to an item in each run that has it, the newest first.
+        """Yield what happened to an item in each run that has it, the newest first.
 
         What a leg that is active now has not published yet is missing.
         """
@@ -115,13 +115,13 @@ class Search:
             yield from self._in_run(self.results.plan(run_id), found[run_id])
 
     def erasures(self, item_id: str) -> list[Row]:
-        """Give the rows of `erasures` that say that a proof of an item is gone, the newest first."""
+        """Return the rows of `erasures` that say that a proof of an item is gone, the newest first."""
         proofs = "(FROM store.verdicts WHERE item_id = ?) AS own USING (environment, proof_id)"
         is_gone = f"outcome IN {GONE}"
         return self._rows(f"{_whole('erasures')} SEMI JOIN {proofs} WHERE {is_gone} ORDER BY asked_at DESC", item_id)
 
     def call(self, request_id: str, oldest: str) -> tuple[Operation, Row] | None:
-        """Give the call of an operation, or of a pass of monitoring, that has a request ID; None without one."""
+        """Return the call of an operation, or of a pass of monitoring, that has a request ID; None without one."""
         of_operations = f"store.exchanges ANTI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
         for row in self._rows(f"SELECT run_id, {_CALL} FROM {of_operations} AND request_id = ?", request_id):
             operation = Operations(self.results).operation(str(row["run_id"]))
@@ -139,14 +139,14 @@ class Search:
         return None
 
     def failed_calls(self, run_id: str) -> Iterator[Row]:
-        """Give the calls of a run or an operation that did not succeed, in the order of time."""
+        """Yield the calls of a run or an operation that did not succeed, in the order of time."""
         succeeded = "coalesce(failure IS NULL AND status BETWEEN 200 AND 299, false)"
         query = f"SELECT {_CALL} FROM store.exchanges WHERE run_id = {quoted(run_id)} AND NOT {succeeded}"
         for batch in self.connection.sql(f"{query} ORDER BY started_at").to_arrow_reader(_BATCH_ROWS):
             yield from batch.to_pylist()
 
     def proof(self, wanted: str) -> list[tuple[str, datetime, Row]]:
-        """Give the rows that name a proof by its ID, each with its table and time in UTC, the newest first."""
+        """Return the rows that name a proof by its ID, each with its table and time in UTC, the newest first."""
         proof_id = wanted.removeprefix(PROOF_PREFIX)
         found: list[tuple[str, datetime, Row]] = []
         for table in _TIMES:  # one that was verified by its ID may have no answer
@@ -175,7 +175,7 @@ class Search:
         )
 
     def _item_of_row(self, plan: Plan, row: int) -> str:
-        """Give the item of a row: by its outcome, or by the plan if it has none."""
+        """Return the item of a row: by its outcome, or by the plan if it has none."""
         query = f"SELECT item_id FROM store.verdicts WHERE run_id = {quoted(plan.run_id)} AND manifest_row = {row}"
         for found in self._rows(query):
             return str(found["item_id"])

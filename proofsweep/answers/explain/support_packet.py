@@ -100,7 +100,7 @@ class SupportPacket:
 
 
 def answer_of(exchange: Row) -> str:
-    """Say in a few words what a call brought: its status and code, or why there is no usable answer."""
+    """Return in a few words what a call brought: its status and code, or why there is no usable answer."""
     words = [exchange["status"], exchange["error_code"]]
     words += [
         {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}.get(

@@ -158,7 +158,7 @@ def _by_value(selected: SelectedRows, tag: str) -> list[tuple[str | None, list[A
 
 
 def _quota_of(run: RunStatus) -> list[str]:
-    """Say what is left of the quota, when it resets, and what the rest of the run needs."""
+    """Return what is left of the quota, when it resets, and what the rest of the run needs."""
     known = [leg for leg in run.legs if leg.count("quota_after") is not None]
     if not known:
         return []

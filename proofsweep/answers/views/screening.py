@@ -33,7 +33,7 @@ Place = TypeVar("Place")
 
 
 def screening_columns(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Give the SQL expression of each screening column, by the column's name.
+    """Return the SQL expression of each screening column, by the column's name.
 
     Args:
         conditions: SQL conditions by their names, as the settings have them.
@@ -54,7 +54,7 @@ def screening_columns(conditions: Mapping[str, str]) -> dict[str, str]:
 def screened(
     rows: Iterable[tuple[Place, Row]], columns: Mapping[str, str]
 ) -> Iterator[tuple[Place, Row, list[bool | None]]]:
-    """Give rows of `verdicts`, each with its screening cells: null where the service reported too little.
+    """Yield rows of `verdicts`, each with its screening cells: null where the service reported too little.
 
     Args:
         rows: with the columns `REPORTED`, if there is any screening column.
@@ -100,7 +100,7 @@ def _check(database: duckdb.DuckDBPyConnection, name: str, condition: str) -> No
 
 
 def _classes(database: duckdb.DuckDBPyConnection, query: str) -> set[object]:
-    """Give the classes of all parts of a query."""
+    """Return the classes of all parts of a query."""
     (text,) = database.execute("SELECT json_serialize_sql($query)", {"query": query}).fetchone() or ("{}",)
     found: set[object] = set()
     waiting: list[object] = [json.loads(text)]

@@ -55,7 +55,7 @@ class SelectedRows:
         return f"was pruned on {day}: only rows that are newest answers are left" if day else ""
 
     def tables(self, columns: Sequence[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        """Give the rows, each table with the run that it comes from; the columns as asked for.
+        """Yield the rows, each table with the run that it comes from; the columns as asked for.
 
         Raises:
             ResultsError: the store cannot be read.
@@ -67,7 +67,7 @@ class SelectedRows:
                 yield plan, table.select(list(columns))
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[Plan, Row]]:
-        """Give the rows one by one, each with exact locations: names that are not UTF-8 hold surrogate escapes."""
+        """Yield the rows one by one, each with exact locations: names that are not UTF-8 hold surrogate escapes."""
         wanted = [*dict.fromkeys((*columns, "manifest_row", "audio", "sidecar"))]
         for plan, table in self.tables(wanted):
             known: dict[int, Mapping[int, Row]] = {}

@@ -37,7 +37,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         ]
 
     def info(self, path: str, **_: object) -> dict[str, object]:
-        """Give an object's size."""
+        """Return an object's size."""
         name = self._strip_protocol(path)
         sizes = self._sizes(name.rpartition("/")[0])
         if name not in sizes:
@@ -45,7 +45,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         return {"name": name, "size": sizes[name], "type": "file"}
 
     def modified(self, _path: str) -> datetime:
-        """Give the same time always: no object ever changes."""
+        """Return the same time always: no object ever changes."""
         return datetime(2000, 1, 1, tzinfo=UTC)
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> "_Object":

@@ -72,7 +72,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> No
 
 
 def files_in(place: str) -> str:
-    """Give the query that lists the parts of a glob, each with its run. It reads names alone."""
+    """Return the query that lists the parts of a glob, each with its run. It reads names alone."""
     return f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({quoted(place)})"
 
 
@@ -83,7 +83,7 @@ def _reading_parts(table: str, schema: pa.Schema, place: str) -> str:
 
 
 def reading(schema: pa.Schema, places: Sequence[str]) -> str:
-    """Give what reads Parquet files by a schema: a column that a file lacks is null.
+    """Return what reads Parquet files by a schema: a column that a file lacks is null.
 
     Args:
         schema: the columns.
@@ -98,7 +98,7 @@ def reading(schema: pa.Schema, places: Sequence[str]) -> str:
 
 
 def empty_table(table: str, schema: pa.Schema) -> str:
-    """Give a query without rows that has the columns of a table; `store.verdicts` has the names of its files too."""
+    """Return a query without rows that has the columns of a table; `store.verdicts` has the names of its files too."""
     further = ", NULL::DATE AS run_date" + (", NULL::VARCHAR AS filename" if table == "verdicts" else "")
     return f"{_empty(schema).removesuffix(_NO_ROWS)}{further}{_NO_ROWS}"
 
@@ -109,7 +109,7 @@ def _empty(schema: pa.Schema) -> str:
 
 
 def place_of(results: Results, name: str) -> str:
-    """Say how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
+    """Return how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
     return glob_of(results, name) if isinstance(results.store, FolderStore) else f"{STORE_SCHEME}://{name}"
 
 
@@ -225,7 +225,7 @@ def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tup
 
 
 def newest_of_both() -> str:
-    """Give the query for the newest rows of `store.settled`, where each key is once, and `store.recent`."""
+    """Return the query for the newest rows of `store.settled`, where each key is once, and `store.recent`."""
     others = f"{NEWEST_KEY} IN (SELECT {NEWEST_KEY} FROM store.recent)"
     return (
         f"FROM store.settled WHERE NOT {others} UNION ALL "

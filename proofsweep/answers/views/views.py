@@ -27,12 +27,12 @@ class View:
     query: str
 
     def statement(self, *, or_replace: bool = True) -> str:
-        """Give the statement that makes the view, without a semicolon."""
+        """Return the statement that makes the view, without a semicolon."""
         return f"CREATE {'OR REPLACE ' if or_replace else ''}VIEW {self.name} AS\n{self.query}"
 
 
 def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:
-    """Give all views; `rejects` has each of these tags as a column.
+    """Return all views; `rejects` has each of these tags as a column.
 
     A tag whose name is taken by another column, or by another tag in other letters, becomes `tag_<name>`.
 

@@ -32,7 +32,7 @@ class Column:
 
 
 def version_of(columns: Sequence[Column]) -> int:
-    """Give the version of a table: it grows with each change that adds columns."""
+    """Return the version of a table: it grows with each change that adds columns."""
     return max(column.since for column in columns)
 
 

@@ -38,13 +38,13 @@ _KINDS: dict[str, pa.DataType] = {
 
 
 def schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
-    """Give the Arrow schema of a table."""
+    """Return the Arrow schema of a table."""
     schema = pa.schema([_field_of(column) for column in columns])
     return schema.with_metadata({"proofsweep.table": table, "proofsweep.table_version": str(version_of(columns))})
 
 
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Give a table the columns of a schema, in its order: those that an older file lacks are null.
+    """Return a table the columns of a schema, in its order: those that an older file lacks are null.
 
     Raises:
         pyarrow.ArrowException: a column has another type that cannot be converted.

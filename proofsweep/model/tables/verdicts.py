@@ -136,7 +136,7 @@ def _item_cells(item: WorkItem) -> Row:
 
 
 def _has_no_mode(item: WorkItem) -> bool:
-    """Say whether the row stands for a folder, or for audio whose sidecar is ambiguous."""
+    """Return whether the row stands for a folder, or for audio whose sidecar is ambiguous."""
     is_ambiguous = item.ineligible is not None and item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR
     return is_ambiguous or item.audio.endswith("/")
 
@@ -178,7 +178,7 @@ _FLOW = (Call.UPLOADS, Call.SLOT, Call.VERIFY)
 
 
 def _last_attempt(exchanges: Sequence[Exchange]) -> list[Exchange | None]:
-    """Give the last uploads, slot and verify exchange, without those of an earlier slot; a proof has others too."""
+    """Return the last uploads, slot and verify exchange, without those of an earlier slot; a proof has others too."""
     last: list[Exchange | None] = [None, None, None]
     for exchange in (exchange for exchange in exchanges if exchange.call in _FLOW):
         place = _FLOW.index(exchange.call)

@@ -49,7 +49,7 @@ class StallGuard:
         self._quiet_since = now
 
     def is_stalled(self, now: float, in_flight: int) -> bool:
-        """Say whether no more calls should go until one of those in flight is over."""
+        """Return whether no more calls should go until one of those in flight is over."""
         silence = now - self._quiet_since
         is_unusual = _GAPS * self._usual_gap + _LEAST_SECONDS < silence < _LONGEST_SECONDS
         return in_flight >= _LEAST_IN_FLIGHT and is_unusual
@@ -143,11 +143,11 @@ class CallQueue:
         return math.inf if self.limit is None else self.limit.most
 
     def first(self) -> Ticket | None:
-        """Give the most urgent call, whether it may go or not."""
+        """Return the most urgent call, whether it may go or not."""
         return next((queue[0] for queue in self._queues if queue), None)
 
     def head(self, now: float) -> Ticket | None:
-        """Give the call that goes next; None when there is none, or when it must wait for others to end."""
+        """Return the call that goes next; None when there is none, or when it must wait for others to end."""
         if self.in_flight >= self._limit(now) or self._stalls.is_stalled(now, self.in_flight):
             return None
         ticket = self.first()
@@ -157,7 +157,7 @@ class CallQueue:
         return None if is_new and (now < self._slot_due_at or self._slots_are_enough(now)) else ticket
 
     def wake_at(self, now: float) -> float:
-        """Give the time at which the next call may go; infinite when it must wait for another to end."""
+        """Return the time at which the next call may go; infinite when it must wait for another to end."""
         if self.head(now) is not None:
             return self.pacer.next_at
         return self._slot_due_at if now < self._slot_due_at else math.inf

@@ -47,12 +47,12 @@ class ChanceTest:
 
     @property
     def has_begun(self) -> bool:
-        """Say whether calls have been sent in groups."""
+        """Return whether calls have been sent in groups."""
         return bool(self._groups)
 
     @property
     def is_proven(self) -> bool:
-        """Say whether chance refuses the calls."""
+        """Return whether chance refuses the calls."""
         return self._evidence > _PROOF
 
     @property

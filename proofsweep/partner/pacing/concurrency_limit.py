@@ -47,7 +47,7 @@ class ConcurrencyLimit:
     _counted_from: float = math.inf
 
     def allowed(self, now: float) -> float:
-        """Give the most calls that may be in flight: every few minutes one more than the limit, to test it."""
+        """Return the most calls that may be in flight: every few minutes one more than the limit, to test it."""
         return self.most + (self.most < math.inf and now - self._refused_at > _PROBE_AFTER_SECONDS)
 
     def was_admitted(self, in_flight: int) -> None:
@@ -82,7 +82,7 @@ class ConcurrencyLimit:
         return False
 
     def _is_sharp(self, lowest: int) -> bool:
-        """Say whether calls are refused from a number on.
+        """Return whether calls are refused from a number on.
 
         Fewer bursts show it if none has gone through there, or if the number is small: then it recurs only by a limit.
         """

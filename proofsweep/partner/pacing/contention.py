@@ -50,12 +50,12 @@ class Contention:
 
     @property
     def is_shared(self) -> bool:
-        """Say whether others seem to use the lane too."""
+        """Return whether others seem to use the lane too."""
         return self._balance > _SHARED and not self.is_chance
 
     @property
     def is_chance(self) -> bool:
-        """Say whether a share of 429s is accepted because chance refuses them."""
+        """Return whether a share of 429s is accepted because chance refuses them."""
         return self._accepted_share is not None
 
     def accept(self, share: float | None) -> None:

@@ -51,7 +51,7 @@ class Cycle:
         return 0.005 + 2.0 / self.calls
 
     def rate(self, burst: float) -> float:
-        """Give the lowest rate at which a bucket of this size could have let so many calls through."""
+        """Return the lowest rate at which a bucket of this size could have let so many calls through."""
         low = 0.5 * self.calls / max(_INSTANT_SECONDS, self.seconds)
         high = 2.0 * max(calls / max(_INSTANT_SECONDS, seconds) for seconds, calls in self.stretches)
         for _ in range(_BISECTIONS):
@@ -91,7 +91,7 @@ class CycleRecorder:
     _pace: float = 0.0
 
     def seconds_since_last(self, now: float) -> float:
-        """Give the time since the last call."""
+        """Return the time since the last call."""
         return 0.0 if self.last is None else now - self.last.at
 
     def send(self, now: float, pace: float, *, was_held_back: bool) -> Sent:
@@ -109,7 +109,7 @@ class CycleRecorder:
         return self.last
 
     def until(self, refused: Sent, *, begins_full: bool, since: int = 0) -> Cycle:
-        """Give the cycle that a refused call ends, from a call of it on."""
+        """Return the cycle that a refused call ends, from a call of it on."""
         marks = [mark for mark in self._marks if since <= mark.number < refused.number]
         marks.append(Sent(refused.at, max(0, refused.number - 1)))
         stretches = [(after.at - before.at, after.number - before.number) for before, after in pairwise(marks)]

@@ -184,7 +184,7 @@ class Dispatcher:
             self._serve()
 
     def status(self) -> LaneStatus:
-        """Say what is known of the lane."""
+        """Return what is known of the lane."""
         with self._locked():
             return self._status()
 

@@ -118,7 +118,7 @@ class LaneModel:
 
 
 def _surplus(cycle: Cycle, seen: Circumstances) -> float:
-    """Give a factor for the rate after a cycle that let more through than the model has.
+    """Return a factor for the rate after a cycle that let more through than the model has.
 
     A larger bucket would explain cycles of one kind as well, and then the rate would never be found.
     """

@@ -212,13 +212,13 @@ class Pacer:
 
     @property
     def _is_frequent(self) -> bool:
-        """Say whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
+        """Return whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
         least = 0.0 if self._contention.is_chance else _LEAST_FREQUENT
         return least < self._refusals.usual_calls < _MOST_FREQUENT
 
     @property
     def _is_tested(self) -> bool:
-        """Say whether calls go in groups: where a share of 429s lowers the pace that may be by chance."""
+        """Return whether calls go in groups: where a share of 429s lowers the pace that may be by chance."""
         most = math.inf if self._chance_test.has_begun else _FIRST_TEST_MARGIN
         return 0.0 < self._contention.margin <= most and self._is_frequent and not self._contention.is_chance
 
@@ -249,7 +249,7 @@ class Pacer:
         self._held_seconds, self._doublings = max(0.0, held_seconds), 0.0
 
     def _target_pace(self, elapsed: float) -> float:
-        """Give the pace for now, `elapsed` seconds after the last time."""
+        """Return the pace for now, `elapsed` seconds after the last time."""
         if self._is_searching:
             return self.pace if self._held_seconds < self._search_after else math.inf
         return self._intended_pace(elapsed) * math.exp(self._model.lift - self._contention.margin)
@@ -264,11 +264,11 @@ class Pacer:
         return rate + (self._spending() - rate) * self._held_seconds / quiet
 
     def _spending(self) -> float:
-        """Give the pace that spends half of the credit in the quiet time."""
+        """Return the pace that spends half of the credit in the quiet time."""
         return self.bucket.rate + min(_CATCH_UP_SHARE * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
 
     def _regrowth_seconds(self) -> float:
-        """Give the time in which the excess over the known pace doubles: longer where others use the lane too."""
+        """Return the time in which the excess over the known pace doubles: longer where others use the lane too."""
         if self.bucket.rate < 0.5 * self._model.widest and not self._contention.is_shared:
             return _REGROWTH_SECONDS
         slower = 1 + _SHARED_REGROWTH * min(_SHARED_REGROWTH_MARGIN, self._contention.margin)

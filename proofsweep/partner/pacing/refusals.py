@@ -63,11 +63,11 @@ class Refusals:
         self._cycles.clear()
 
     def whole(self) -> Cycle:
-        """Give all cycles as one; hints did not end it."""
+        """Return all cycles as one; hints did not end it."""
         return joined(self._cycles)
 
     def agreeing(self) -> Sequence[Cycle]:
-        """Give the last cycles, if they are so alike that chance does not explain them; else none.
+        """Return the last cycles, if they are so alike that chance does not explain them; else none.
 
         By chance, numbers of calls spread as far as their mean. An empty bucket gives nearly the same number each time.
         """
@@ -104,7 +104,7 @@ _LEAST_NARROW_SECONDS = 9.0
 def quiet_seconds(
     rate: float, pause_seconds: float, usual_calls: float | None, *, is_narrow: bool, calm_cycles: int
 ) -> float:
-    """Give the quiet time: short while the lane is new, and while it is narrower than before.
+    """Return the quiet time: short while the lane is new, and while it is narrower than before.
 
     `usual_calls` are the calls from one 429 to the next; None where others use the lane too, who would be disturbed.
     """

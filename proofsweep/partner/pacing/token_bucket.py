@@ -33,7 +33,7 @@ def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float = 1.0) 
 
 
 def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple[float, TokenBucket]:
-    """Give a figure of how far the cycles disagree, and the bucket with their common rate."""
+    """Return a figure of how far the cycles disagree, and the bucket with their common rate."""
     rates = [(math.log(cycle.rate(burst)), cycle.uncertainty**-2) for cycle in cycles]
     mean = sum(rate * weight for rate, weight in rates) / sum(weight for _, weight in rates)
     disagreement = sum(weight * (rate - mean) ** 2 for rate, weight in rates)

@@ -49,7 +49,7 @@ class UploadLimit:
 
     @property
     def is_reached(self) -> bool:
-        """Say whether no more uploads should begin."""
+        """Return whether no more uploads should begin."""
         return len(self._began) >= int(self.most)
 
     def began(self, holder: Hashable) -> None:
@@ -73,7 +73,7 @@ class UploadLimit:
 
     @property
     def _is_ramp(self) -> bool:
-        """Say whether more have always carried more so far."""
+        """Return whether more have always carried more so far."""
         return self._trial_after == _FIRST_TRIAL_SECONDS
 
     @property

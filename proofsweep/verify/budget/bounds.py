@@ -28,7 +28,7 @@ class Bounds:
 
 
 def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
-    """Give the limits of a second leg after one that made so many calls; None if nothing is left for it."""
+    """Return the limits of a second leg after one that made so many calls; None if nothing is left for it."""
     if bounds.closes_at is not None and bounds.closes_at <= now:
         return None
     if bounds.max_calls is None:
@@ -37,7 +37,7 @@ def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
 
 
 def closing_of(until: str | None, max_duration: str | None, now: datetime, zone: tzinfo) -> datetime | None:
-    """Give the UTC instant at which the window closes: the earlier of the two; None if neither is given.
+    """Return the UTC instant at which the window closes: the earlier of the two; None if neither is given.
 
     Args:
         until: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone, `zone` applies.
@@ -103,7 +103,7 @@ def _zone_of(where: str) -> tzinfo:
 
 
 def _moments(day: date, wanted: time, zone: tzinfo) -> Iterator[datetime]:
-    """Give the instants at which a clock in this zone shows this time.
+    """Yield the instants at which a clock in this zone shows this time.
 
     A time that is repeated when clocks go back gives two. A time that is skipped when clocks go forward gives the
     instant at which they go forward.

@@ -93,7 +93,7 @@ class Budget:
 
     @property
     def is_probe_due(self) -> bool:
-        """Say whether enough was spent since the last snapshot to make the estimate uncertain."""
+        """Return whether enough was spent since the last snapshot to make the estimate uncertain."""
         return self._headroom is not None and self._since_snapshot >= _MIN_CALLS_BETWEEN_SNAPSHOTS
 
     def take_snapshot(
@@ -115,12 +115,12 @@ class Budget:
         self._spent_at_snapshot, self._snapshot_at = spent_before, now
 
     def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> Shortage | None:
-        """Say why no other item that needs these calls may begin; None if one may."""
+        """Return why no other item that needs these calls may begin; None if one may."""
         others = self._others_per_second * max(0.0, now - self._snapshot_at)
         return self._shortage_for(len(calls) + LAST_PROBE_CALLS + self.is_probe_due, self._cost, others)
 
     def grantable(self, now: float = 0.0) -> int | None:
-        """Say how many more calls worker processes may be granted; None for any number."""
+        """Return how many more calls worker processes may be granted; None for any number."""
         bounds, kept = self.bounds, self.owed + LAST_PROBE_CALLS + self.is_probe_due
         left = [] if bounds.max_calls is None else [bounds.max_calls - self.spent - kept]
         if self._headroom is not None:
@@ -130,7 +130,7 @@ class Budget:
 
     @property
     def can_probe(self) -> bool:
-        """Say whether a call is left for a probe, besides the last probe and what the items in flight need.
+        """Return whether a call is left for a probe, besides the last probe and what the items in flight need.
 
         A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
         """
@@ -175,12 +175,12 @@ class Budget:
 
 
 def calls_of(audio: str) -> AbstractSet[Call]:
-    """Say which keyed calls an item needs, by the location of its audio."""
+    """Return which keyed calls an item needs, by the location of its audio."""
     return CALLS_OF_A_FILE if proof_id_of(audio) is None else CALLS_OF_A_PROOF
 
 
 def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:
-    """Say how long to wait before the first file if the quota has just reset, so that not all runs begin together.
+    """Return how long to wait before the first file if the quota has just reset, so that not all runs begin together.
 
     Args:
         reset: when the quota was due to reset; None if not known.

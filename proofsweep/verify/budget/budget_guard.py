@@ -47,7 +47,7 @@ class BudgetGuard:
 
     @property
     def ran_out(self) -> bool:
-        """Say whether the leg ends because its budget is spent."""
+        """Return whether the leg ends because its budget is spent."""
         return self._ran_out is not None
 
     @property
@@ -56,7 +56,7 @@ class BudgetGuard:
         return self._budget.reset
 
     def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
-        """Say whether an item that needs these calls may begin; `release` it afterwards."""
+        """Return whether an item that needs these calls may begin; `release` it afterwards."""
         self.stop_at_closing()
         if self._stop.reason is not None or self._ran_out is not None:
             return False
@@ -122,7 +122,7 @@ class BudgetGuard:
             self._budget.spent += spent
 
     def grantable(self) -> int | None:
-        """Give how many calls may be granted to a worker process; None for any number.
+        """Return how many calls may be granted to a worker process; None for any number.
 
         The leg stops if none are granted and none are left.
         """

@@ -223,7 +223,7 @@ def _wrong(why: str) -> Result:
 
 
 def _wrong_failure(done: Finished) -> Result:
-    """Say what is wrong by how a control failed: the key, the way to the service, or the service."""
+    """Return what is wrong by how a control failed: the key, the way to the service, or the service."""
     last = done.exchanges[-1] if done.exchanges else None
     if last is not None and last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
         if last.error_code is not None:

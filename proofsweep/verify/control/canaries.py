@@ -31,7 +31,7 @@ class Canary:
     expect: str
 
     def contradiction(self, outcome: Outcome) -> str | None:
-        """Say in one clause how an outcome differs from what was expected; None when it does not."""
+        """Return in one clause how an outcome differs from what was expected; None when it does not."""
         if isinstance(outcome, Accepted | Rejected):
             verdict = outcome.answer.response.verdict
             return None if self.expect in {word_for(outcome), verdict} else f"came out {word_for(outcome)} ({verdict})"

@@ -153,7 +153,7 @@ class Control:
             self._stormy.add(mode)
 
     def sentence(self, in_doubt: int) -> str:
-        """Say why rows remain when all else is done."""
+        """Return why rows remain when all else is done."""
         said = [lost.why for lost in self._lost_roots.values()]
         if self._stormy:
             said.append("Files fail alike, and none is answered: is a setting wrong, such as the sidecar's wire name?")

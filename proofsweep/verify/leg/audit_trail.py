@@ -19,7 +19,7 @@ class AuditTrail:
         self._unattributed = unattributed
 
     def of_row(self, manifest_row: int | None) -> Callable[[Exchange], None]:
-        """Give a way to write down the exchanges of a row; of no row for None."""
+        """Return a way to write down the exchanges of a row; of no row for None."""
 
         def record(exchange: Exchange) -> None:
             run_id, leg = self._journal.run_id, self._journal.leg

@@ -47,7 +47,7 @@ class Heartbeat:
 
     @property
     def store_is_well(self) -> bool:
-        """Say whether the results store takes what is written; read by threads beside the one that writes."""
+        """Return whether the results store takes what is written; read by threads beside the one that writes."""
         since = self._writing_since
         return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
 

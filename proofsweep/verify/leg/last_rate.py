@@ -13,7 +13,7 @@ _NEWEST_LEGS = 10
 
 
 def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:
-    """Give the rate that one of the newest legs learned with this key at this service; None if all are older.
+    """Return the rate that one of the newest legs learned with this key at this service; None if all are older.
 
     Args:
         results: the store whose legs are read.

@@ -130,7 +130,7 @@ def _refuse_other_environment(plan: Plan, environment: str) -> None:
 
 
 def _leg_facts(request: LegRequest, service: ServiceStatus) -> Row:
-    """Give the cells of the `runs` row that are known when a leg begins."""
+    """Return the cells of the `runs` row that are known when a leg begins."""
     return {
         "key_fingerprint": request.key_fingerprint(),
         "flow_run_id": request.flow_run_id,

@@ -129,7 +129,7 @@ def _note_late_legs(results: Results) -> None:
 
 
 def upload_share(results: Results, plan: Plan, leg: int) -> float | None:
-    """Say which share of a leg's time in exchanges its uploads took, by the first part of its audit trail."""
+    """Return which share of a leg's time in exchanges its uploads took, by the first part of its audit trail."""
     name = layout.exchanges_name(plan.run_id, plan.run_date, 0, leg)
     if results.store.read(name) is None:
         return None

@@ -33,7 +33,7 @@ class PublishedRows:
         self._read: set[int] = set()
 
     def has(self, row: int) -> bool:
-        """Say whether a part holds a row; the first question about a shard reads its parts."""
+        """Return whether a part holds a row; the first question about a shard reads its parts."""
         shard = shard_of(self._plan, row)
         if shard not in self._read:
             self._read.add(shard)
@@ -42,7 +42,7 @@ class PublishedRows:
         return bool(self._is_published[row])
 
     def is_finished(self, shard: int) -> bool:
-        """Say whether no row of a shard remains."""
+        """Return whether no row of a shard remains."""
         return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
 
     def publish(self, shard: int, leg: int, rows: pa.Table) -> None:
@@ -53,7 +53,7 @@ class PublishedRows:
         self._parts[shard] = [*others, part]
 
     def of_leg(self, leg: int) -> list[Part]:
-        """Give the parts of one leg, by shard."""
+        """Return the parts of one leg, by shard."""
         parts = (part for _, parts in sorted(self._parts.items()) for part in parts)
         return [part for part in parts if layout.leg_of(part.name) == leg]
 

@@ -36,11 +36,11 @@ class RemainingItems:
         return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
 
     def all_items(self) -> Iterator[WorkItem]:
-        """Give all items that remain."""
+        """Return all items that remain."""
         return (item for piece in self.slices() for item in self.items(piece))
 
     def items(self, piece: Slice) -> Iterator[WorkItem]:
-        """Give the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
+        """Return the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
         wanted = self.rows(piece)
         items = self._only_shard() if self._plan.shards == 1 else self._items_of_shard(piece.shard)
         return (item for item in items if item.manifest_row in wanted)

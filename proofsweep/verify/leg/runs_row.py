@@ -36,7 +36,7 @@ class DriftCounts:
     _seen: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
 
     def watch(self, exchanges: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        """Give the same tables, and note what passes."""
+        """Yield the same tables, and note what passes."""
         for table in exchanges:
             with_drift = table.select(READ).filter(pc.is_valid(table["unnamed"]))
             if with_drift.num_rows:
@@ -166,7 +166,7 @@ def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> 
 
 
 def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -> Iterator[tuple[str, int]]:
-    """Give the call and the row of each keyed exchange that belongs to a row, under a condition."""
+    """Yield the call and the row of each keyed exchange that belongs to a row, under a condition."""
     condition = condition & pc.field("call").isin(_KEYED) & pc.field("manifest_row").is_valid()
     for table in results.tables(names, ["manifest_row", "call", "status", "failure", "bytes_sent"]):
         work = table.filter(condition).to_pydict()

@@ -115,7 +115,7 @@ def _as_rows_say(end: LegEnd, row: Row) -> tuple[LegEnd, Row]:
 
 
 def _described(parts: Sequence[Part]) -> dict[str, object]:
-    """Give what a receipt says of parts."""
+    """Return what a receipt says of parts."""
     roots = {part.name: part.merkle_root for part in parts if part.merkle_root is not None}
     return {"parts": [part.document() for part in parts], "merkle_roots": roots}
 

@@ -181,7 +181,7 @@ def work_last(leg: LegContext) -> None:
 
 
 def unfinished(leg: LegContext) -> Iterator[WorkItem]:
-    """Give the items that have no row yet, of all processes of the leg.
+    """Return the items that have no row yet, of all processes of the leg.
 
     Raises:
         ResultsError: the store cannot be used.

@@ -156,7 +156,7 @@ class Workers(Executor):
         self._release()
 
     def _another(self, inbox: "SimpleQueue[_Task | None]") -> _Task | None:
-        """Give this thread its next task, perhaps after a while; None when it is to end."""
+        """Return this thread its next task, perhaps after a while; None when it is to end."""
         with self._lock:
             self._ahead -= self._own.is_ahead
             task = self._next_task()

@@ -46,7 +46,7 @@ def due_rules(
     oldest_first: bool = False,
     max_calls: int | None = None,
 ) -> DueRules | None:
-    """Say which rows of a catalog are due; None if all are.
+    """Return which rows of a catalog are due; None if all are.
 
     Raises:
         UsageError: the options contradict each other, or a time span cannot be read.
@@ -116,7 +116,7 @@ class DueRows:
         self.ignored, self.reported_run = whole.ignored, whole.reported_run
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Give the rows that are due.
+        """Yield the rows that are due.
 
         Raises:
             NothingDue: there is none.
@@ -132,7 +132,7 @@ class DueRows:
             raise NothingDue(message, skipped=self.skipped)
 
     def digest(self) -> str:
-        """Give the whole catalog's digest: answers make no other catalog of it."""
+        """Return the whole catalog's digest: answers make no other catalog of it."""
         return self._whole.digest()
 
     def _due(self) -> Iterator[ManifestRow]:

@@ -61,7 +61,7 @@ class Measurement:
 
     @property
     def binds(self) -> Bind:
-        """Say what limited the speed."""
+        """Return what limited the speed."""
         if self.throttled:
             return Bind.LANE
         if self.cpu_seconds is not None and self.cpu_seconds >= _MIN_CPU_SHARE * self.seconds:
@@ -69,7 +69,7 @@ class Measurement:
         return Bind.UPLINK if (self.upload_share or 0.0) >= _MIN_UPLOAD_SHARE else Bind.ANSWERS
 
     def seconds_for(self, need: "Need") -> float:
-        """Say how long the need takes at this pace: by bytes if the uplink limits it, otherwise by rows."""
+        """Return how long the need takes at this pace: by bytes if the uplink limits it, otherwise by rows."""
         if self.binds is Bind.UPLINK and self.sent_bytes:
             return need.audio_bytes * self.seconds / self.sent_bytes
         return need.eligible * self.seconds / self.rows
@@ -122,7 +122,7 @@ class Forecast:
 
 
 def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: datetime, ask_seconds: float) -> Forecast:
-    """Say what the need will take; `history` is of earlier legs, the newest first."""
+    """Return what the need will take; `history` is of earlier legs, the newest first."""
     pace = next((one for one in history if one.rows >= _MIN_ROWS), history[0] if history else None)
     seconds = pace.seconds_for(need) if pace else None
     cost = cost_of_row(history)
@@ -153,13 +153,13 @@ def forecast(need: Need, quota: Quota, history: Sequence[Measurement], now: date
 
 
 def calls_of_row(history: Sequence[Measurement]) -> float:
-    """Say how many calls a row takes, retries included; two if nothing better is known."""
+    """Return how many calls a row takes, retries included; two if nothing better is known."""
     rows, calls = sum(one.rows for one in history), sum(one.calls - _PROBES_OF_A_LEG for one in history)
     return max(float(CALLS_PER_ITEM), calls / rows) if rows >= _MIN_ROWS else float(CALLS_PER_ITEM)
 
 
 def cost_of_row(history: Sequence[Measurement]) -> float | None:
-    """Say by how much the headroom fell for each row; the contract does not state which calls are charged."""
+    """Return by how much the headroom fell for each row; the contract does not state which calls are charged."""
     known = [one for one in history if one.quota_spent is not None]
     rows = sum(one.rows for one in known)
     return sum(one.quota_spent or 0 for one in known) / rows if rows >= _MIN_ROWS else None
@@ -179,7 +179,7 @@ def _rows_beyond_calls(need: Need, bounds: Bounds, calls_of_row: float) -> int:
 
 
 def _rows_beyond_closing(need: Need, bounds: Bounds, seconds: float | None, now: datetime) -> int:
-    """Say how many rows the window leaves; none without a known pace."""
+    """Return how many rows the window leaves; none without a known pace."""
     if bounds.closes_at is None or not seconds:
         return 0
     open_seconds = max(0.0, (bounds.closes_at - now).total_seconds())

@@ -28,7 +28,7 @@ def remember_sample(store: Store, environment: str, sample: Measurement, now: da
 
 
 def remembered_sample(store: Store, environment: str) -> tuple[Measurement, datetime] | None:
-    """Give the last sample and when it was measured; None if there is none, or if it cannot be understood.
+    """Return the last sample and when it was measured; None if there is none, or if it cannot be understood.
 
     Raises:
         ResultsError: the store cannot be read.
@@ -53,7 +53,7 @@ def measured_legs(results: Results, environment: str) -> list[Measurement]:
 
 
 def sample_since_last_leg(results: Results, environment: str) -> Measurement | None:
-    """Give the last sample of an environment, unless a leg has ended since: what a leg took says more."""
+    """Return the last sample of an environment, unless a leg has ended since: what a leg took says more."""
     found = remembered_sample(results.store, environment)
     if found is None:
         return None

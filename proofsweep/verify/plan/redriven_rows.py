@@ -19,9 +19,9 @@ class RedrivenRows:
         self._rows = rows
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Give the rows from the first, at each call; CatalogError if one cannot be read."""
+        """Return the rows from the first, at each call; CatalogError if one cannot be read."""
         return self._rows.rows()
 
     def digest(self) -> str:
-        """Give the hex SHA-256 of the rows as they were chosen."""
+        """Return the hex SHA-256 of the rows as they were chosen."""
         return self._rows.digest()

@@ -64,7 +64,7 @@ def _headroom(partner: Partner) -> int | None:
 
 
 def _spent(before: int | None, after: int | None) -> int | None:
-    """Say by how much the headroom fell; None where it is not known, or rose."""
+    """Return by how much the headroom fell; None where it is not known, or rose."""
     return before - after if before is not None and after is not None and before >= after else None
 
 

@@ -32,7 +32,7 @@ def probes(
 
 
 def kinds(*facts: ProbeFacts) -> list[str]:
-    """Give the kinds of the alerts that hold."""
+    """Return the kinds of the alerts that hold."""
     return [str(alert.kind) for alert in alerts_of_probes(facts, RULES)[0]]
 
 

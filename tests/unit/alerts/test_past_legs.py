@@ -53,7 +53,7 @@ def reads_of(results: Results) -> Iterator[Callable[[], int]]:
 
 
 def at(hours: float) -> datetime:
-    """Give an instant so many hours before now."""
+    """Return an instant so many hours before now."""
     return NOW - timedelta(hours=hours)
 
 
@@ -91,7 +91,7 @@ def add_leg(results: Results, plan: Plan, began: datetime, ended: datetime | Non
 
 
 def nights(results: Results, catalog: str | None = "music") -> tuple[datetime | None, datetime | None]:
-    """Give the last success and the first run."""
+    """Return the last success and the first run."""
     facts = night_facts(results, "beta", catalog, since=MONTH_AGO, enough=at(36))
     return facts.last_success, facts.first_run
 

@@ -11,7 +11,7 @@ MUSIC = NightFacts(environment="beta", results_url="results", catalog="music")
 
 
 def hours_ago(hours: float) -> datetime:
-    """Give an instant before now."""
+    """Return an instant before now."""
     return NOW - timedelta(hours=hours)
 
 

@@ -44,7 +44,7 @@ def publish(results: Results, plan: Plan, leg: int, *rows: tuple[int, Kind]) -> 
 
 
 def legs_of(results: Results, plan: Plan) -> Legs:
-    """Give the legs of the run."""
+    """Return the legs of the run."""
     return Legs(results, plan.run_id, lambda: datetime.now(UTC))
 
 

@@ -21,7 +21,7 @@ from proofsweep.model.tables.columns import Row
 
 
 def row(audio: str, outcome: str, reason: str | None = None, **cells: object) -> Row:
-    """Give a row of the table `ingest`, as far as it is read here."""
+    """Return a row of the table `ingest`, as far as it is read here."""
     moved = {"accepted": "accepted", "rejected": "quarantined"}.get(outcome, "left")
     common = {"watched": "/in", "supplier": "acme", "audio_sha256": "aa", "run_id": "r1", "detail": None, "tries": 1}
     common |= {"retry_at": datetime(2026, 11, 22, tzinfo=UTC) if outcome == "failed" else None}

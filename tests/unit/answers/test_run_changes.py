@@ -23,7 +23,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def changes(results: Results, now: Plan, before: Plan | None = None) -> dict[str | None, tuple[str, str | None]]:
-    """Give change and cause of each item that changed."""
+    """Return change and cause of each item that changed."""
     with run_changes(Comparison(results, now, before)) as found:
         rows = list(found.rows())
         assert {tuple(row) for row in rows} <= {COLUMNS}

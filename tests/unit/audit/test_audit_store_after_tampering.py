@@ -154,7 +154,7 @@ def part(run_id: str, name: str) -> str:
 
 
 def digest(path: Path) -> str:
-    """Give the digest that receipts name."""
+    """Return the digest that receipts name."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

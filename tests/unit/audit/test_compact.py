@@ -29,7 +29,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def said(results: Results) -> tuple[object, object]:
-    """Give what index and snapshot say."""
+    """Return what index and snapshot say."""
     rows = [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
     return RunIndex(results).read().records, rows
 

@@ -16,7 +16,7 @@ HELD = {f"_pruned/{PRUNED}/001-intent.json"}
 
 
 def wrong(results: Results, now: datetime = NOW, **claims: object) -> list[str]:
-    """Say what is wrong with the pruning of a run, once it claims something else."""
+    """Return what is wrong with the pruning of a run, once it claims something else."""
     findings = Findings()
     prunings = [replace(each, **claims) for each in prunings_of(results.store, PRUNED)]  # type: ignore[arg-type]  # of any member
     receipts = read_receipts(results.store, PRUNED, findings)

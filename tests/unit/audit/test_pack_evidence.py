@@ -29,7 +29,7 @@ def packed(results: Results, run_id: str | None = None, **tags: str) -> tuple[Co
 
 
 def items_in(evidence: zipfile.ZipFile) -> str:
-    """Give the items of the rows, one letter each; a dash for a redacted one."""
+    """Return the items of the rows, one letter each; a dash for a redacted one."""
     rows = [json.loads(line)["row"] for line in evidence.read("rows.jsonl").splitlines()]
     return "".join("-" if row is None else row.partition("\nitem_id:1:")[2][0] for row in rows)
 

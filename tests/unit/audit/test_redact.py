@@ -32,7 +32,7 @@ def wrong(results: Results, head: str | None = None) -> list[str]:
 
 
 def cells(root: Path) -> Iterator[object]:
-    """Give every cell of every Parquet file of a store, and every other file."""
+    """Yield every cell of every Parquet file of a store, and every other file."""
     for path in root.rglob("*"):
         if path.suffix == ".parquet":
             yield from (cell for row in pq.ParquetFile(path).read().to_pylist() for cell in row.values())

@@ -17,7 +17,7 @@ from ...worlds.audited_store import NEWEST
 
 
 def found(results: Results, *rows: list[dict[str, Any]]) -> list[str]:
-    """Say what is wrong with parts of these rows, as those of the newest run's only shard."""
+    """Return what is wrong with parts of these rows, as those of the newest run's only shard."""
     findings, plan = Findings(), results.plan(NEWEST)
     (name,) = results.parts_of("verdicts", plan)
     schema = results.table("verdicts", [name]).schema

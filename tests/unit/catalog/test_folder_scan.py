@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:
         """Files of which one folder is closed."""
 
         def walk(self, location: str) -> Iterator[Folder]:
-            """Give it after the others."""
+            """Yield it after the others."""
             yield from super().walk(location)
             closed = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: Permission denied.")
             yield Folder(location=f"{location}/disc 2", files=[], refused=closed)
@@ -273,7 +273,7 @@ def test_a_file_that_is_kept_from_us_stays_a_row_and_says_why(tmp_path: Path) ->
 
 
 def paired(folder: Path) -> dict[str, tuple[str, str | None]]:
-    """Give each row's sidecar, and the one that is contested."""
+    """Return each row's sidecar, and the one that is contested."""
     return {row.named_audio: (row.named_sidecar, row.contested_sidecar) for row in scan(folder).rows()}
 
 

@@ -157,11 +157,11 @@ class Stingy:
         self.given_bytes = 0
 
     def facts(self) -> FileFacts:
-        """Give its size."""
+        """Return its size."""
         return FileFacts(len(self._content), "v")
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Give one piece."""
+        """Return one piece."""
         piece = self._content[offset : offset + min(most_bytes, self._most_bytes)]
         self.given_bytes += len(piece)
         return piece

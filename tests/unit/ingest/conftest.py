@@ -191,7 +191,7 @@ class Watched:
 
 
 def vars_of(item: object) -> Row:
-    """Give the fields of a value with slots."""
+    """Return the fields of a value with slots."""
     return {name: getattr(item, name) for name in type(item).__slots__}  # type: ignore[attr-defined]  # a slotted value
 
 

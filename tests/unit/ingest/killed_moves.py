@@ -40,7 +40,7 @@ class Site(Protocol):
         """Delete a file, if it is there."""
 
     def below(self, folder: str) -> dict[str, bytes]:
-        """Give all files below a folder, hidden ones too, by their names in it."""
+        """Return all files below a folder, hidden ones too, by their names in it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class LocalSite:
         (self.folder / name).unlink(missing_ok=True)
 
     def below(self, folder: str) -> dict[str, bytes]:
-        """Give all files below a folder, hidden ones too, by their names in it."""
+        """Return all files below a folder, hidden ones too, by their names in it."""
         top = self.folder / folder
         return {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
 

@@ -68,7 +68,7 @@ def place(disposal: Disposal, file: Verified) -> Placed:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """Give all files below a folder."""
+    """Return all files below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

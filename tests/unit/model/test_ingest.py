@@ -54,7 +54,7 @@ ANSWER = PastAnswer(
 
 
 def seen(seconds: float, tries: int = 0, retry_in: float | None = None) -> Sighting:
-    """Give what is known of the row's version, first seen so long ago."""
+    """Return what is known of the row's version, first seen so long ago."""
     retry_at = None if retry_in is None else NOW + timedelta(seconds=retry_in)
     return Sighting(version="v1|s1", since=NOW - timedelta(seconds=seconds), tries=tries, retry_at=retry_at)
 

@@ -22,7 +22,7 @@ class Clock:
     now = OPERATION.started_at
 
     def __call__(self) -> datetime:
-        """Give the time."""
+        """Return the time."""
         return self.now
 
 

@@ -41,7 +41,7 @@ def logged(operations: Operations, *request_ids: str) -> RotationLog:
 
 
 def recorded(operations: Operations) -> list[tuple[str, str]]:
-    """Give the run ID and the request ID of each recorded call."""
+    """Return the run ID and the request ID of each recorded call."""
     results = operations.results
     rows = results.table("exchanges", results.all_parts("exchanges")).to_pylist()
     return sorted((str(row["run_id"]), str(row["request_id"])) for row in rows)

@@ -71,7 +71,7 @@ class ScriptedServer:
     before_answering: Callable[["Received"], object] = lambda _request: None
 
     def targets(self) -> list[str]:
-        """Give the request lines, in order."""
+        """Return the request lines, in order."""
         return [f"{request.method} {request.target}" for request in self.received]
 
     def serve(self, connection: socket.socket, file: BinaryIO) -> None:
@@ -132,19 +132,19 @@ def new_server() -> Iterator[Callable[..., ScriptedServer]]:
 
 @pytest.fixture
 def api(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
-    """Give the partner's API, whose base URL is its `url` and then `/v1`."""
+    """Return the partner's API, whose base URL is its `url` and then `/v1`."""
     return new_server()
 
 
 @pytest.fixture
 def storage(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
-    """Give the storage target, which is another origin."""
+    """Return the storage target, which is another origin."""
     return new_server()
 
 
 @pytest.fixture
 def key_path(tmp_path: Path) -> Path:
-    """Give the file that the key is read from."""
+    """Return the file that the key is read from."""
     path = tmp_path / "key"
     path.write_text(f"{KEY}\n")
     return path
@@ -166,7 +166,7 @@ class Client:
     unattributed: list[Exchange]
 
     def facts(self) -> list[tuple[str, int | None, str | None]]:
-        """Give call, status and failure of each recorded exchange."""
+        """Return call, status and failure of each recorded exchange."""
         return [(str(x.call), x.status, None if x.failure is None else str(x.failure)) for x in self.exchanges]
 
 
@@ -189,13 +189,13 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tls() -> ssl.SSLContext:
-    """Give a context made once: reading the certificates takes longer than any test here."""
+    """Return a context made once: reading the certificates takes longer than any test here."""
     return ssl.create_default_context()
 
 
 @pytest.fixture
 def transport(tls: ssl.SSLContext) -> Iterator[Transport]:
-    """Give a transport, and close its connections at the end."""
+    """Yield a transport, and close its connections at the end."""
     transport = Transport(user_agent="proofsweep/0.0", timeouts=Timeouts(read_seconds=5.0), tls=tls)
     yield transport
     transport.close()
@@ -230,7 +230,7 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
 
 @pytest.fixture
 def client(new_client: NewClient) -> Client:
-    """Give one such client with the defaults."""
+    """Return one such client with the defaults."""
     return new_client()
 
 
@@ -242,19 +242,19 @@ class Bytes:
         self.facts = FileFacts(size_bytes=sum(map(len, pieces)), version="1")
 
     def chunks(self) -> Iterator[bytes]:
-        """Give the pieces from the start."""
+        """Yield the pieces from the start."""
         yield from self._pieces
 
 
 @pytest.fixture
 def audio() -> Bytes:
-    """Give audio of two pieces, which look like parts of a form."""
+    """Return audio of two pieces, which look like parts of a form."""
     return Bytes(b"RIFF....WAVE\r\n--", b"more\r\n")
 
 
 @pytest.fixture
 def slot(storage: ScriptedServer) -> UploadResponse:
-    """Give a slot at the storage target."""
+    """Return a slot at the storage target."""
     fields = {"key": "incoming/u-1", "policy": "SECRET==", "Content-Type": "audio/wav", "acl": "private"}
     document = {"uploadId": "u-1", "url": f"{storage.url}/bucket?sig=SECRET", "fields": fields}
     return UploadResponse.model_validate(document)

@@ -39,7 +39,7 @@ def request_for(server: ScriptedServer) -> Request:
 
 @pytest.fixture
 def impatient(tls: ssl.SSLContext) -> Iterator[Transport]:
-    """Give a transport that waits long for each read, and briefly for the whole answer."""
+    """Yield a transport that waits long for each read, and briefly for the whole answer."""
     timeouts = Timeouts(read_seconds=30.0, total_seconds=ANSWER_SECONDS)
     transport = Transport(user_agent="proofsweep/0.0", timeouts=timeouts, tls=tls)
     yield transport
@@ -223,7 +223,7 @@ class MuteServer:
 
 @pytest.fixture(params=["http", "https"])
 def mute(request: pytest.FixtureRequest, certificate: Path) -> Iterator[tuple[MuteServer, str]]:
-    """Give such a server, and its URL."""
+    """Yield such a server, and its URL."""
     tls = None
     if request.param == "https":
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

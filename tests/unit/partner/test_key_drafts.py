@@ -15,7 +15,7 @@ DRAFT = ".key-0123456789abcdef"
 
 
 def _access(*others: tuple[int, int, int]) -> bytes:
-    """Give an ACL of mode 640, with further entries: tag, rights and ID (Linux, posix_acl_xattr.h, version 2)."""
+    """Return an ACL of mode 640, with further entries: tag, rights and ID (Linux, posix_acl_xattr.h, version 2)."""
     entries = [(0x01, 6, 2**32 - 1), *others, (0x04, 0, 2**32 - 1), (0x10, 4, 2**32 - 1), (0x20, 0, 2**32 - 1)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
 

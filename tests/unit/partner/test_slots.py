@@ -163,7 +163,7 @@ class Zeros:
         self.facts = FileFacts(size_bytes=size_bytes, version="1")
 
     def chunks(self) -> Iterator[bytes]:
-        """Give zeros."""
+        """Yield zeros."""
         for _ in range(self.facts.size_bytes // 65_536):
             yield bytes(65_536)
 

@@ -125,7 +125,7 @@ def test_a_proxy_that_refuses_is_named(
 
 
 def broken_answers(answer: Write) -> dict[str, bytes]:
-    """Give answers with status 200 that cannot be used."""
+    """Return answers with status 200 that cannot be used."""
     return {
         "no JSON": answer(body=b"<html>"),
         "no body": answer(204, b""),

@@ -19,7 +19,7 @@ def service(base_url: str, *, allow_plain_http: bool = False) -> ServiceSettings
 
 
 def mistakes_in(refused: pytest.ExceptionInfo[ValidationError]) -> str:
-    """Give the messages of a refusal, without the values."""
+    """Return the messages of a refusal, without the values."""
     return "; ".join(mistake["msg"] for mistake in refused.value.errors(include_input=False))
 
 

@@ -20,7 +20,7 @@ class Clock:
         self.now = NOON
 
     def __call__(self) -> datetime:
-        """Give the time."""
+        """Return the time."""
         self.now += timedelta(seconds=1)
         return self.now
 
@@ -55,7 +55,7 @@ def log(tmp_path: Path, clock: Clock) -> DerivedLog:
 
 
 def said(log: DerivedLog) -> list[object]:
-    """Give what the entries say."""
+    """Return what the entries say."""
     return sorted(entry.body["n"] for entry in log.entries())  # type: ignore[type-var]  # numbers, as the tests wrote them
 
 

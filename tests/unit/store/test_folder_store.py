@@ -17,7 +17,7 @@ NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """Give a store in a folder that is not there yet."""
+    """Return a store in a folder that is not there yet."""
     return FolderStore(tmp_path / "deep" / "results")
 
 

@@ -34,13 +34,13 @@ class FullStore(FolderStore):
 
 @pytest.fixture
 def store(tmp_path: Path) -> FullStore:
-    """Give a store with room."""
+    """Return a store with room."""
     return FullStore(tmp_path)
 
 
 @pytest.fixture
 def results(store: FullStore) -> Results:
-    """Give the results in it."""
+    """Return the results in it."""
     return Results(store)
 
 

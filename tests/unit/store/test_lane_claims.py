@@ -19,7 +19,7 @@ def lane(tmp_path: Path) -> LaneClaim:
 
 
 def at(seconds: float) -> ClockReading:
-    """Give a reading of both clocks, so many seconds after now."""
+    """Return a reading of both clocks, so many seconds after now."""
     return ClockReading(NOW + timedelta(seconds=seconds), 1_000.0 + seconds, "boot")
 
 

@@ -46,7 +46,7 @@ class Clock:
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give a clock that stands."""
+    """Return a clock that stands."""
     return Clock()
 
 

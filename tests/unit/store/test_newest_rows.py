@@ -21,7 +21,7 @@ def table_of(*rows: Row) -> pa.Table:
 
 
 def kept(table: pa.Table) -> list[tuple[str, str, int]]:
-    """Give item, outcome and row of each kept row."""
+    """Return item, outcome and row of each kept row."""
     return list(zip(*(table[name].to_pylist() for name in ("item_id", "outcome", "manifest_row")), strict=True))
 
 

@@ -41,7 +41,7 @@ NOW = Plan(
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Give an empty results store."""
+    """Return an empty results store."""
     return Results(FolderStore(tmp_path))
 
 
@@ -51,7 +51,7 @@ def digest_of(name: str) -> str:
 
 
 def row_of(name: str, outcome: str = "accepted", **cells: object) -> Row:
-    """Give the cells of a row that answers tell of."""
+    """Return the cells of a row that answers tell of."""
     facts: Row = {"audio": f"/c/{name}", "audio_sha256": digest_of(name), "audio_bytes": 8, "mode": Mode.ONE_FILE}
     return facts | {"outcome": outcome, "accepted": outcome == "accepted"} | cells
 
@@ -70,7 +70,7 @@ def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: st
 
 
 def knows(past: PastAnswers, *names: str) -> list[bool]:
-    """Say which of these files were accepted, as one file each."""
+    """Return which of these files were accepted, as one file each."""
     return [past.was_accepted(Mode.ONE_FILE, digest_of(name), None) for name in names]
 
 

@@ -38,7 +38,7 @@ PLAN = Plan(
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Give an empty results store."""
+    """Return an empty results store."""
     return Results(FolderStore(tmp_path))
 
 

@@ -39,7 +39,7 @@ def index_of(results: Results) -> RunIndex:
 
 
 def remaining(index: IndexedRuns) -> dict[str, int]:
-    """Give what remains of each run."""
+    """Return what remains of each run."""
     return {run_id: record.remaining for run_id, record in index.records.items()}
 
 

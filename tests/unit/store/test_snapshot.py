@@ -34,7 +34,7 @@ def add(snapshot: Snapshot, run_id: str, *rows: Row) -> None:
 
 
 def newest(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Give item and run of each row."""
+    """Return item and run of each row."""
     return [
         (str(item), str(run))
         for table in snapshot.rows()

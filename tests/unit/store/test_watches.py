@@ -20,7 +20,7 @@ def watch(tmp_path: Path) -> Watch:
 
 
 def answer(item_id: str) -> PastAnswer:
-    """Give an answer of an item."""
+    """Return an answer of an item."""
     return PastAnswer(
         run_id="r",
         leg=1,

@@ -39,7 +39,7 @@ def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | Non
 
 
 def found(settings: Settings, *catalogs: str) -> list[str]:
-    """Give the kinds of alerts that a check finds, beside the daily digest."""
+    """Return the kinds of alerts that a check finds, beside the daily digest."""
     alerts = Check(settings, catalogs, str(Path.cwd())).decide(lambda _cause: False)
     return [alert.kind for alert in alerts if alert.severity is not Severity.INFO]
 

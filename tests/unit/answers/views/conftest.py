@@ -25,5 +25,5 @@ class QuickFolder(FolderStore):
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Give an empty results store whose path holds what a glob would take for a pattern."""
+    """Return an empty results store whose path holds what a glob would take for a pattern."""
     return Results(QuickFolder(tmp_path / "a [1] store*"))

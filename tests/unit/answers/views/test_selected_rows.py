@@ -50,7 +50,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def items_of(selected: SelectedRows) -> list[tuple[str, object, object]]:
-    """Give item, outcome and run of the rows."""
+    """Return item, outcome and run of the rows."""
     rows = [row for _, row in selected.rows(["item_id", "outcome", "run_id"])]
     return sorted((str(row["item_id"]), row["outcome"], row["run_id"]) for row in rows)
 

@@ -167,7 +167,7 @@ def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> N
 
 
 def coverage(results: Results) -> list[tuple[object, ...]]:
-    """Give files and answers of each catalog, as our views and as a plain DuckDB with the printed ones have them."""
+    """Return files and answers of each catalog, as our views and as a plain DuckDB with the printed ones have them."""
     query = "SELECT catalog, files, answered, accepted, newest_run_id FROM coverage ORDER BY ALL"
     with opened(results) as store:
         found = store.connection.execute(query).fetchall()

@@ -22,7 +22,7 @@ FRIDAY, SATURDAY = ("20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
 
 
 def changes(results: Results, run_id: str) -> list[tuple[object, ...]]:
-    """Give what changed in a run: item, kind of change, cause, and both outcomes."""
+    """Return what changed in a run: item, kind of change, cause, and both outcomes."""
     with opened(results, "beta") as store:
         columns = "item_id, change, cause, before_outcome, now_outcome"
         query = f"SELECT {columns} FROM changes WHERE run_id = '{run_id}' ORDER BY item_id"  # noqa: S608 - our own text

@@ -78,7 +78,7 @@ def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:
 
 
 def _over_whole_rows() -> str:
-    """Give the view without its digests."""
+    """Return the view without its digests."""
     (view,) = (view for view in views() if view.name == "changes")
     head, _, rest = view.statement().partition("    JOIN differing ")
     _, end, tail = rest.partition("    UNION ALL")

@@ -9,12 +9,12 @@ from proofsweep.partner.pacing.pacer import Pacer
 
 
 def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
-    """Give a queue whose pacer is fast enough for all tests here."""
+    """Return a queue whose pacer is fast enough for all tests here."""
     return CallQueue(Pacer(known_rate=1e6), limit)
 
 
 def limit_of(most: int) -> ConcurrencyLimit:
-    """Give a limit that was found just now."""
+    """Return a limit that was found just now."""
     limit = ConcurrencyLimit()
     for time in (-4.0, -2.0, 0.0):
         for _ in range(most):

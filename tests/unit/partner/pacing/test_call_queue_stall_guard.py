@@ -4,7 +4,7 @@ from proofsweep.partner.pacing.call_queue import StallGuard
 
 
 def steady(gap_seconds: float, answers: int = 400) -> StallGuard:
-    """Give a guard that has seen answers at an even pace, the last one at 0."""
+    """Return a guard that has seen answers at an even pace, the last one at 0."""
     guard = StallGuard()
     guard.began(-gap_seconds * answers)
     for number in range(answers - 1, -1, -1):

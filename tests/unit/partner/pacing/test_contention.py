@@ -6,7 +6,7 @@ from proofsweep.partner.pacing.contention import Contention
 
 
 def after(cycles: int, calls: int) -> Contention:
-    """Give the balance after so many cycles of so many calls."""
+    """Return the balance after so many cycles of so many calls."""
     contention = Contention()
     for _ in range(cycles):
         for _ in range(calls):

@@ -42,7 +42,7 @@ class World:
         )
 
     def now(self) -> float:
-        """Give monotonic seconds."""
+        """Return monotonic seconds."""
         return time.monotonic() + self.ahead_seconds
 
     def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
@@ -53,7 +53,7 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    """Give one that ends the leg when the service makes it wait for more than 120 s."""
+    """Return one that ends the leg when the service makes it wait for more than 120 s."""
     return World()
 
 

@@ -48,7 +48,7 @@ class Leg:
         self.dispatcher = Dispatcher(self.queue, ServiceHealth(), self.stop, clock=self.now)
 
     def now(self) -> float:
-        """Give monotonic seconds."""
+        """Return monotonic seconds."""
         return time.monotonic() + self.ahead_seconds
 
     def kept(self, work: Callable[[], None]) -> None:

@@ -7,7 +7,7 @@ from proofsweep.partner.pacing.refusals import Refusals
 
 
 def refusals(*calls: int, usual: float = 100.0) -> Refusals:
-    """Give cycles with so many calls each."""
+    """Return cycles with so many calls each."""
     found = Refusals(usual)
     for number in calls:
         found.add(Cycle(stretches=[(1.0, 0), (2.0, number)]))

@@ -13,7 +13,7 @@ def seconds(
     is_narrow: bool = False,
     calm_cycles: int = 10,
 ) -> float:
-    """Give the quiet time of a known lane."""
+    """Return the quiet time of a known lane."""
     return quiet_seconds(rate, pause, usual_calls, is_narrow=is_narrow, calm_cycles=calm_cycles)
 
 

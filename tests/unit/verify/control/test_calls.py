@@ -84,7 +84,7 @@ def accepted(folder: Path, name: str, size: int = 60, sidecar: bytes | None = No
 
 
 def sent_names(service: ScriptedService, *names: str) -> list[str]:
-    """Say which of these files were sent, in order."""
+    """Return which of these files were sent, in order."""
     return [name for upload in service.uploads for name in names if name.encode() in upload]
 
 

@@ -98,7 +98,7 @@ class World:
         )
 
     def clock(self) -> float:
-        """Give the time."""
+        """Return the time."""
         return self.now
 
     def write(self, done: Finished, row: Row) -> None:
@@ -189,7 +189,7 @@ class ScriptedCalls(ControlCalls):
         """Keep nothing."""
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
-        """Give the next result."""
+        """Return the next result."""
         world = self.world
         world.fail_at_times()
         world.made.append((world.now, subject, len(list(suspects))))

@@ -107,7 +107,7 @@ def leg(tmp_path: Path) -> Leg:
 
 
 def ended() -> threading.Event:
-    """Say that the work is over."""
+    """Return a sentence that the work is over."""
     over = threading.Event()
     over.set()
     return over

@@ -95,7 +95,7 @@ def row_of(results: Results, plan: Plan) -> dict[str, object]:
 
 
 def end_by(ended_by: str) -> Callable[[LegContext], None]:
-    """Give work that stops its leg."""
+    """Return work that stops its leg."""
     return lambda leg: leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
 
 

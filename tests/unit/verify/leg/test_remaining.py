@@ -28,7 +28,7 @@ class ListeningStore(FolderStore):
 
 
 def numbers(remaining: RemainingItems, piece: Slice) -> list[int]:
-    """Give the rows of a slice that remain."""
+    """Return the rows of a slice that remain."""
     return [item.manifest_row for item in remaining.items(piece)]
 
 

@@ -23,7 +23,7 @@ def queue_of(new_leg: LegBuilder, max_calls: int | None = None) -> SliceQueue:
 
 
 def given(queue: SliceQueue, slots: int) -> list[GrantedSlice]:
-    """Give away all that may be given."""
+    """Return away all that may be given."""
     return list(iter(lambda: queue.grant(slots), None))
 
 

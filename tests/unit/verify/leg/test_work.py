@@ -51,7 +51,7 @@ class Clock:
     """A clock that stands still."""
 
     def __call__(self) -> float:
-        """Give the same time again."""
+        """Return the same time again."""
         return 100.0
 
 
@@ -68,7 +68,7 @@ def large_leg(new_leg: LegBuilder) -> LegContext:
 
 
 def item_of(leg: LegContext, number: int = 0) -> WorkItem:
-    """Give an item of the first shard."""
+    """Return an item of the first shard."""
     return next(leg.remaining.items(Slice(0, number, number + 1)))
 
 

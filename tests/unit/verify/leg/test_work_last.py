@@ -45,7 +45,7 @@ def work(leg: LegContext, rows: int = 3) -> None:
 
 
 def why(leg: LegContext) -> str:
-    """Say why the leg ended."""
+    """Return why the leg ended."""
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "breaker"
     return leg.stop.reason.message

@@ -37,7 +37,7 @@ class Shop:
 
 @pytest.fixture
 def shop() -> Iterator[Shop]:
-    """Give at most 20 threads; those that still work at the end are released."""
+    """Yield at most 20 threads; those that still work at the end are released."""
     shop = Shop(Workers(20, idle_seconds=0.2))
     yield shop
     shop.let_through(1_000)

@@ -26,7 +26,7 @@ def catalog(tmp_path: Path) -> Catalog:
 
 
 def due_of(catalog: Catalog, rules: DueRules) -> tuple[list[str], DueRows]:
-    """Give the names of the rows that are due, and the catalog of them."""
+    """Return the names of the rows that are due, and the catalog of them."""
     ages: dict[tuple[str, str | None], datetime] = {}
     for row in catalog.rows():
         if row.named_audio in AGES and isinstance(row.audio_facts, FileFacts):
@@ -44,7 +44,7 @@ def due_of(catalog: Catalog, rules: DueRules) -> tuple[list[str], DueRows]:
 
 
 def items_in(rows: DueRows) -> list[str]:
-    """Give the items that are listed, due or not."""
+    """Return the items that are listed, due or not."""
     listed = pq.read_table(BytesIO(rows.listed.content()))
     ids: list[str] = listed["item_id"].to_pylist()
     return ids
