@@ -41,7 +41,7 @@ BREAKS = [
     ("pacing", "proofsweep/partner/pacing/call_queue.py", "import proofsweep.partner.transport"),
     ("pacing", "proofsweep/partner/pacing/dispatcher.py", "import httpx"),
     ("pacing", "proofsweep/partner/retry.py", "import random"),
-    ("arrow", "proofsweep/model/items.py", "import pyarrow"),
+    ("pure", "proofsweep/model/items.py", "import pyarrow"),
     ("flows", "flows/verify_catalog.py", "import httpx"),
     ("sandbox", "tasks/fan_out.py", "import sandbox"),
     ("sandbox", "flows/verify_catalog.py", "import conformance"),
