@@ -11,7 +11,7 @@ from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
 from ..servers.buckets import Bucket, S3Server
-from ..unit.usecases.ingest.killed_moves import (
+from ..unit.ingest.killed_moves import (
     KilledMove,
     Site,
     check_every_line,

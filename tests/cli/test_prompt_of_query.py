@@ -17,7 +17,7 @@ import pytest
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
-from ..unit.query.nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
+from ..unit.answers.views.nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 
 ENTER, TAB, CTRL_C, CTRL_D, UP = "\r", "\t", "\x03", "\x04", "\x1b[A"
 CURSOR_ASKED, CURSOR = b"\x1b[6n", b"\x1b[1;1R"

@@ -12,7 +12,7 @@ from cli.app import run
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import Results
 
-from ..unit.reporting.page.reported_store import PLAN, fill
+from ..unit.answers.report.reported_store import PLAN, fill
 
 CHROMIUM = shutil.which("chromium")
 QUIET = (
