@@ -16,7 +16,7 @@ from proofsweep.store.catalog_claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.store import probe
 from proofsweep.verify.budget.bounds import Bounds, closing_of, duration_of
-from proofsweep.verify.control.canaries import Canary, read_canaries
+from proofsweep.verify.leg.canaries import Canary, read_canaries
 from proofsweep.verify.leg.note_leg import note_run
 from proofsweep.verify.leg.open import settle_last_leg
 from proofsweep.verify.leg.remaining import RemainingItems

@@ -30,6 +30,8 @@ BREAKS = [
     ("core", "proofsweep/files/source.py", "import proofsweep.store.store"),
     ("core", "proofsweep/ingest/look.py", "import proofsweep.audit.prune"),
     ("core", "proofsweep/partner/slots.py", "import proofsweep.files.source"),
+    ("circles", "proofsweep/verify/control/rules.py", "import proofsweep.verify.leg.work"),
+    ("circles", "proofsweep/store/receipts.py", "import proofsweep.store.plans_and_parts"),
     ("orchestrator", "proofsweep/verify/plan/plan_run.py", "import prefect"),
     ("pure", "proofsweep/catalog/preflight.py", "import pathlib"),
     ("pure", "proofsweep/verify/control/rules.py", "import time"),

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 from proofsweep.errors import ProofsweepError
 from proofsweep.logs import Event, log
 from proofsweep.model import layout
-from proofsweep.model.exchanges import Call
 from proofsweep.model.redaction import MARKER
 from proofsweep.model.run_records import LegRecord, RunRecord
 from proofsweep.model.runs import Plan
@@ -18,6 +17,7 @@ from proofsweep.store.newest_rows import reduced
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import COLUMNS, Snapshot, missing_legs
+from proofsweep.verify.plan.history import upload_share
 
 _KINDS = ["outcome", "verdict", "reason"]
 
@@ -126,14 +126,3 @@ def _note_late_legs(results: Results) -> None:
         parts += plan.shards * len(legs)
         if parts >= _LATE_PARTS:
             break
-
-
-def upload_share(results: Results, plan: Plan, leg: int) -> float | None:
-    """Return which share of a leg's time in exchanges its uploads took, by the first part of its audit trail."""
-    name = layout.exchanges_name(plan.run_id, plan.run_date, 0, leg)
-    if results.store.read(name) is None:
-        return None
-    table = results.table("exchanges", [name], ["call", "elapsed_ms"])
-    total = pc.sum(table["elapsed_ms"]).as_py()
-    slots = pc.sum(table.filter(pc.field("call") == str(Call.SLOT))["elapsed_ms"]).as_py()
-    return (slots or 0.0) / total if total else None

@@ -6,6 +6,10 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
 
+import pyarrow.compute as pc
+
+from proofsweep.model import layout
+from proofsweep.model.exchanges import Call
 from proofsweep.model.layout import sample_name
 from proofsweep.model.run_records import LegRecord
 from proofsweep.model.runs import Plan
@@ -13,7 +17,6 @@ from proofsweep.model.tables.runs import stored_row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.store import Store
-from proofsweep.verify.leg.note_leg import upload_share
 from proofsweep.verify.plan.forecast import Measurement
 
 
@@ -93,3 +96,14 @@ def _measured(results: Results, plan: Plan, leg: LegRecord) -> Measurement | Non
 def _number(cells: Mapping[str, object], name: str) -> int | None:
     found = cells.get(name)
     return found if isinstance(found, int) else None
+
+
+def upload_share(results: Results, plan: Plan, leg: int) -> float | None:
+    """Return which share of a leg's time in exchanges its uploads took, by the first part of its audit trail."""
+    name = layout.exchanges_name(plan.run_id, plan.run_date, 0, leg)
+    if results.store.read(name) is None:
+        return None
+    table = results.table("exchanges", [name], ["call", "elapsed_ms"])
+    total = pc.sum(table["elapsed_ms"]).as_py()
+    slots = pc.sum(table.filter(pc.field("call") == str(Call.SLOT))["elapsed_ms"]).as_py()
+    return (slots or 0.0) / total if total else None

@@ -18,7 +18,7 @@ from proofsweep.store.key_bindings import bind_key
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.budget.budget_guard import BudgetGuard
-from proofsweep.verify.control.canaries import Canary
+from proofsweep.verify.leg.canaries import Canary
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.leg_session import LegRequest, leg_session

@@ -11,7 +11,8 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in
 from proofsweep.verify.leg import note_leg as module
-from proofsweep.verify.leg.note_leg import note_leg, note_run, upload_share
+from proofsweep.verify.leg.note_leg import note_leg, note_run
+from proofsweep.verify.plan.history import upload_share
 
 from ...ended_runs import answered, end_leg, plan_of_run
 

@@ -12,7 +12,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Failed
 from proofsweep.verify.budget.bounds import Bounds
-from proofsweep.verify.control.canaries import (
+from proofsweep.verify.leg.canaries import (
     MOST_CANARIES,
     Canary,
     read_canaries,
