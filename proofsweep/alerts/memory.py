@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 
 from proofsweep.alerts.messages import Alert
 
-IsTold = Callable[[str], bool]
-"""Says whether a cause was told not long ago."""
+IsTold = Callable[[str], bool]  # Says whether a cause was told not long ago
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from proofsweep.alerts.events import EVENTS, AlertKind, Severity
 from proofsweep.text import printable
 
-# Bounds a message, whatever a catalog or the service writes. Chosen: half cuts long paths, twice fills a phone.
+# Bounds a message, whatever a catalog or the service writes. Chosen: any value from 150 to 600 does.
 _LONGEST_TEXT = 300
 
-# Bounds the list in a message. Chosen: half hides kinds of rows that a usual run has, twice fills a phone's screen.
+# Bounds the list in a message. Chosen: any value from 5 to 20 does.
 _MOST_LINES = 10
 
 # Look-alikes: chat programs read the originals as a mention, a link or the end of the code span, each in its own way.
@@ -24,18 +24,12 @@ LOOK_ALIKES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it.
-
-    Attributes:
-        causes: what it tells of; a cause that was told is not told again soon.
-        subject: one line.
-        body: lines of plain text, with code spans.
-    """
+    """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it."""
 
     kind: AlertKind
-    causes: tuple[str, ...]
-    subject: str
-    body: str
+    causes: tuple[str, ...]  # what it tells of; a cause that was told is not told again soon
+    subject: str  # one line
+    body: str  # lines of plain text, with code spans
 
     @property
     def severity(self) -> Severity:

@@ -53,15 +53,7 @@ def line_of_leg(plan: Plan, leg: LegRecord) -> str:
 def night_facts(
     results: Results, environment: str, catalog: str | None, *, since: datetime, enough: datetime
 ) -> NightFacts:
-    """Find the last leg that did its work, in the runs planned since an instant; one that ended `enough` late will do.
-
-    Args:
-        results: where the runs are.
-        environment: the service's label.
-        catalog: location as the plans have it; None for every catalog.
-        since: older runs are not read.
-        enough: no later end is looked for once one after this instant is found.
-    """
+    """Find the last leg that did its work, in runs planned since an instant; one that ended `enough` late will do."""
     ends: list[datetime] = []
     first_run: datetime | None = None
     for run in recent_runs(results, since):
@@ -149,13 +141,7 @@ def _instant(text: object) -> datetime | None:
 
 
 def killed_work(results: Results, environment: str, since: datetime) -> Iterator[FlowEnd]:
-    """Return the ends of the newest operations of each kind, and of the last pass over each folder, that were killed.
-
-    Args:
-        results: where they have worked.
-        environment: the service's label.
-        since: older operations are not read.
-    """
+    """Return the newest operations of each kind, and the last pass over each folder, that were killed."""
     for operation in _newest_operations(Operations(results), environment, since):
         flow = FLOW_OF_OPERATION[operation.kind]
         began = f"The {operation.kind} of {minute_of(operation.started_at)} has no end."

@@ -8,7 +8,7 @@ from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import read_probes
 
 # Passes that are looked at, and their greatest age. Chosen: five hours of passes each five minutes, which a slowdown is
-# compared with; half hardly knows what is usual, twice compares with another time of the day.
+# compared with.
 _MOST_PASSES = 60
 _GREATEST_AGE = timedelta(hours=12)
 

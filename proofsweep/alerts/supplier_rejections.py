@@ -12,11 +12,7 @@ _QUERY = """
 
 
 def supplier_rejections(results: Results, plan: Plan, tag: str) -> list[SupplierRejections]:
-    """Count the rejected files of a run by supplier and reason; a file without the tag has no supplier.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Count the rejected files of a run by supplier and reason; a file without the tag has no supplier."""
     from proofsweep.answers.views.connection import answering  # noqa: PLC0415 - a run without such an alert needs no DuckDB
 
     with answering(results, plan.environment, "rejects") as connection:

@@ -63,7 +63,7 @@ def line_of_recovery(done: Recovered) -> str:
     return f"{sum(done.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
 
 
-# Chosen: a screen shows as many failures; half hides what would fit, twice scrolls the counts away.
+# Chosen: a screen shows as many failures.
 _MOST_NAMED = 10
 
 

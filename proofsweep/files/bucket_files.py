@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: a look at an object reads so much, and each piece of the stream is so large. Half makes two requests for more
-# looks, twice doubles the memory of each reader.
+# chosen: a look at an object reads so much, and each piece of the stream is so large.
 PIECE_BYTES = 1024 * 1024
-# S3 lists at most so many keys in one answer; half doubles the requests.
+# S3 lists at most so many keys in one answer.
 _PAGE_KEYS = 1_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _UNLISTABLE = (
@@ -98,7 +97,7 @@ class BucketFile(OpenFile):
         self._start, self._piece = offset, piece
 
     def _next_piece(self) -> bytes:
-        """Give the stream's next piece; none if it breaks off: a store ends an answer that waits for a slow upload."""
+        """Return the next piece; none if the stream breaks off: a store ends an answer that waits for a slow upload."""
         try:
             return next(self._stream, b"")
         except FAILURES:
@@ -155,8 +154,7 @@ class BucketFiles:
     def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
         """List the keys below a prefix with their facts, in the store's order; only those after the key `after`.
 
-        Raises:
-            SourceError: it cannot be listed.
+        SourceError if it cannot be listed.
         """
         store, key = self.place_of(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
@@ -174,11 +172,7 @@ class BucketFiles:
             self._stores.pop(root_and_key(location)[0], None)
 
     def place_of(self, location: str) -> tuple["ObjectStore", str]:
-        """Return an object's bucket and key.
-
-        Raises:
-            SourceError: the bucket cannot be opened.
-        """
+        """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
         root, key = root_and_key(location)
         with self._lock:
             if root not in self._stores:

@@ -9,7 +9,7 @@ from proofsweep.files.locations import root_and_key
 from proofsweep.files.source import Folder
 from proofsweep.model.items import FileFacts
 
-# chosen: objects in memory before they are written to disk; half or twice changes only the memory.
+# chosen: objects in memory before they are written to disk.
 _BATCH_ROWS = 1_000
 _TABLES = """
     CREATE TABLE folder (place TEXT PRIMARY KEY) WITHOUT ROWID;

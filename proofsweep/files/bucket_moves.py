@@ -26,9 +26,8 @@ class BucketMoves:
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
 
-        Raises:
-            NameTaken: there is an object of that name.
-            SourceError: the bytes have another digest, or cannot be written.
+        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
+        written.
         """
         content = b"".join(pieces)
         if hashlib.sha256(content).hexdigest() != sha256:

@@ -27,8 +27,7 @@ _AWAY = frozenset(
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
-# chosen: folders whose path without links is remembered; at half, rows that jump between folders are resolved more
-# often, and twice only takes more memory.
+# chosen: folders whose path without links is remembered.
 _FOLDERS_KEPT = 1_024
 
 

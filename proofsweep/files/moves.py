@@ -48,11 +48,8 @@ class Moves:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
 
         Gives the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
-        somebody takes away at once was made.
-
-        Raises:
-            NameTaken: the target is another file.
-            SourceError: neither source nor target is that file, or one of the two cannot be read or written.
+        somebody takes away at once was made. NameTaken if the target is another file; SourceError if neither source nor
+        target is that file, or one of the two cannot be read or written.
         """
         self.clear(target)
         held = self.digest(target)
@@ -91,7 +88,7 @@ class Moves:
         return False
 
     def put_back(self, folder: str) -> None:
-        """Give files back their names that a killed process had renamed in a folder or below it."""
+        """Restore the names of files that a killed process had renamed in a folder or below it."""
         self._place_of(folder).put_back(folder)
 
     def digest(self, location: str) -> str | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from obstore.store import S3Credential
 
 
-# botocore renews credentials ten minutes before they expire: half asks it more often, twice reaches that end.
+# botocore renews credentials ten minutes before they expire.
 _KEPT = timedelta(minutes=5)
 
 
@@ -39,8 +39,7 @@ class AwsCredentials:
 def aws_credentials() -> AwsCredentials | None:
     """Find AWS credentials as the AWS tools do; None if boto3 is not installed or finds none.
 
-    Raises:
-        ValueError: a profile is named that does not exist, or the files cannot be read.
+    ValueError if a profile is named that does not exist, or the files cannot be read.
     """
     try:
         from botocore.exceptions import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, slow to import
@@ -57,8 +56,7 @@ def aws_credentials() -> AwsCredentials | None:
         return None
 
 
-# chosen: an endpoint that is down is reported after about 30 s; half gives up during a short restart, twice keeps a
-# person waiting for a minute. A whole stream may last as long as a slow upload.
+# chosen: an endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
 _RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
 _CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
 
@@ -66,8 +64,7 @@ _CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "t
 def open_bucket(url: str) -> "ObjectStore":
     """Open the bucket of a URL: find credentials, and send no request yet.
 
-    Raises:
-        Exception: one of `FAILURES`: the configuration does not allow to open it.
+    Raises Exception: one of `FAILURES`: the configuration does not allow to open it.
     """
     root, _ = root_and_key(url)
     scheme, _, name = root.partition("://")

@@ -12,8 +12,7 @@ from proofsweep.model.completion_report import restored
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import printable
 
-COLUMN = "proof_id"
-"""The column of a CSV file that holds the IDs."""
+COLUMN = "proof_id"  # The column of a CSV file that holds the IDs
 
 GONE = ("erased", "already_erased")
 """The outcomes that say that the service has nothing of a proof any more (contract, EraseProofResponse)."""
@@ -21,22 +20,17 @@ GONE = ("erased", "already_erased")
 # Environments whose proofs are disposable (contract, Authentication 6). In all others, the name is typed too.
 DISPOSABLE = ("sandbox", "beta")
 
-# The longest ID that is believed. Chosen: longer text is another column; half or twice changes nothing.
+# The longest ID that is believed. Chosen: longer text is another column.
 _MOST_CHARS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class ProofList:
-    """IDs of proofs, each once, in the order in which they came.
-
-    Attributes:
-        repeated: how many more times an ID was named.
-        empty: lines and cells without an ID.
-    """
+    """IDs of proofs, each once, in the order in which they came."""
 
     proof_ids: tuple[str, ...]
-    repeated: int = 0
-    empty: int = 0
+    repeated: int = 0  # how many more times an ID was named
+    empty: int = 0  # lines and cells without an ID
 
     @property
     def sha256(self) -> str:
@@ -71,8 +65,7 @@ def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
 def proof_list(places: Iterable[tuple[str, str]]) -> ProofList:
     """Make a list of texts that should be proof IDs, each with its place for a message.
 
-    Raises:
-        UsageError: one cannot be a proof ID, or there is none at all.
+    UsageError if one cannot be a proof ID, or there is none at all.
     """
     found: list[str] = []
     empty = 0
@@ -90,8 +83,7 @@ def proof_list(places: Iterable[tuple[str, str]]) -> ProofList:
 def cells_of(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
     """Find the IDs in a file: in the column `proof_id` of a CSV file, else one on each line.
 
-    Raises:
-        UsageError: a CSV file has no such column.
+    UsageError if a CSV file has no such column.
     """
     header = next(csv.reader(lines[:1]), [])
     columns = [cell.strip() for cell in header]

@@ -22,21 +22,16 @@ class KeyFilePlace:
 
     A file that is made where none was is for its owner only. Each method raises ConfigError, with the path in its
     message, if the place cannot be read or written.
-
-    Attributes:
-        path: the file itself, not a link to it.
-        is_new: whether the file must not exist yet.
     """
 
-    path: Path
-    is_new: bool = False
+    path: Path  # the file itself, not a link to it
+    is_new: bool = False  # whether the file must not exist yet
 
     @classmethod
     def of(cls, path: Path, *, is_new: bool = False) -> "KeyFilePlace":
         """Return the place of a path; a link stays, and the file that it leads to is replaced.
 
-        Raises:
-            ConfigError: the path leads nowhere.
+        ConfigError if the path leads nowhere.
         """
         try:
             return cls(path.expanduser().resolve(), is_new)

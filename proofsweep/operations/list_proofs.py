@@ -8,13 +8,12 @@ from proofsweep.contract.models import ListProofsResponse, ProofSummary
 from proofsweep.errors import CallFailed
 from proofsweep.partner.partner import Partner
 
-_PAGE = 100
-"""Proofs of a page: the most that the contract allows."""
+_PAGE = 100  # Proofs of a page: the most that the contract allows
 
 # Pages without a new proof, one after the other. Chosen: while a page is read, others may be issued and shift what was
-# read already to the next one; half may end a listing early, twice only asks longer of a service that goes in circles.
+# read already to the next one.
 _MOST_IDLE_PAGES = 20
-# Bounds a listing that never ends. Chosen: ten million proofs; half and twice are as unlikely.
+# Bounds a listing that never ends. Chosen: ten million proofs.
 _MOST_PAGES = 100_000
 
 
@@ -38,8 +37,7 @@ class ProofListing:
     def pages(self) -> Iterator[list[ProofSummary]]:
         """Yield the proofs page by page; those that were given before are left out.
 
-        Raises:
-            CallFailed, RunMustStop: a page cannot be had.
+        CallFailed or RunMustStop if a page cannot be had.
         """
         cursor: str | None = None
         cursors: set[bytes] = set()

@@ -31,7 +31,7 @@ FROM placed
 WHERE $below IN (audio, placed_audio) OR starts_with(audio, $folder) OR starts_with(placed_audio, $folder)
 ORDER BY audio
 """
-# Rows that are in memory at once. Chosen: half and twice cost the same.
+# Rows that are in memory at once. Chosen: any value from 2,500 to 10,000 does.
 _BATCH_ROWS = 5_000
 
 
@@ -40,20 +40,17 @@ class ProvenItem:
     """An item with a proof, as the snapshot has it.
 
     Attributes:
-        sidecar: where its sidecar was when it was verified; None for a one-file item.
-        sidecar_sha256: of the sidecar that was sent.
-        audio_bytes: size of the audio that was sent.
         placed_audio, placed_sidecar: where they are now, if `ingest` has moved them.
     """
 
     proof_id: str
     item_id: str
     audio: str
-    sidecar: str | None
-    sidecar_sha256: str | None
+    sidecar: str | None  # where its sidecar was when it was verified; None for a one-file item
+    sidecar_sha256: str | None  # of the sidecar that was sent
     relative_path: str | None
     accepted: bool
-    audio_bytes: int | None
+    audio_bytes: int | None  # size of the audio that was sent
     placed_audio: str
     placed_sidecar: str | None
 
@@ -61,8 +58,7 @@ class ProvenItem:
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
     """Yield the items with a proof in the order of their locations: in all folders, or below one, then or now.
 
-    Raises:
-        ResultsError: the store cannot be read, or has no run of the environment.
+    ResultsError if the store cannot be read, or has no run of the environment.
     """
     with opened(results, environment, with_tags=False) as store:
         folder = f"{below.removesuffix('/')}/" if below else ""

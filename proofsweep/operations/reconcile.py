@@ -20,7 +20,7 @@ from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
-# Rows that are in memory at once. Chosen: as many as an operation writes into one part; half and twice cost the same.
+# Rows that are in memory at once. Chosen: as many as an operation writes into one part.
 _BATCH_ROWS = 5_000
 
 _LISTED = pa.schema(
@@ -65,19 +65,14 @@ def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
 
 
 def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
-    """Yield the rows of the table `proofs`, in portions; without a run of the environment no proof has a file.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Yield the rows of the table `proofs`, in portions; without a run of the environment no proof has a file."""
     with answering(results, environment, "latest_answer") as connection:
         connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
         for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()
 
 
-_TAG = "sha256"
-"""The column of the list, in any case, that holds the hex sha256 of a master."""
+_TAG = "sha256"  # The column of the list, in any case, that holds the hex sha256 of a master
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +99,7 @@ def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inv
 
     (1) the whole listing, compactly in memory, (2) its comparison with the answers, row by row into the log.
 
-    Raises:
-        CallFailed, RunMustStop: the listing cannot be had; no row is written.
-        ResultsError: the store cannot be read or written.
+    CallFailed or RunMustStop if the listing cannot be had; no row is written.
     """
     listing, operation = ProofListing(partner), log.operation
     try:

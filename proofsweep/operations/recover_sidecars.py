@@ -27,8 +27,8 @@ from proofsweep.partner.partner import Partner
 from proofsweep.store.operation_journals import OperationJournals
 from proofsweep.store.store import open_store
 
-# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: half makes twice the
-# parts; twice holds twice the bytes, which a service may make 2 MiB for each.
+# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: any value from 32 to
+# 128 does.
 _WAVE = 64
 
 
@@ -52,37 +52,27 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidecarRecovery:
-    """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file.
-
-    Attributes:
-        journals: take the rows of what is about to be written, so that no file is without a row.
-        files: where local sidecars are read.
-        is_watched: whether a location lies in a folder to which others deliver; nothing is written there.
-        prefix: the folder or bucket prefix to write below; None writes beside the audio.
-        most_bytes: the largest sidecar that is read.
-        compares_all: ask also for sidecars that are as they were when the service accepted them.
-        outcomes: how many items ended how; intact, absent and watched ones cost no call and have no row.
-    """
+    """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file."""
 
     partner: Partner
     log: OperationLog
-    journals: OperationJournals
+    journals: OperationJournals  # take the rows of what is about to be written, so that no file is without a row
     budget: CallBudget
     outage: OutageGuard
-    files: Files
+    files: Files  # where local sidecars are read
+    # whether a location lies in a folder to which others deliver; nothing is written there.
     is_watched: Callable[[str], bool]
     clock: Callable[[], datetime]
-    prefix: str | None = None
-    most_bytes: int
-    compares_all: bool = False
+    prefix: str | None = None  # the folder or bucket prefix to write below; None writes beside the audio
+    most_bytes: int  # the largest sidecar that is read
+    compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
+    # how many items ended how; intact, absent and watched ones cost no call and have no row.
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def run(self, items: Iterable[ProvenItem]) -> None:
         """Recover what is missing.
 
-        Raises:
-            RunMustStop: the calls, the quota or the service end before the items; each that was asked for has its row.
-            ResultsError: the results store cannot be written.
+        RunMustStop if the calls, the quota or the service end before the items; each that was asked for has its row.
         """
         waiting = (item for item in items if item.proof_id not in NO_PROOF_IDS)
         for number in count():

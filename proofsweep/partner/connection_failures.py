@@ -1,4 +1,4 @@
-"""Say why there was no connection: proxy, name, route, port or TLS. It names no URL: a slot's is a secret."""
+"""Why there was no connection: proxy, name, route, port or TLS. It names no URL: a slot's is a secret."""
 
 import socket
 import ssl
@@ -17,7 +17,7 @@ BROKEN_EXCHANGE = (
 
 
 def cause_of(error: BaseException) -> str | None:
-    """Say in a clause why a connection failed, by the system's errors behind an error; None if none of them tells."""
+    """Return in a clause why a connection failed, by the system's errors behind an error; None if none of them tells."""
     return next((clause for each in _chain(error) if (clause := _clause(each))), None)
 
 

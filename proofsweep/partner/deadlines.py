@@ -10,14 +10,13 @@ from weakref import WeakSet
 
 import httpcore
 
-# The slowest body that is read to its end, however long: 0.5 Mbit/s. Chosen: half lets a broken link keep a thread for
-# 35 minutes with an asset of 65 MiB; twice fails on slow lines that still work.
+# The slowest body that is read to its end, however long: 0.5 Mbit/s. Chosen: half or twice of it does.
 _LEAST_BYTES_PER_SECOND = 64 * 1024
 
 Options = Iterable[httpcore.SOCKET_OPTION]
 
-# Fewer bytes are held back, so that a request's head and a small body go in one packet. Chosen: half sends a file of
-# 8 KiB in two; twice only copies more.
+# Fewer bytes are held back, so that a request's head and a small body go in one packet. Chosen: any value from 8 to 32
+# KiB does.
 _HELD_BYTES = 16 * 1024
 
 
@@ -112,7 +111,7 @@ class DeadlineStream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, left_seconds if timeout is None else min(timeout, left_seconds))
 
     def prolong(self, read_bytes: int) -> None:
-        """Give an answer more time for so many bytes of its body, which the reader bounds."""
+        """Allow an answer more time for so many bytes of its body, which the reader bounds."""
         self._due_at += read_bytes / _LEAST_BYTES_PER_SECOND
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

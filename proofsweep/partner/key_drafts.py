@@ -25,11 +25,8 @@ def waiting_file(path: Path) -> Path:
 def write_draft(path: Path, content: bytes) -> Path:
     """Write a new hidden file beside a key file, durably; it has the rights of the key file before its first byte.
 
-    Without a key file it is for its owner only.
-
-    Raises:
-        ConfigError: the rights cannot be given.
-        OSError: it cannot be written.
+    Without a key file it is for its owner only. ConfigError if the rights cannot be given; OSError if it cannot be
+    written.
     """
     draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -75,7 +72,7 @@ def _content(path: Path) -> bytes:
 
 
 def _take_rights(descriptor: int, path: Path) -> None:
-    """Give a new file the owner, group, mode and ACL of a key file: the same people can read both, and no others.
+    """Set on a new file the owner, group, mode and ACL of a key file: the same people can read both, and no others.
 
     The ACL comes before the mode: a mode alone may let people in whom the ACL keeps out.
     """

@@ -11,10 +11,9 @@ from pydantic import SecretStr
 from proofsweep.errors import ConfigError
 from proofsweep.partner.key_drafts import settle_drafts
 
-KeySource = Callable[[], SecretStr]
-"""Reads the key from where it is kept; ConfigError when there is none."""
+KeySource = Callable[[], SecretStr]  # Reads the key from where it is kept; ConfigError when there is none
 
-# Bounds what a wrong path can fill the memory with. Chosen: any key is far shorter, so half or twice changes nothing.
+# Bounds what a wrong path can fill the memory with. Chosen: any key is far shorter.
 _MOST_KEY_BYTES = 4096
 
 
@@ -49,8 +48,7 @@ def key_block(name: str, load: Callable[[str], str]) -> KeySource:
 def usable_key(text: str, *, where: str) -> SecretStr:
     """Check that a text can be sent as the `x-api-key` header.
 
-    Raises:
-        ConfigError: it is empty, or holds what a header cannot. The error does not show the text.
+    ConfigError if it is empty, or holds what a header cannot. The error does not show the text.
     """
     key = text.strip()
     if not key:

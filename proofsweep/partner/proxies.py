@@ -18,8 +18,7 @@ _NO_SOCKS = "SOCKS needs the Python package socksio; install it, or set an HTTP 
 def proxy_for(scheme: str, host: str) -> httpcore.Proxy | None:
     """Read the proxy on the way to a host; None if there is none.
 
-    Raises:
-        ConfigError: it cannot be used. The error does not show it: it may hold a password.
+    ConfigError if it cannot be used. The error does not show it: it may hold a password.
     """
     proxies = getproxies()
     kind = scheme if proxies.get(scheme) else "all"

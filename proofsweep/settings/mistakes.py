@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from proofsweep.text import ALIKE, ask_for, did_you_mean
 
-Names = Mapping[str, Collection[str]]
-"""The settings of each section."""
+Names = Mapping[str, Collection[str]]  # The settings of each section
 
 _PREFIX = "PROOFSWEEP_"
 _CONFIG = f"{_PREFIX}CONFIG"
@@ -17,10 +16,7 @@ _CONFIG = f"{_PREFIX}CONFIG"
 def misspelt_variables(variables: Iterable[str], names: Names, key_variables: Collection[str]) -> list[str]:
     """Name each variable of the environment that looks like a setting but is none: it would be ignored in silence.
 
-    Args:
-        variables: the names of all variables.
-        names: every setting.
-        key_variables: variables that hold a key; so does each whose name ends in `_KEY`.
+    `key_variables` hold a key; so does each whose name ends in `_KEY`.
     """
     asked = sorted(name for name in variables if name.upper().startswith(_PREFIX) and name not in key_variables)
     return [mistake for name in asked if (mistake := _mistake_in(name, names))]
@@ -36,7 +32,7 @@ def mistakes_in(error: ValidationError, names: Names) -> list[str]:
 
 
 def _mistake_in(variable: str, names: Names) -> str:
-    """Say what is wrong with a variable's name, or nothing; fields of a section that exists are checked elsewhere."""
+    """Return what is wrong with a variable's name, if anything; fields of a section that exists are checked elsewhere."""
     section, is_nested, field = variable.upper().removeprefix(_PREFIX).lower().partition("__")
     if section in names or (not is_nested and (section == "config" or section.endswith("_key"))):
         return ""

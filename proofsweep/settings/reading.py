@@ -81,14 +81,9 @@ class Settings(BaseSettings):
 
 
 def load_settings(config: str | None = None, results_url: str | None = None) -> Settings:
-    """Read all settings.
+    """Read all settings of a profile or a file: by default `PROOFSWEEP_CONFIG`, else the profile `sandbox`.
 
-    Args:
-        config: a profile's name or a file's path; by default `PROOFSWEEP_CONFIG`, else the profile `sandbox`.
-        results_url: a results store that overrides the profile and the environment.
-
-    Raises:
-        ConfigError: the config cannot be found or read, or a setting is wrong. Its message shows no value.
+    ConfigError if the config cannot be found or read, or a setting is wrong. Its message shows no value.
     """
     name = config if config is not None else os.environ.get("PROOFSWEEP_CONFIG") or DEFAULT_PROFILE
     path = _path_of(name)

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: a create is tried again if the existing object is gone by then. Half gives up at the first such race; twice
-# waits longer for a store that is broken.
+# chosen: a create is tried again if the existing object is gone by then.
 _CREATE_ATTEMPTS = 3
 # obstore's error of a request that it sent once only: then the existing object is another process's.
 _FIRST_TRY = re.compile(r"\bretries: 0,")

@@ -27,23 +27,16 @@ class CatalogClaims:
     def last_inactive(self) -> str:
         """Name the last claim; empty without one.
 
-        Raises:
-            RunIsActive: the leg that it names is alive; the message names its run and its host.
+        RunIsActive if the leg that it names is alive; the message names its run and its host.
         """
         self._refuse_if_active(last := self._last(), "")
         return last
 
     def claim(self, run_id: str, leg: int, planned_after: str | None = None) -> None:
-        """Claim the catalog for a leg of this process.
+        """Claim the catalog for a leg of this process; RunIsActive if a leg of another run is alive, or was first.
 
-        Args:
-            run_id: of the leg.
-            leg: its number.
-            planned_after: for the first leg of a run, the last claim when it was planned: a later one of another run
-                may have sent the same files. None asks for nothing.
-
-        Raises:
-            RunIsActive: a leg of another run is alive, or has claimed the catalog first.
+        `planned_after` is the last claim when a run's first leg was planned: a later one of another run may have sent
+        the same files. None asks for nothing.
         """
         store, last = self.results.store, self._last()
         self._refuse_if_active(last, run_id)

@@ -10,8 +10,7 @@ from proofsweep.store.store import Store
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
     """Record which service a key belongs to.
 
-    Raises:
-        ResultsError: the key was used with another service (contract, Authentication 6: no key is interchangeable).
+    ResultsError if the key was used with another service (contract, Authentication 6: no key is interchangeable).
     """
     check_key(store, fingerprint, base_url)
     try:

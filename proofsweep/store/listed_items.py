@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 SCHEMA: Final = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
-# Item IDs that are encoded at once. Chosen: half encodes twice as often; twice keeps twice as many as Python objects.
+# Item IDs that are encoded at once. Chosen: any value from 5,000 to 20,000 does.
 _IDS_AT_ONCE = 10_000
 
 

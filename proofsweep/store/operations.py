@@ -19,11 +19,7 @@ _BUSY = "Another process works on this operation: {holder}."
 
 
 def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
-    """Return the parts that the receipt of an operation names.
-
-    Raises:
-        KeyError, ValueError, TypeError: it is damaged.
-    """
+    """Return the parts that the receipt of an operation names; KeyError, ValueError or TypeError if it is damaged."""
     return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
@@ -42,35 +38,25 @@ class Operations:
         return self.results.store.folders(layout.OPERATIONS_FOLDER, since)
 
     def write_intent(self, operation: Operation, facts: Mapping[str, object]) -> None:
-        """Say what an operation is about to do; `facts` are what it needs to continue after a crash.
+        """Write what an operation is about to do; `facts` are what it needs to continue after a crash.
 
-        Raises:
-            NameTaken: there is one with this ID.
+        NameTaken if there is one with this ID.
         """
         document = {**operation.document(), **facts}
         self.results.store.create(layout.operation_intent_name(operation.operation_id), json_bytes(document))
 
     def intent(self, operation_id: str) -> dict[str, object] | None:
-        """Read what an operation was about to do; None if it has no intent.
-
-        Raises:
-            ResultsError: it is damaged.
-        """
+        """Read what an operation was about to do; None if it has no intent. ResultsError if it is damaged."""
         return self._document(layout.operation_intent_name(operation_id))
 
     def receipt(self, operation_id: str) -> dict[str, object] | None:
-        """Read how an operation ended; None if it is at work, or was killed.
-
-        Raises:
-            ResultsError: it is damaged.
-        """
+        """Read how an operation ended; None if it is at work, or was killed. ResultsError if it is damaged."""
         return self._document(layout.operation_receipt_name(operation_id))
 
     def ended_parts(self, operation_id: str) -> list[Part]:
         """Return the parts that an operation's receipt names; none without a receipt.
 
-        Raises:
-            ResultsError: the receipt is damaged.
+        ResultsError if the receipt is damaged.
         """
         try:
             return receipted_parts(self.receipt(operation_id) or {"parts": []})
@@ -78,11 +64,7 @@ class Operations:
             raise self._damaged(layout.operation_receipt_name(operation_id)) from damage
 
     def operation(self, operation_id: str) -> Operation | None:
-        """Read an operation; None if there is no such one.
-
-        Raises:
-            ResultsError: what it wrote is damaged.
-        """
+        """Read an operation; None if there is no such one. Raises ResultsError: what it wrote is damaged."""
         if not layout.is_run_id(operation_id):
             return None
         document = self.receipt(operation_id) or self.intent(operation_id)
@@ -108,10 +90,9 @@ class Operations:
         return [name for name in names if layout.run_of(name) == operation.operation_id]
 
     def write_receipt(self, operation: Operation, document: Mapping[str, object]) -> None:
-        """Say how an operation ended; the receipt holds its intent, and the newest receipts before it.
+        """Write how an operation ended; the receipt holds its intent, and the newest receipts before it.
 
-        Raises:
-            NameTaken: it has ended before.
+        NameTaken if it has ended before.
         """
         store, (name, intent) = self.results.store, layout.operation_names(operation.operation_id)
         held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]

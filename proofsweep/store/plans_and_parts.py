@@ -35,10 +35,9 @@ SCHEMAS = {
     "recoveries": schemas.RECOVERIES,
 }
 
-RECEIPTED = ("verdicts", "exchanges")
-"""The tables whose parts the receipts of legs name."""
+RECEIPTED = ("verdicts", "exchanges")  # The tables whose parts the receipts of legs name
 
-# Planned items that are made of a shard at once, some 3 KB each while they are made. Half or twice takes as long.
+# Planned items that are made of a shard at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
 
 OPERATION_TABLES = ("rotations", "erasures", "proofs", "interpretations", "recoveries")
@@ -74,11 +73,7 @@ class Results:
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
 
     def plan(self, run_id: str) -> Plan:
-        """Read a run's plan.
-
-        Raises:
-            ResultsError: there is no such run here.
-        """
+        """Read a run's plan; ResultsError if there is no such run here."""
         content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
@@ -130,8 +125,7 @@ class Results:
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
         """Write one part with its table's whole schema, and read it back.
 
-        Raises:
-            NameTaken: another process wrote it; this one must stop its work on the leg.
+        NameTaken if another process wrote it; this one must stop its work on the leg.
         """
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)

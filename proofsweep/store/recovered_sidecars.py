@@ -10,8 +10,7 @@ _COLUMNS = ["recovered_to", "sidecar_sha256"]
 def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
     """Return the location and the hex sha256 of each sidecar that recoveries have written.
 
-    Raises:
-        ResultsError: a part cannot be read.
+    ResultsError if a part cannot be read.
     """
     table = results.table("recoveries", results.all_parts("recoveries"), _COLUMNS)
     written = table.filter(pc.is_valid(table["recovered_to"]))

@@ -16,15 +16,14 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 
-# Chosen: the partner's support looks at recent calls. Half may miss a month's; twice reads twice as many small parts.
+# Chosen: the partner's support looks at recent calls.
 _CALLS_LOOK_BACK = timedelta(days=35)
 
 
 def explain_item(search: Search, wanted: str, since: timedelta | None) -> tuple[str, list[Occurrence]]:
     """Return the ID of an item, and what happened to it in each run that began so long ago at most, the newest first.
 
-    Raises:
-        ResultsError: nothing fits, several items do, or the store cannot be read.
+    ResultsError if nothing fits, or several items do.
     """
     oldest = "" if since is None else new_run_id(datetime.now(UTC) - since, "")
     item_id = search.item(wanted, _location(wanted), oldest)

@@ -15,8 +15,7 @@ from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import printable
 
-# Some megabyte of text, so that the whole page stays below three; half would leave out files of a usual
-# bad night, twice makes a phone wait.
+# Some megabyte of text, so that the whole page stays below three.
 _MOST_FILES = 5_000
 _LONGEST_NAME = 200
 

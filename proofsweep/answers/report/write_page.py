@@ -29,24 +29,16 @@ from proofsweep.text import printable
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Counts of files.
-
-    Attributes:
-        is_of_catalog: whether they are of the whole catalog, as the newest run over it left it; else of a run alone.
-    """
+    """Counts of files."""
 
     files: int
     accepted: int
     need_attention: int
-    is_of_catalog: bool
+    is_of_catalog: bool  # whether they are of the whole catalog, as the newest run over it left it; else of a run alone
 
 
 def standing_of(results: Results, run: RunStatus) -> Standing:
-    """Return how the catalog stands by the view `coverage`; of a run that is not its newest, how the run ended.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return how the catalog stands by the view `coverage`; of a run that is not its newest, how the run ended."""
     query = "SELECT files, accepted, need_attention FROM coverage WHERE newest_run_id = ?"
     with answering(results, run.plan.environment, "coverage") as connection:
         found = connection.execute(query, [run.plan.run_id]).fetchall()
@@ -56,11 +48,7 @@ def standing_of(results: Results, run: RunStatus) -> Standing:
 
 
 def changes_of(results: Results, run: RunStatus) -> tuple[Sequence[tuple[str, str, int]], int]:
-    """Return how many files changed in a run, by change and cause in words, and how many are as before.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return how many files changed in a run, by change and cause in words, and how many are as before."""
     with run_changes(Comparison(results, run.plan)) as found:
         counts = [(change, words_of_cause(cause), files) for change, cause, files in found.counts()]
         return counts, found.as_before()
@@ -78,19 +66,10 @@ _NO_SCREENING: Mapping[str, str] = {}
 def page_of(
     results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
 ) -> str:
-    """Write the page.
+    """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded.
 
-    Args:
-        results: the store.
-        run_id: the run.
-        tag: of the manifest, by which the files that need attention are counted; None for no such table.
-        packet: what the partner's support needs of this run; empty if every call succeeded.
-        screening: conditions by their names, as the settings have them.
-
-    Raises:
-        ConfigError: a screening condition is none.
-        ResultsError: there is no such run, or a part cannot be read.
-        UsageError: no file that needs attention has the tag.
+    ConfigError if a screening condition is none; ResultsError if there is no such run; UsageError if no file that needs
+    attention has the tag.
     """
     run = describe_run(results, run_id)
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
@@ -125,9 +104,7 @@ def page_of(
 def write_page(path: Path, page: str) -> None:
     """Put a page in its place, whole; a page that is there is replaced, since all of it is derived.
 
-    Raises:
-        UsageError: another file is there; it stays.
-        ResultsError: it cannot be written.
+    UsageError if another file is there; it stays. ResultsError if it cannot be written.
     """
     scratch = path.with_name(f".{path.name}.part")
     try:

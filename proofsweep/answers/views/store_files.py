@@ -9,8 +9,7 @@ from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 from proofsweep.store.bucket_store import BucketStore
 
 STORE_SCHEME = "proofsweep"
-# Bytes that are asked for at least. Chosen: the columns of a small part come in one request; half needs more requests,
-# twice reads more that no query wants.
+# Bytes that are asked for at least. Chosen: the columns of a small part come in one request.
 _BLOCK_BYTES = 1024 * 1024
 
 

@@ -45,11 +45,7 @@ NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_ro
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then."""
     index = RunIndex(results).refreshed()
     runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
@@ -83,12 +79,7 @@ def _reading_parts(table: str, schema: pa.Schema, place: str) -> str:
 
 
 def reading(schema: pa.Schema, places: Sequence[str]) -> str:
-    """Return what reads Parquet files by a schema: a column that a file lacks is null.
-
-    Args:
-        schema: the columns.
-        places: paths or globs as DuckDB takes them.
-    """
+    """Return what reads Parquet files, by paths or globs, by a schema: a column that a file lacks is null."""
     columns = (
         f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
         for field in schema
@@ -114,7 +105,7 @@ def place_of(results: Results, name: str) -> str:
 
 
 def glob_of(results: Results, name: str) -> str:
-    """Say how any DuckDB reads an object, or the objects of a glob; the store's own URL is taken letter by letter."""
+    """Return how any DuckDB reads an object or a glob of them; the store's own URL is taken letter by letter."""
     url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)
     return f"{url}/{name}"
 

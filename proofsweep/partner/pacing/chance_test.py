@@ -10,24 +10,23 @@ from dataclasses import dataclass, field
 
 # All chosen, and checked together in benchmarks/simulation.
 # The time between two calls of a group: a part of the time until a 429 comes, so that it stops none of them, and at
-# most. Half: the network changes their order. Twice: the bucket refills.
+# most.
 _GAPS = 4
 _MOST_GAP_SECONDS = 0.008
-# A group that took longer shows nothing. Half: a busy machine learns nothing. Twice: the bucket refills meanwhile.
+# A group that took longer shows nothing.
 _LONGEST_SECONDS = 0.05
-# Calls of a group: those of a second, within these. Half: it shows less. Twice: users of a lane are refused more often.
+# Calls of a group: those of a second, within these.
 _FEWEST, _MOST = 2, 4
 # How often each next call goes through after a 429: by chance, and if others use the lane. Less apart: both are found
 # later. Further apart: they are mistaken for each other.
 _THROUGH_BY_CHANCE = 0.96
 _THROUGH_IF_SHARED = 0.6
-# The evidence that is proof, and that is disproof, as logarithms of how much likelier chance is. Half: users of one
-# lane take each other for chance. Twice: chance is found late.
+# The evidence that is proof, and that is disproof, as logarithms of how much likelier chance is.
 _PROOF = 4.0
 _DISPROOF = -2.5
-# 429s until groups are sent again. Half: more calls of users are refused. Twice: chance is found late.
+# 429s until groups are sent again.
 _REST = 20
-# Groups whose answers may still come. Half or twice changes only lanes with that many calls in flight.
+# Groups whose answers may still come.
 _MOST_GROUPS = 16
 
 

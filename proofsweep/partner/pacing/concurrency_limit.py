@@ -9,36 +9,31 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 # All chosen, and checked together in benchmarks/simulation.
-# Bursts of 429s that show a limit. Half: the overshoot of a search looks like one. Twice: it is found later.
+# Bursts of 429s that show a limit.
 _LEAST_BURSTS = 3
-# 429s that come closer than this are one burst. Half: one burst counts as several. Twice: several count as one.
+# 429s that come closer than this are one burst.
 _BURST_SECONDS = 0.5
-# With so few in flight a rate refuses calls too. Half: rates are mistaken for limits. Twice: limits of 2, 3 are missed.
+# With so few in flight a rate refuses calls too.
 _LEAST_LIMIT = 2
 # What each 429 leaves of the older counts. Closer to 1: a change is noticed late. Closer to 0: nothing adds up.
 _FADING_SHARE = 0.9
-# Faded counts of 429s below this are dropped. Half: the lowest number stays for longer. Twice: it goes too soon.
+# Faded counts of 429s below this are dropped.
 _FADED_COUNT = 0.3
-# Fewer bursts show a limit where so few calls are refused. Half: limits of 3 are found later. Twice: many stalls look
-# like a limit.
+# Fewer bursts show a limit where so few calls are refused.
 _FEW = 6
-# The share of calls beyond a limit that is refused. Half: rates are mistaken for limits. Twice: limits are missed.
+# The share of calls beyond a limit that is refused.
 _REFUSED_SHARE = 0.2
-# When one call beyond the limit is tried. Half: twice the 429s for that. Twice: a lifted limit is used later.
+# When one call beyond the limit is tried.
 _PROBE_AFTER_SECONDS = 150.0
-# Calls beyond the limit that go through before it grows by one. Half: luck is enough. Twice: it grows half as fast.
+# Calls beyond the limit that go through before it grows by one.
 _PROBE_CALLS = 40
 
 
 @dataclass(slots=True)
 class ConcurrencyLimit:
-    """What the number of calls in flight shows; a call counts itself.
+    """What the number of calls in flight shows; a call counts itself."""
 
-    Attributes:
-        most: the most calls in flight that are let through; infinite while no limit is known.
-    """
-
-    most: float = math.inf
+    most: float = math.inf  # the most calls in flight that are let through; infinite while no limit is known
     _admitted: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     _refused: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     _refused_at: float = -math.inf

@@ -7,26 +7,23 @@ a slower pace, and a larger one is answered with a slower pace, but never with o
 from dataclasses import dataclass
 
 # All chosen, and checked together in benchmarks/simulation.
-# How much one 429 lowers the pace, as its logarithm. Half: many clients collide for longer. Twice: chance weighs more.
+# How much one 429 lowers the pace, as its logarithm.
 _STEP = 0.03
 # Calls that raise it again by as much: the accepted share of 429s is one of so many. More: 1 % at random costs half of
 # a lane. Fewer: many clients are refused more often.
 _CALLS_PER_REFUSAL = 80
-# 429s without effect on the pace at first, and again after so many calls. Half: chance weighs more. Twice: the start of
-# many clients costs more.
+# 429s without effect on the pace at first, and again after so many calls.
 _FREE_REFUSALS = 6
-# Two cycles of so few calls together lower the pace more, up to so many times. Half: many clients need longer to find
-# their part. Twice: chance weighs more.
+# Two cycles of so few calls together lower the pace more, up to so many times.
 _SHORT_CALLS = 8
 _SHORT_FACTOR = 6
 # A 429 to the very first call after a pause lowers the pace more, so many times, until so many calls went through in a
-# row: others took the token that the service has announced. Half: many clients collide for longer. Twice: one of them
-# yields all.
+# row: others took the token that the service has announced.
 _NONE_FACTOR = 8
 _CALM_CALLS = 40
-# The most that it lowers the pace: to about a third. Half: many clients collide. Twice: noise costs more of a lane.
+# The most that it lowers the pace: to about a third.
 _MOST = 1.0
-# From here on other users of the lane are assumed. Half: a few 429s are enough. Twice: clients yield later.
+# From here on other users of the lane are assumed.
 _SHARED = 0.1
 
 

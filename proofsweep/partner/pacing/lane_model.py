@@ -8,16 +8,15 @@ from proofsweep.partner.pacing.cycles import Cycle
 from proofsweep.partner.pacing.token_bucket import TokenBucket, fit
 
 # All chosen, and checked together in benchmarks/simulation.
-# The lowest rate learned. Half or twice changes nothing but how often a lane that is almost shut is tried.
+# The lowest rate learned.
 _LEAST_CALLS_PER_SECOND = 0.01
-# How far above the rate the pace stays after 429s that came late, as a share. Half: a small bucket overflows. Twice:
-# earlier 429s.
+# How far above the rate the pace stays after 429s that came late, as a share.
 _MOST_LIFT = 0.007
-# Cycles that the fit remembers. Half: size and rate cannot be told apart. Twice: a change is noticed later.
+# Cycles that the fit remembers.
 _CYCLES = 5
-# Calls that make a cycle meaningful. Half: one call more means quite another rate. Twice: slow lanes learn late.
+# Calls that make a cycle meaningful.
 _MEANINGFUL_CALLS = 6
-# The smallest new size of the bucket, as a share of the old one. Half: one odd cycle loses it. Twice: it never shrinks.
+# The smallest new size of the bucket, as a share of the old one.
 _MOST_SHRINKING_SHARE = 0.6
 
 
@@ -32,44 +31,26 @@ class RateChange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What was so when a 429 came.
+    """What was so when a 429 came."""
 
-    Attributes:
-        is_first: nothing was known before.
-        is_narrower: several 429s agree that the lane is narrower than the model.
-        is_shared: others seem to use the lane too.
-        is_overdue: the pace was already growing, because the 429 came late.
-        is_short: it came soon after the last one.
-        pace: calls per second that could go.
-        level: tokens that the model still had; below 0 if more went through.
-        earliness: 1 right after the last 429, -1 at the end of the quiet time, less later.
-    """
-
-    is_first: bool
-    is_narrower: bool
-    is_shared: bool
-    is_overdue: bool
-    is_short: bool
-    pace: float
-    level: float
-    earliness: float
+    is_first: bool  # nothing was known before
+    is_narrower: bool  # several 429s agree that the lane is narrower than the model
+    is_shared: bool  # others seem to use the lane too
+    is_overdue: bool  # the pace was already growing, because the 429 came late
+    is_short: bool  # it came soon after the last one
+    pace: float  # calls per second that could go
+    level: float  # tokens that the model still had; below 0 if more went through
+    earliness: float  # 1 right after the last 429, -1 at the end of the quiet time, less later
 
 
 @dataclass(slots=True)
 class LaneModel:
-    """Learns from the cycles that emptied the bucket.
+    """Learns from the cycles that emptied the bucket."""
 
-    Attributes:
-        bucket: the token bucket that explains them best.
-        widest: calls per second that it once let through.
-        lift: the logarithm of how far above the rate the pace stays.
-        calm_cycles: regular cycles since the last change.
-    """
-
-    bucket: TokenBucket
-    widest: float = 0.0
-    lift: float = 0.0
-    calm_cycles: int = 0
+    bucket: TokenBucket  # the token bucket that explains them best
+    widest: float = 0.0  # calls per second that it once let through
+    lift: float = 0.0  # the logarithm of how far above the rate the pace stays
+    calm_cycles: int = 0  # regular cycles since the last change
     _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_CYCLES))
 
     def learn(self, cycle: Cycle, seen: Circumstances) -> RateChange:

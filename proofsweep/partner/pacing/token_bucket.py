@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from proofsweep.partner.pacing.cycles import Cycle
 
-# Chosen: the weight of the likely size. Half: cycles of one kind give wild sizes. Twice: a new size is learned late.
+# Chosen: the weight of the likely size.
 _LIKELY_BURST_WEIGHT = 0.5
 
 

@@ -9,21 +9,21 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 # All chosen, and checked together in benchmarks/simulation.
-# Uploads at the start, and at least. Half: one slow file holds up the rest. Twice: slots get old on a slow link.
+# Uploads at the start, and at least.
 _FEWEST = 8.0
 # Each step. Smaller: chance hides what it brings. Larger: slots get old while it is tried.
 _STEP = 1.5
 # Until more first bring nothing, each step, and the uploads that show its speed. Less: a fast lane waits at its start.
 _RAMP_STEP = 2.0
 _RAMP_SAMPLES = 4
-# More are kept if they bring so much. Half: chance is enough. Twice: a link is not filled.
+# More are kept if they bring so much.
 _LEAST_GAIN = 1.2
 # Fewer are kept if they are at least so fast. Lower: the link is used less. Higher: chance brings back the old number.
 _LEAST_SHARE = 0.92
-# Uploads that show the speed, as a share of their number and at least. Half: chance decides. Twice: longer trials.
+# Uploads that show the speed, as a share of their number and at least.
 _SAMPLE_SHARE = 0.5
 _LEAST_SAMPLES = 8
-# When the number is tried again. Half: twice the trials. Twice: a link that changes is noticed later.
+# When the number is tried again.
 _FIRST_TRIAL_SECONDS = 10.0
 _TRIAL_EVERY_SECONDS = 320.0
 # The number is a limit if so many are there, as a share of it. Lower: a slow lane looks like a full link.
@@ -32,13 +32,9 @@ _BINDING_SHARE = 0.8
 
 @dataclass(slots=True)
 class UploadLimit:
-    """What the uploads of one process deliver together; times are seconds of one monotonic clock.
+    """What the uploads of one process deliver together; times are seconds of one monotonic clock."""
 
-    Attributes:
-        most: the most uploads at once.
-    """
-
-    most: float = _FEWEST
+    most: float = _FEWEST  # the most uploads at once
     _began: dict[Hashable, tuple[int, float]] = field(default_factory=dict)
     _at_once: list[float] = field(default_factory=list)
     _bytes: float = 0.0
