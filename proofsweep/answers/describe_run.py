@@ -46,7 +46,7 @@ def newest_run(results: Results) -> str | None:
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
-    """Return the runs that somebody must go on with, the newest first: rows remain, and no other run took their place."""
+    """Return the runs that somebody must go on with, the newest first: rows remain, and no other run replaced it."""
     for run in RunIndex(results).refreshed().newest_first():
         if not run.is_over and (_is_known(results, run) or not describe_run(results, run.plan.run_id).is_over):
             yield run.plan

@@ -17,7 +17,7 @@ BROKEN_EXCHANGE = (
 
 
 def cause_of(error: BaseException) -> str | None:
-    """Return in a clause why a connection failed, by the system's errors behind an error; None if none of them tells."""
+    """Return in a clause why a connection failed, by the system's errors behind it; None if none of them tells."""
     return next((clause for each in _chain(error) if (clause := _clause(each))), None)
 
 
