@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from proofsweep.alerts.events import Severity
-from proofsweep.alerts.memory import IsTold, ToldCauses
-from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.messages import Alert, IsTold, ToldCauses
 from proofsweep.model import layout
 from proofsweep.store.store import Store
 

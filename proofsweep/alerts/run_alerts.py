@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from proofsweep.alerts.events import COMPLETED, EVENTS, TOLD_STATES, AlertKind, is_failure
-from proofsweep.alerts.memory import IsTold
-from proofsweep.alerts.messages import Alert, cause_of, harmless, made_alert, quoted, shortened
+from proofsweep.alerts.messages import Alert, IsTold, cause_of, harmless, made_alert, quoted, shortened
 from proofsweep.model.reasons import remedy_for
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}

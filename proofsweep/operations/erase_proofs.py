@@ -12,11 +12,11 @@ from http import HTTPStatus
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import EraseProofResponse
 from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.model.erasure import GONE, Erasure, ProofList
+from proofsweep.model.proofs import GONE, Erasure, ProofList
 from proofsweep.model.runs import EndedBy
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
-from proofsweep.store.operation_journals import OperationJournals
+from proofsweep.store.operations import OperationJournals
 
 # Proofs in a row for which the service is down. Chosen: any value from 1 to 6 does.
 _MOST_OUTAGES = 3

@@ -9,8 +9,7 @@ from pydantic import SecretStr
 
 from proofsweep.durable import sync_folder
 from proofsweep.errors import ConfigError
-from proofsweep.partner.key_drafts import drafts_beside, settle_drafts, waiting_file, write_draft
-from proofsweep.partner.keys import key_block, key_file
+from proofsweep.partner.keys import drafts_beside, key_block, key_file, settle_drafts, waiting_file, write_draft
 
 # Bytes that a test of the folder writes: a disk must have room for a key. Chosen: any key is shorter (partner/keys.py).
 _PROBE_BYTES = 4096

@@ -14,8 +14,7 @@ from proofsweep.model.runs import EndedBy
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.lease import sole_process
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.receipts import Part
 
 # Rows in memory, and their longest time there: what a killed process may lose. Chosen: any value from 2,500 to 10,000

@@ -18,10 +18,15 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
 from proofsweep.model.drift import drift_in
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.connection_failures import BROKEN_EXCHANGE, cause_of
-from proofsweep.partner.deadlines import DeadlineBackend, DeadlineStream, stream_of
+from proofsweep.partner.connections import (
+    BROKEN_EXCHANGE,
+    DeadlineBackend,
+    DeadlineStream,
+    cause_of,
+    proxy_for,
+    stream_of,
+)
 from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.proxies import proxy_for
 
 # The largest body kept in memory. Chosen: answers are a few KiB.
 _MOST_BODY_BYTES = 2 * 1024 * 1024

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 import obstore
 
 from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.files.bucket_failures import FAILURES, FailureKind, failure_of
 from proofsweep.files.locations import root_and_key
-from proofsweep.files.open_bucket import open_bucket
+from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
 
 if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta

@@ -1,19 +1,21 @@
-"""The objects of operations: an intent before the first call, parts of tables, and a receipt at the end."""
+"""The objects of operations: an intent before the first call, a journal, parts of tables, a receipt at the end."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import count
 from typing import Any
 
+import pyarrow.compute as pc
+
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
 from proofsweep.model.operations import Operation, operation_of
-from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.columns import Column, Row, with_instants
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
 from proofsweep.store.receipts import Part, link_to, newest_receipts
-from proofsweep.store.store import json_bytes
+from proofsweep.store.store import Store, json_bytes
 
 _BUSY = "Another process works on this operation: {holder}."
 
@@ -111,3 +113,53 @@ class Operations:
     def _damaged(self, name: str) -> ResultsError:
         url = self.results.store.url
         return ResultsError(f"{name} in the results store {url} is damaged: it is not whole. Restore it from a backup.")
+
+
+_COLUMNS = ["recovered_to", "sidecar_sha256"]
+
+
+def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
+    """Return the location and the hex sha256 of each sidecar that recoveries have written.
+
+    ResultsError if a part cannot be read.
+    """
+    table = results.table("recoveries", results.all_parts("recoveries"), _COLUMNS)
+    written = table.filter(pc.is_valid(table["recovered_to"]))
+    return frozenset(zip(*(written[name].to_pylist() for name in _COLUMNS), strict=True))
+
+
+_JOURNAL = "journal"
+
+
+class OperationJournals:
+    """The journals in a store, one for each operation whose rows are not all in parts; a step is some rows."""
+
+    def __init__(self, store: Store, columns: Sequence[Column]) -> None:
+        """Take the store, and the columns of the table whose rows are kept."""
+        self._store = store
+        self._columns = columns
+
+    def open(self) -> Sequence[str]:
+        """List the operations that have a journal, the oldest first."""
+        return sorted({layout.run_of(name) for name in self._store.names(_JOURNAL)})
+
+    def add(self, operation_id: str, number: int, rows: Sequence[Row]) -> None:
+        """Write one step, durably; ResultsError if the store cannot be written."""
+        self._store.create(f"{_JOURNAL}/{operation_id}-{number:08}.json", json_bytes(rows))
+
+    def read(self, operation_id: str) -> Iterator[Row]:
+        """Read the rows of an operation, in their order; ResultsError if a step is damaged."""
+        for name in self._names(operation_id):
+            try:
+                document = json.loads(self._store.read(name) or b"")
+                yield from [with_instants(row, self._columns) for row in [*document]]
+            except (ValueError, TypeError, AttributeError) as damage:
+                raise ResultsError(f"{name} in {self._store.url} is damaged. Restore it from a backup.") from damage
+
+    def delete(self, operation_id: str) -> None:
+        """Delete a journal whose rows are in parts."""
+        for name in self._names(operation_id):
+            self._store.delete(name)
+
+    def _names(self, operation_id: str) -> list[str]:
+        return [name for name in self._store.names(_JOURNAL) if layout.run_of(name) == operation_id]

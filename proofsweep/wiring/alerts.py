@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from proofsweep.alerts.events import state_of_ending, state_of_run
+from proofsweep.alerts.facts import supplier_rejections
 from proofsweep.alerts.key_alerts import key_expires, quota_short, rotated_key_ends
 from proofsweep.alerts.messages import Alert, quoted, shortened
 from proofsweep.alerts.notifier import Channel, Decide, Teller, Telling
@@ -20,7 +21,6 @@ from proofsweep.alerts.run_alerts import (
     files_given_up,
     over_after_end,
 )
-from proofsweep.alerts.supplier_rejections import supplier_rejections
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import advice_for, ending_of, label_of
 from proofsweep.errors import ConfigError, ProofsweepError, RunMustStop

@@ -5,10 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind, state_of_ending
-from proofsweep.alerts.key_alerts import unexplained_usage
-from proofsweep.alerts.memory import IsTold
-from proofsweep.alerts.messages import Alert, cause_of, quoted
-from proofsweep.alerts.past_legs import (
+from proofsweep.alerts.facts import (
     calls_of_day,
     ended_at,
     killed_work,
@@ -17,6 +14,8 @@ from proofsweep.alerts.past_legs import (
     night_facts,
     recent_runs,
 )
+from proofsweep.alerts.key_alerts import unexplained_usage
+from proofsweep.alerts.messages import Alert, IsTold, cause_of, quoted
 from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run
 from proofsweep.alerts.schedule_alerts import daily_digest, no_success
 from proofsweep.answers.describe_run import describe_run

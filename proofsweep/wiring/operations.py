@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep import __version__
+from proofsweep.alerts.facts import recent_probes
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.monitoring_alerts import MonitorRules, alerts_of_probes
-from proofsweep.alerts.recent_probes import recent_probes
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.operations import Operation, OperationKind

@@ -13,22 +13,28 @@ from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustSto
 from proofsweep.files.files import Files
 from proofsweep.files.locations import one_line, path_of
 from proofsweep.files.moves import Moves
-from proofsweep.model.erasure import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.model.operations import OperationKind
-from proofsweep.model.proofs import Inventory, Recovered, RecoveryRequest
+from proofsweep.model.proofs import (
+    Erasure,
+    Inventory,
+    ProofList,
+    Recovered,
+    RecoveryRequest,
+    cells_of,
+    counts_of,
+    proof_list,
+)
 from proofsweep.model.redaction import Redaction
 from proofsweep.model.tables import erasures as table
 from proofsweep.model.tables import recoveries
 from proofsweep.operations.call_budget import OutageGuard
 from proofsweep.operations.erase_proofs import EraseProofs
-from proofsweep.operations.lost_sidecars import proven_items
 from proofsweep.operations.operation_log import KilledOperations
 from proofsweep.operations.reconcile import compared_masters, take_inventory
-from proofsweep.operations.recover_sidecars import SidecarRecovery
+from proofsweep.operations.recover_sidecars import SidecarRecovery, proven_items
 from proofsweep.settings import Settings
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redaction_lease
 from proofsweep.store.watches import ingest_store, is_watched, watched_ids

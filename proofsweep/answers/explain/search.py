@@ -13,9 +13,9 @@ from proofsweep.answers.explain.support_packet import COLUMNS
 from proofsweep.answers.views.connection import tables_of
 from proofsweep.answers.views.views import quoted
 from proofsweep.errors import ResultsError
-from proofsweep.model.erasure import GONE
 from proofsweep.model.items import PROOF_PREFIX
 from proofsweep.model.operations import Operation
+from proofsweep.model.proofs import GONE
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.operations import Operations

@@ -12,8 +12,7 @@ from tempfile import gettempdir
 import duckdb
 
 from proofsweep.answers.views.screening import screening_columns
-from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
-from proofsweep.answers.views.tables import create_tables
+from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
 from proofsweep.store.bucket_store import BucketStore

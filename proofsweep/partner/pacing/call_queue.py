@@ -11,10 +11,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit, UploadLimit
 from proofsweep.partner.pacing.cycles import Sent
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.upload_limit import UploadLimit
 
 # All chosen, and checked together in benchmarks/simulation.
 # Calls in flight from which silence counts.

@@ -13,12 +13,10 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 import math
 from dataclasses import replace
 
-from proofsweep.partner.pacing.chance_test import ChanceTest
-from proofsweep.partner.pacing.contention import Contention
+from proofsweep.partner.pacing.contention import ChanceTest, Contention
 from proofsweep.partner.pacing.cycles import Cycle, CycleRecorder, Sent, joined
-from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange
+from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange, TokenBucket
 from proofsweep.partner.pacing.refusals import FIRST_QUIET_SECONDS, Refusals, quiet_seconds
-from proofsweep.partner.pacing.token_bucket import TokenBucket
 
 # All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes. Where a
 # search begins, per second.
