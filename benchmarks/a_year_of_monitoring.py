@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.a_year import URL, Count, counted_store, measure
-from proofsweep.alerts.recent_probes import recent_probes
+from proofsweep.alerts.facts import recent_probes
 from proofsweep.answers.explain.search import searching
 from proofsweep.answers.views.connection import opened
 from proofsweep.contract.headers import AnswerHeaders

@@ -15,7 +15,7 @@ from cli.screen import console, counted, print_error, print_json
 from proofsweep.answers.operation_lines import json_of_erasures, lines_of_erasures
 from proofsweep.errors import UsageError
 from proofsweep.logs import set_up_logs
-from proofsweep.model.erasure import DISPOSABLE, Erasure, ProofList
+from proofsweep.model.proofs import DISPOSABLE, Erasure, ProofList
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
 from proofsweep.wiring.engines import engine_for

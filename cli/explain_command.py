@@ -11,12 +11,15 @@ from cli.screen import console, print_json
 from proofsweep.answers.explain.explain import (
     explain_call,
     explain_item,
+    json_of_item,
+    json_of_proof,
+    lines_of,
+    lines_of_proof,
     packet_of,
     packet_of_failed_calls,
     run_or_operation,
 )
 from proofsweep.answers.explain.search import Search, searching
-from proofsweep.answers.explanation import json_of_item, json_of_proof, lines_of, lines_of_proof
 from proofsweep.errors import ResultsError
 from proofsweep.model.runs import Plan
 from proofsweep.settings import load_settings

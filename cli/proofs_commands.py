@@ -23,7 +23,7 @@ from proofsweep.errors import CallFailed, UsageError
 from proofsweep.logs import set_up_logs
 from proofsweep.model.proofs import Inventory, RecoveryRequest
 from proofsweep.model.runs import Plan
-from proofsweep.operations.list_proofs import ProofListing
+from proofsweep.operations.reconcile import ProofListing
 from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.proofs import inventory_proofs, line_of_masters, masters_of, recover_sidecars

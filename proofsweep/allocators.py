@@ -24,7 +24,7 @@ def keep_memory_small() -> None:
 
 
 def give_memory_back() -> None:
-    """Give the system the free pages between those in use, some 30 MB; it takes some milliseconds."""
+    """Return the free pages between those in use to the system, some 30 MB; it takes some milliseconds."""
     _call_glibc("malloc_trim", 0)
 
 

@@ -9,8 +9,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.text import minute_of
 from proofsweep.verify.plan.forecast import Forecast
 
-# Chosen: a rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it. At
-# half, it can end in the night after a working day's last check; at twice even a rotation of yesterday is told.
+# Chosen: a rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it.
 _GRACE_HOURS = 24
 
 
@@ -28,10 +27,7 @@ def key_expires(environment: str, expires_at: datetime | None, now: datetime) ->
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
     """Tell that the old key of a recorded rotation ends within 24 hours, or has ended and is in use here all the same.
 
-    Args:
-        rotation: as the store has it.
-        key_in_use: fingerprint of the key in use here; None if it is not known.
-        now: the time.
+    `key_in_use` is the fingerprint of the key in use here; None if it is not known.
     """
     ends, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
     is_over = ends <= now
@@ -63,12 +59,8 @@ def quota_short(plan: Plan, rows: int, cost: Forecast) -> Alert | None:
 def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerated: int) -> Alert | None:
     """Tell that the service counted more calls on a UTC day than this store has.
 
-    Args:
-        environment: the service's label.
-        day: a UTC day that is over.
-        used: what `days[].used` of GET /partner/usage says of it.
-        ours: keyed calls of that day in the tables.
-        tolerated: calls that need no explanation, such as those of `check` and `doctor`.
+    `used` is what `days[].used` of GET /partner/usage says, `ours` the keyed calls in the tables; `tolerated` ones, as
+    of `check` and `doctor`, need no explanation.
     """
     if used - ours <= tolerated:
         return None

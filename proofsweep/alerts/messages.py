@@ -1,15 +1,16 @@
-"""An alert as a value, and how text that others wrote becomes harmless in it."""
+"""An alert as a value, how text that others wrote becomes harmless in it, and which causes were sent when."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import EVENTS, AlertKind, Severity
 from proofsweep.text import printable
 
-# Bounds a message, whatever a catalog or the service writes. Chosen: half cuts long paths, twice fills a phone.
+# Bounds a message, whatever a catalog or the service writes. Chosen: any value from 150 to 600 does.
 _LONGEST_TEXT = 300
 
-# Bounds the list in a message. Chosen: half hides kinds of rows that a usual run has, twice fills a phone's screen.
+# Bounds the list in a message. Chosen: any value from 5 to 20 does.
 _MOST_LINES = 10
 
 # Look-alikes: chat programs read the originals as a mention, a link or the end of the code span, each in its own way.
@@ -24,18 +25,12 @@ LOOK_ALIKES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it.
-
-    Attributes:
-        causes: what it tells of; a cause that was told is not told again soon.
-        subject: one line.
-        body: lines of plain text, with code spans.
-    """
+    """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it."""
 
     kind: AlertKind
-    causes: tuple[str, ...]
-    subject: str
-    body: str
+    causes: tuple[str, ...]  # what it tells of; a cause that was told is not told again soon
+    subject: str  # one line
+    body: str  # lines of plain text, with code spans
 
     @property
     def severity(self) -> Severity:
@@ -92,3 +87,40 @@ TEST_ALERT = Alert(
     body="Alerts of proofsweep arrive here. There is nothing to do.",
 )
 """What `proofsweep alerts test` sends."""
+
+
+IsTold = Callable[[str], bool]  # Says whether a cause was told not long ago
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCauses:
+    """Causes that were told, and when."""
+
+    at: Mapping[str, datetime]
+
+    def recent(self, now: datetime, repeat_days: float) -> "ToldCauses":
+        """Keep what was told within so many days; one from the future was told by a wrong clock, and is forgotten."""
+        since = now - timedelta(days=repeat_days)
+        return ToldCauses({cause: at for cause, at in self.at.items() if since < at <= now})
+
+    def without(self, over: Iterable[str]) -> "ToldCauses":
+        """Forget causes that are over, so that they are told when they come again; `over` are the begins of causes."""
+        begins = tuple(over)
+        kept = {cause: at for cause, at in self.at.items() if not any(_begins(cause, begin) for begin in begins)}
+        return ToldCauses(kept)
+
+    def having(self, alerts: Iterable[Alert], now: datetime) -> "ToldCauses":
+        """Add what was told now."""
+        return ToldCauses({**self.at, **{cause: now for alert in alerts for cause in alert.causes}})
+
+    def is_told(self, cause: str) -> bool:
+        """Return whether a cause was told."""
+        return cause in self.at
+
+    def untold(self, alerts: Iterable[Alert]) -> list[Alert]:
+        """Keep the alerts of which some cause was not told."""
+        return [alert for alert in alerts if not all(map(self.is_told, alert.causes))]
+
+
+def _begins(cause: str, begin: str) -> bool:
+    return cause == begin or cause.startswith(f"{begin}\t")

@@ -10,16 +10,14 @@ from proofsweep.alerts.messages import Alert, cause_of, made_alert, quoted
 from proofsweep.text import minute_of
 
 # Probes in a row, or of the last ones, that make a state a lasting one. Chosen: of five minutes each, a quarter of an
-# hour, or half of an hour. Half tells of every short restart; twice tells half an hour later.
+# hour, or half of an hour.
 _IN_A_ROW = 3
 _LAST_ONES, _MANY_OF_THEM = 12, 6
 
-# Probes whose median is compared, and least ones to compare it with. Chosen: half is one slow probe among few; twice
-# tells an hour late.
+# Probes whose median is compared, and least ones to compare it with. Chosen: any value from 3 to 12 does.
 _RECENT = 6
 _LEAST_BEFORE = 12
-# A slowdown that nobody would feel. Chosen: a probe of some ms triples by chance; half tells of noise, twice misses a
-# call that takes half a second.
+# A slowdown that nobody would feel. Chosen: a probe of some ms triples by chance.
 _LEAST_SLOWDOWN_MS = 200.0
 
 _CALLS = {"health": "GET /health", "usage": "GET /partner/usage"}
@@ -54,12 +52,7 @@ class MonitorRules:
 
 
 def alerts_of_probes(probes: Sequence[ProbeFacts], rules: MonitorRules) -> tuple[list[Alert], list[str]]:
-    """Return the alerts that hold, and the begins of the causes that are over.
-
-    Args:
-        probes: of some hours, the oldest first.
-        rules: when to tell.
-    """
+    """Return the alerts that hold by the last probes, the oldest first, and the begins of the causes that are over."""
     found: list[Alert | None] = []
     over: list[str] = []
     for call in _CALLS:

@@ -7,18 +7,13 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from proofsweep.alerts.events import Severity
-from proofsweep.alerts.memory import IsTold, ToldCauses
-from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.messages import Alert, IsTold, ToldCauses
 from proofsweep.model import layout
 from proofsweep.store.store import Store
 
 
 def read_told(store: Store) -> ToldCauses:
-    """Read which causes were told when; nothing if there is no such object, or if it cannot be understood.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Read which causes were told when; nothing if there is no such object, or if it cannot be understood."""
     content = store.read(layout.told_alerts_name())
     try:
         cells = json.loads(content or b"{}")
@@ -28,11 +23,7 @@ def read_told(store: Store) -> ToldCauses:
 
 
 def write_told(store: Store, told: ToldCauses) -> None:
-    """Write which causes were told when. Of two processes that write at once, one loses; its causes are told again.
-
-    Raises:
-        ResultsError: the store cannot be written.
-    """
+    """Write which causes were told when. Of two processes that write at once, one loses; its causes are told again."""
     cells = {cause: at.isoformat() for cause, at in sorted(told.at.items())}
     store.replace(layout.told_alerts_name(), json.dumps(cells, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
 
@@ -77,11 +68,7 @@ class Teller:
     repeat_days: float
 
     def tell(self, decide: Decide, over: Iterable[str] = ()) -> Telling:
-        """Forget the causes that are over, decide, send what is new, and remember what somebody got.
-
-        Raises:
-            ResultsError: the store cannot be read or written.
-        """
+        """Forget the causes that are over, decide, send what is new, and remember what somebody got."""
         before = read_told(self.store)
         told = before.recent(self.clock(), self.repeat_days).without(over)
         hold = decide(told.is_told) if callable(decide) else decide

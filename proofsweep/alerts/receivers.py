@@ -15,11 +15,11 @@ from proofsweep.errors import ConfigError
 UrlSource = Callable[[], str]
 """Reads the receivers' URLs from where they are kept: one a line; ConfigError if they cannot be read."""
 
-# Bounds what a wrong path can fill the memory with. Chosen: hundreds of receivers; half or twice changes nothing.
+# Bounds what a wrong path can fill the memory with. Chosen: hundreds of receivers.
 _MOST_URL_BYTES = 65_536
 
 # Bounds how long all receivers together can keep a run from ending. Chosen: apprise waits 4 s for each step of HTTP and
-# 15 s for SMTP; at half a slow mail server loses the alert, twice keeps a person waiting at the terminal.
+# 15 s for SMTP.
 _LONGEST_SEND_SECONDS = 30.0
 
 
@@ -52,8 +52,7 @@ class Receivers:
     def read(cls, source: UrlSource, *, where: str) -> "Receivers":
         """Read and check the URLs; an empty line and one that begins with `#` are ignored.
 
-        Raises:
-            ConfigError: there is none, or apprise cannot use one. The error does not show it.
+        ConfigError if there is none, or apprise cannot use one. The error does not show it.
         """
         _silence_libraries()
         lines = {number: line.strip() for number, line in enumerate(source().splitlines(), start=1)}

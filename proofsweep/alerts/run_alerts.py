@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from proofsweep.alerts.events import COMPLETED, EVENTS, TOLD_STATES, AlertKind, is_failure
-from proofsweep.alerts.memory import IsTold
-from proofsweep.alerts.messages import Alert, cause_of, harmless, made_alert, quoted, shortened
+from proofsweep.alerts.messages import Alert, IsTold, cause_of, harmless, made_alert, quoted, shortened
 from proofsweep.model.reasons import remedy_for
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
@@ -14,24 +13,16 @@ _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
 
 @dataclass(frozen=True, slots=True)
 class FlowEnd:
-    """How a flow run, or a leg of one, has ended.
-
-    Attributes:
-        state: the name of its Prefect state.
-        subject: the catalog or folder that it worked on; the flow's name if there is none.
-        details: lines of the message.
-        title: what happened, with figures; None takes the event's own.
-        tries_left: whether the flow run is tried again if it failed.
-    """
+    """How a flow run, or a leg of one, has ended."""
 
     environment: str
     flow: str
-    state: str
-    subject: str
+    state: str  # the name of its Prefect state
+    subject: str  # the catalog or folder that it worked on; the flow's name if there is none
     results_url: str
-    details: Sequence[str]
-    title: str | None = None
-    tries_left: bool = False
+    details: Sequence[str]  # lines of the message
+    title: str | None = None  # what happened, with figures; None takes the event's own
+    tries_left: bool = False  # whether the flow run is tried again if it failed
 
 
 def alerts_of_end(end: FlowEnd) -> list[Alert]:
@@ -101,41 +92,27 @@ class SupplierRejections:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """How a run stands after a leg.
-
-    Attributes:
-        state: the name of the state in which its flow run ended.
-        ending: how it ended, in one clause.
-        failed: its rows that failed.
-        answered: its rows that were accepted or rejected.
-        why: the leg's own sentence, if it ended early.
-        kinds: its finished rows.
-        rejections: its rejected files, by supplier; empty if no tag names the supplier.
-        sunset: the last Sunset header of the run.
-        in_doubt: rows that the last leg could not decide about.
-        nights_in_doubt: on how many days in a row that was so.
-        head: hex sha256 of the receipt of the leg, which holds all earlier receipts; None if it is not known.
-        tries_left: whether its flow run is tried again if it failed.
-    """
+    """How a run stands after a leg."""
 
     run_id: str
     environment: str
     catalog: str
     results_url: str
-    state: str
-    ending: str
+    state: str  # the name of the state in which its flow run ended
+    ending: str  # how it ended, in one clause
     items: int
     remaining: int
-    failed: int = 0
-    answered: int = 0
-    why: str | None = None
-    kinds: Sequence[RowKind] = ()
-    rejections: Sequence[SupplierRejections] = ()
-    sunset: str | None = None
+    failed: int = 0  # its rows that failed
+    answered: int = 0  # its rows that were accepted or rejected
+    why: str | None = None  # the leg's own sentence, if it ended early
+    kinds: Sequence[RowKind] = ()  # its finished rows
+    rejections: Sequence[SupplierRejections] = ()  # its rejected files, by supplier; empty if no tag names the supplier
+    sunset: str | None = None  # the last Sunset header of the run
+    # hex sha256 of the receipt of the leg, which holds all earlier receipts; None if it is not known.
     head: str | None = None
-    in_doubt: int = 0
-    nights_in_doubt: int = 0
-    tries_left: bool = False
+    in_doubt: int = 0  # rows that the last leg could not decide about
+    nights_in_doubt: int = 0  # on how many days in a row that was so
+    tries_left: bool = False  # whether its flow run is tried again if it failed
 
 
 def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:

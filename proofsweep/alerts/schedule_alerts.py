@@ -11,19 +11,13 @@ from proofsweep.text import minute_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightFacts:
-    """When runs did their work.
-
-    Attributes:
-        catalog: whose runs; None for those of every catalog.
-        last_success: end of the last leg that did its work; None if there is none.
-        first_run: when the oldest run that was looked at was planned; None without a run.
-    """
+    """When runs did their work."""
 
     environment: str
     results_url: str
-    catalog: str | None
-    last_success: datetime | None = None
-    first_run: datetime | None = None
+    catalog: str | None  # whose runs; None for those of every catalog
+    last_success: datetime | None = None  # end of the last leg that did its work; None if there is none
+    first_run: datetime | None = None  # when the oldest run that was looked at was planned; None without a run
 
 
 def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: bool) -> bool:
@@ -51,15 +45,7 @@ def no_success(night: NightFacts, now: datetime, longest_hours: float) -> Alert 
 
 
 def daily_digest(environment: str, results_url: str, line: str, ended: datetime, head: str) -> Alert:
-    """Tell of the newest leg, once for the UTC day on which it ended.
-
-    Args:
-        environment: the service's label.
-        results_url: where the tables are.
-        line: how its run stands.
-        ended: when it ended.
-        head: hex sha256 of its receipt, which holds all earlier receipts.
-    """
+    """Tell of the newest leg, once for the UTC day on which it ended; `head` is the hex sha256 of its receipt."""
     day = ended.date().isoformat()
     lines = [f"Ended {minute_of(ended)}: {quoted(line)}", f"Head of the records: `{head}`"]
     cause = cause_of(AlertKind.DIGEST, environment, day)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from proofsweep.answers.views.selected_rows import SelectedRows
 
 # Parts that are read to name a few files of a run. Chosen: a run whose first parts hold no such file names none, and
-# says where all are; half names none more often, twice costs a bucket as many more requests.
+# says where all are.
 _FEW_PARTS = 6
 
 # Files of a summary. Chosen: a person reads them at once; a command lists all.
@@ -28,21 +28,14 @@ _MOST_NAMED = 10
 
 @dataclass(slots=True, kw_only=True)
 class AttentionGroup:
-    """Files with the same outcome and reason, and the same value of a tag if one was asked for.
+    """Files with the same outcome and reason, and the same value of a tag if one was asked for."""
 
-    Attributes:
-        value: of the tag; None if the files have no such tag, or none was asked for.
-        is_given_up: whether passes over a watched folder have tried them as often as they do.
-        rows: how many there are.
-        files: locations of the first ones.
-    """
-
-    value: str | None
+    value: str | None  # of the tag; None if the files have no such tag, or none was asked for
     outcome: str
     reason: str
-    is_given_up: bool = False
-    rows: int = 0
-    files: list[str] = field(default_factory=list)
+    is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
+    rows: int = 0  # how many there are
+    files: list[str] = field(default_factory=list)  # locations of the first ones
 
     @property
     def what_to_do(self) -> str:
@@ -56,11 +49,7 @@ def attention_groups(
 ) -> list[AttentionGroup]:
     """Count rows by kind, and by the values of a tag; name the first files of each. The largest kinds come first.
 
-    `given_up` are the items that no pass over a watched folder tries again.
-
-    Raises:
-        ResultsError: the store cannot be read.
-        UsageError: no row has the tag.
+    `given_up` are the items that no pass over a watched folder tries again. UsageError if no row has the tag.
     """
     groups: dict[tuple[str | None, str, str, bool], AttentionGroup] = {}
     columns = ["audio", "outcome", "reason", "item_id", *(["tags"] if tag else [])]
@@ -88,11 +77,7 @@ def attention_groups(
 
 
 def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
-    """Name the first files of a run that need attention, by its first parts.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Name the first files of a run that need attention, by its first parts."""
     return _first_files(results, run.plan) if any(map(run.rows, NEED_ATTENTION)) else []
 
 

@@ -32,11 +32,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
 
 
 def newest_runs(results: Results, most: int) -> list[RunStatus]:
-    """Read the status of the newest runs; of a run that is finished, only how many rows have which outcome.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Read the status of the newest runs; of a run that is finished, only how many rows have which outcome."""
     newest = islice(RunIndex(results).refreshed().newest_first(), most)
     return [
         _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
@@ -50,7 +46,7 @@ def newest_run(results: Results) -> str | None:
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
-    """Give the runs that somebody must go on with, the newest first: rows remain, and no other run took their place."""
+    """Return the runs that somebody must go on with, the newest first: rows remain, and no other run replaced it."""
     for run in RunIndex(results).refreshed().newest_first():
         if not run.is_over and (_is_known(results, run) or not describe_run(results, run.plan.run_id).is_over):
             yield run.plan

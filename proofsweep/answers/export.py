@@ -37,13 +37,10 @@ class WrittenReport:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written, and of which catalogs the rows are.
-
-    Attributes:
-        catalogs: location and root of each; a root is a URL, or None if the files may lie anywhere.
-    """
+    """What was written, and of which catalogs the rows are."""
 
     reports: Sequence[WrittenReport]
+    # location and root of each; a root is a URL, or None if the files may lie anywhere.
     catalogs: frozenset[tuple[str, str | None]]
 
 
@@ -52,15 +49,8 @@ def export(
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
 
-    Args:
-        selected: the rows.
-        path: of the file.
-        tag: of the manifest; None for one file.
-        screening: expressions of screening columns by their names; each file says whether it meets them.
-
-    Raises:
-        UsageError: a file exists already, or no row has the tag; nothing was written.
-        ResultsError: the store cannot be read, or the files cannot be written; nothing was written.
+    UsageError if a file exists already, or no row has the tag; nothing was written. ResultsError if the files cannot be
+    written.
     """
     with TemporaryDirectory(prefix="proofsweep-") as folder:
         groups, catalogs = GroupedRows(Path(folder)), set()

@@ -15,7 +15,7 @@ from proofsweep.model.reasons import remedy_for
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import markdown, printable
 
-# Chosen: file systems allow 255 bytes, and a name has an ending and a prefix; half cuts names that people know.
+# Chosen: file systems allow 255 bytes, and a name has an ending and a prefix.
 _LONGEST_BYTES = 120
 
 
@@ -106,8 +106,7 @@ def letters_of(rows: Iterable[Row]) -> Mapping[str, str]:
 def write_letters(folder: str, name: str, rows: Sequence[Row]) -> list[str]:
     """Write the letters about the rows of one part, whose name is in theirs; one that is there already stays.
 
-    Raises:
-        ResultsError: the folder cannot be written.
+    ResultsError if the folder cannot be written.
     """
     letters = {Path(folder, f"{file_name_of(each)}-{name}.md"): letter for each, letter in letters_of(rows).items()}
     try:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from proofsweep.model.erasure import Erasure, counts_of
 from proofsweep.model.key_rotation import Rotation
-from proofsweep.model.proofs import Inventory, NotesRefreshed, Recovered
+from proofsweep.model.proofs import Erasure, Inventory, NotesRefreshed, Recovered, counts_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.text import minute_of
 
@@ -63,7 +62,7 @@ def line_of_recovery(done: Recovered) -> str:
     return f"{sum(done.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
 
 
-# Chosen: a screen shows as many failures; half hides what would fit, twice scrolls the counts away.
+# Chosen: a screen shows as many failures.
 _MOST_NAMED = 10
 
 

@@ -22,7 +22,7 @@ from proofsweep.errors import UsageError
 from proofsweep.model.completion_report import defused
 from proofsweep.text import printable
 
-# Chosen: rows in memory before they go to disk, some 5 MB; half opens twice as many files, twice needs twice that.
+# Chosen: rows in memory before they go to disk, some 5 MB.
 _WAITING_ROWS = 5_000
 
 
@@ -103,9 +103,7 @@ def write_csv(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterato
 def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterator[ReportRow]) -> None:
     """Write a workbook with one sheet: a frozen header, real dates in UTC, and text that is never a formula.
 
-    Raises:
-        UsageError: there are more rows than a sheet holds.
-        OSError: it cannot be written.
+    UsageError if there are more rows than a sheet holds; OSError if it cannot be written.
     """
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with (

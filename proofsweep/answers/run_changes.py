@@ -129,11 +129,8 @@ def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
     """Choose what to compare a run with.
 
     `previous` is how each file stood before. `baseline` is the first finished whole run of the catalog. Anything else
-    names a run.
-
-    Raises:
-        ResultsError: there is no such run, or nothing to compare it with.
-        UsageError: the runs are of two environments.
+    names a run. ResultsError if there is no such run, or nothing to compare it with; UsageError if the runs are of two
+    environments.
     """
     if against not in {PREVIOUS, "baseline"}:
         before = results.plan(against)

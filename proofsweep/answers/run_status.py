@@ -6,8 +6,7 @@ from itertools import takewhile
 
 from proofsweep.model.runs import EndedBy, Plan
 
-NEED_ATTENTION = ("rejected", "failed", "ineligible")
-"""The outcomes that somebody must look at."""
+NEED_ATTENTION = ("rejected", "failed", "ineligible")  # The outcomes that somebody must look at
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +34,16 @@ class LegStatus:
     """One leg by its receipt. `ended_by` is None while the leg runs.
 
     A killed leg has no receipt, and so no counts, until another leg takes over.
-
-    Attributes:
-        quota_reset: when the quota resets, by the leg's last snapshot.
-        drift: the first names in its answers that the contract does not name.
-        in_doubt: rows that were tried, and that no control could decide about.
-        control_calls: keyed calls of controls, which belong to no row.
     """
 
     leg: int
     ended_by: str | None
     why: str | None = None
-    quota_reset: datetime | None = None
+    quota_reset: datetime | None = None  # when the quota resets, by the leg's last snapshot
     counts: dict[str, object] = field(default_factory=dict)
-    drift: tuple[str, ...] = ()
-    in_doubt: int = 0
-    control_calls: int = 0
+    drift: tuple[str, ...] = ()  # the first names in its answers that the contract does not name
+    in_doubt: int = 0  # rows that were tried, and that no control could decide about
+    control_calls: int = 0  # keyed calls of controls, which belong to no row
 
     def count(self, column: str) -> int | None:
         """Return a count of the `runs` table; None if it is not known."""
@@ -60,29 +53,20 @@ class LegStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """The last pruning of a run.
+    """The last pruning of a run."""
 
-    Attributes:
-        intent: name of the object that says what was deleted.
-        completed_at: ISO instant in UTC; None if it did not come to its end.
-    """
-
-    intent: str
-    completed_at: str | None
+    intent: str  # name of the object that says what was deleted
+    completed_at: str | None  # ISO instant in UTC; None if it did not come to its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """A run by its parts and receipts.
-
-    Attributes:
-        pruned: None if nothing of it was deleted; else its groups are by outcome alone.
-    """
+    """A run by its parts and receipts."""
 
     plan: Plan
     groups: tuple[Group, ...]
     legs: tuple[LegStatus, ...]
-    pruned: Pruned | None = None
+    pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
 
     @property
     def finished(self) -> int:

@@ -31,16 +31,11 @@ from proofsweep.verify.leg.publish import EXCHANGE_IDENTITY, exchange_identities
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of the whole store when a run is checked.
-
-    Attributes:
-        held: the names of all that receipts hold.
-        now: which nothing can be later than.
-    """
+    """What is known of the whole store when a run is checked."""
 
     redactions: Redactions
-    held: Collection[str]
-    now: datetime
+    held: Collection[str]  # the names of all that receipts hold
+    now: datetime  # which nothing can be later than
 
 
 def audit_run(results: Results, run_id: str, known: Known, findings: Findings, checked: Checked) -> None:

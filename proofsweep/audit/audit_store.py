@@ -40,22 +40,11 @@ def audit_store(
     *,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Audit:
-    """Check the runs of a store against their receipts.
+    """Check the runs of a store against their receipts; with a run ID, only that run's parts are read.
 
     (1) redactions and receipts hold each other, (2) each run and operation is as its receipts say, (3) no part lies in
     the tables that belongs to none of them, (4) the snapshot is that of the parts, (5) the store has what a head that
-    was kept elsewhere holds, or a signed audit.
-
-    Args:
-        results: where the runs are.
-        run_id: the only run whose parts are read; None reads all.
-        head: as an earlier audit or an alert gave it.
-        signed_by: the key that signed audits of this store; None looks at none of them.
-        progress: is told each run before it is read.
-        clock: tells what cannot have been written yet.
-
-    Raises:
-        ResultsError: there is no such run, or the store cannot be read.
+    was kept elsewhere holds, or a signed audit. ResultsError if there is no such run.
     """
     run_ids = results.store.folders("_runs")
     if not (run_ids or Operations(results).ids()) or run_id not in {None, *run_ids}:
@@ -179,7 +168,7 @@ def _parts_of(receipt: Mapping[str, Any], operation_id: str) -> list[Part]:
     return parts
 
 
-# Rows that are compared at once. Half takes twice the steps, twice needs twice the memory.
+# Rows that are compared at once.
 _STEP_ROWS = 5_000
 
 

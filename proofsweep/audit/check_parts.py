@@ -23,16 +23,11 @@ UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartAuditor:
-    """Checks the parts of one run, or of operations.
-
-    Attributes:
-        pruned: what prunings deleted of the run, by name; nothing of operations.
-        redactions: of the whole store.
-    """
+    """Checks the parts of one run, or of operations."""
 
     store: Store
-    pruned: Mapping[str, PrunedObject]
-    redactions: Redactions
+    pruned: Mapping[str, PrunedObject]  # what prunings deleted of the run, by name; nothing of operations
+    redactions: Redactions  # of the whole store
     findings: Findings
     checked: Checked
 

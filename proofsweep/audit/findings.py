@@ -14,15 +14,11 @@ class AuditFinding:
 
 @dataclass(slots=True)
 class Findings:
-    """What was found so far.
+    """What was found so far."""
 
-    Attributes:
-        wrong: the records are not as they were written, or contradict each other.
-        notes: all is as it should be, but a reader should know it.
-    """
-
+    # the records are not as they were written, or contradict each other.
     wrong: list[AuditFinding] = field(default_factory=list)
-    notes: list[AuditFinding] = field(default_factory=list)
+    notes: list[AuditFinding] = field(default_factory=list)  # all is as it should be, but a reader should know it
 
     def bad(self, where: str, what: str) -> None:
         """Add what is wrong."""
@@ -49,13 +45,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """The result of an audit.
+    """The result of an audit."""
 
-    Attributes:
-        head: digests of the receipts that no other receipt holds, joined by `+`; empty in a store without receipts.
-    """
-
-    head: str
+    head: str  # digests of the receipts that no other receipt holds, joined by `+`; empty in a store without receipts
     checked: Checked
     wrong: Sequence[AuditFinding]
     notes: Sequence[AuditFinding]

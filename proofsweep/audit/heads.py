@@ -14,7 +14,7 @@ from proofsweep.model import layout
 from proofsweep.store.receipts import ReceiptLink, links_in
 from proofsweep.store.store import Store, sha256_hex
 
-# Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
+# Chosen: requests that wait for a bucket at once, as for the index.
 _AT_ONCE = 16
 
 _HEAD = re.compile(r"[0-9a-f]{64}(\+[0-9a-f]{64})*")
@@ -22,15 +22,10 @@ _HEAD = re.compile(r"[0-9a-f]{64}(\+[0-9a-f]{64})*")
 
 @dataclass(slots=True)
 class ReceiptGraph:
-    """Which receipts there are, and which of them others name.
+    """Which receipts there are, and which of them others name."""
 
-    Attributes:
-        digests: hex sha256 of each receipt, by its name.
-        links: what each receipt names, by its name.
-    """
-
-    digests: dict[str, str] = field(default_factory=dict)
-    links: dict[str, Sequence[ReceiptLink]] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)  # hex sha256 of each receipt, by its name
+    links: dict[str, Sequence[ReceiptLink]] = field(default_factory=dict)  # what each receipt names, by its name
 
     @property
     def head(self) -> str:

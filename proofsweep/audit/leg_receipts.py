@@ -18,17 +18,10 @@ from proofsweep.store.store import Store, sha256_hex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegReceipt:
-    """A leg's receipt as it is in the store.
-
-    Attributes:
-        sha256: of its bytes, in hex.
-        previous: the digest of the receipt before it, as it says; None for the first.
-        links: the other receipts that it names.
-        drift_sha256: the digest of the leg's part of `drift`; None if it has none.
-    """
+    """A leg's receipt as it is in the store."""
 
     name: str
-    sha256: str
+    sha256: str  # of its bytes, in hex
     run_id: str
     leg: int
     ended_by: str
@@ -36,9 +29,9 @@ class LegReceipt:
     parts: Sequence[Part]
     merkle_roots: Mapping[str, str]
     plan_sha256: str
-    previous: str | None
-    links: Sequence[ReceiptLink]
-    drift_sha256: str | None
+    previous: str | None  # the digest of the receipt before it, as it says; None for the first
+    links: Sequence[ReceiptLink]  # the other receipts that it names
+    drift_sha256: str | None  # the digest of the leg's part of `drift`; None if it has none
 
     def count(self, column: str) -> int:
         """Return a count of the leg's row in `runs`; 0 if it has none."""

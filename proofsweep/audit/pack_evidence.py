@@ -108,7 +108,7 @@ class EvidenceZip:
         self._digests[name] = digest.hexdigest()
 
     def add_readme(self, contents: Contents) -> None:
-        """Say in plain text what this is, and how to check it."""
+        """Write in plain text what this is, and how to check it."""
         redacted = contents.outcomes.get("redacted", 0)
         more = [_SIGNED] if contents.signed else []
         more += [_REDACTED.format(count=redacted)] if redacted else []
@@ -129,8 +129,7 @@ _MOST_SHOWN = 2_000
 
 _SHOWN = ["run_id", "audio", "relative_path", "outcome", "verdict", "reason", "finished_at", "verify_request_id"]
 
-_Rows = Mapping[str, Collection[int]]
-"""Manifest rows by the name of the part that holds them."""
+_Rows = Mapping[str, Collection[int]]  # Manifest rows by the name of the part that holds them
 
 
 def write_evidence(
@@ -138,11 +137,8 @@ def write_evidence(
 ) -> Contents:
     """Write the evidence for the rows with all wanted tags among those selected; the same store gives the same bytes.
 
-    `report_of` makes a page for people of what was packed.
-
-    Raises:
-        UsageError: there is no such row, or none that can be proved.
-        ResultsError: the store cannot be read, or is not as its receipts say.
+    `report_of` makes a page for people of what was packed. UsageError if there is no such row, or none that can be
+    proved; ResultsError if the store cannot be read, or is not as its receipts say.
     """
     results = selected.results
     rows = _rows_by_part(selected, wanted.tags)  # (1)
@@ -161,17 +157,12 @@ def write_evidence(
 
 @dataclass(slots=True, kw_only=True)
 class _Packing:
-    """Proves rows, and notes what their proofs lead to.
-
-    Attributes:
-        used: the receipts that hold the rows.
-        redactions: the intents that took content from rows of these parts.
-    """
+    """Proves rows, and notes what their proofs lead to."""
 
     results: Results
     contents: Contents
-    used: set[str] = field(default_factory=set)
-    redactions: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)  # the receipts that hold the rows
+    redactions: set[str] = field(default_factory=set)  # the intents that took content from rows of these parts
 
     def lines(self, rows: _Rows) -> Iterator[bytes]:
         """Yield one line of JSON for each row that can be proved."""

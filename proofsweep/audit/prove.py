@@ -21,19 +21,13 @@ NO_RECEIPT = "is of a leg that has no receipt yet: nothing holds its rows"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvablePart:
-    """A part whose rows can be proved one by one.
-
-    Attributes:
-        rows: all of them; the content of redacted ones is gone.
-        levels: the tree over their digests, the rows first, the root alone last.
-        redacted: the redaction of each row whose content is gone, by its place.
-    """
+    """A part whose rows can be proved one by one."""
 
     name: str
     receipt: LegReceipt
-    rows: pa.Table
-    levels: Sequence[Sequence[bytes]]
-    redacted: Mapping[int, Redaction]
+    rows: pa.Table  # all of them; the content of redacted ones is gone
+    levels: Sequence[Sequence[bytes]]  # the tree over their digests, the rows first, the root alone last
+    redacted: Mapping[int, Redaction]  # the redaction of each row whose content is gone, by its place
 
     def proofs(self, places: Sequence[int]) -> Iterator[dict[str, object]]:
         """Yield the proof of each row at some places, as JSON-ready values."""
@@ -51,15 +45,10 @@ class ProvablePart:
 
 
 def prove(results: Results, item: str, run_id: str | None = None) -> dict[str, object]:
-    """Return the proof of an item's newest row, as JSON-ready values; docs/audit.md says how to check it.
+    """Return the proof of an item's newest row, of all runs or one, as JSON-ready values (see docs/audit.md).
 
-    Args:
-        results: where the runs are.
-        item: its ID, or the location of its audio.
-        run_id: the run whose row is wanted; None takes the newest run that has one.
-
-    Raises:
-        ResultsError: there is no such row, no receipt holds it, or it is not as it was recorded.
+    `item` is its ID, or the location of its audio. ResultsError if there is no such row, no receipt holds it, or it is
+    not as it was recorded.
     """
     found = [each for each in rows_of_item(results, item) if each.name.startswith("verdicts/")]
     found = [each for each in found if run_id in {None, layout.run_of(each.name)}]

@@ -32,23 +32,17 @@ from proofsweep.store.receipts import ended_parts, seal_prunings
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in, missing_legs
 
-# Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
+# Chosen: requests that wait for a bucket at once, as for the index.
 _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prunable:
-    """What can be pruned.
+    """What can be pruned."""
 
-    Attributes:
-        old_runs: how many runs are old enough, those included of which nothing can go.
-        begun: prunings that were decided before, and did not come to their end.
-        new: prunings that are not decided yet; nothing of them is written.
-    """
-
-    old_runs: int
-    begun: Sequence[Pruning]
-    new: Sequence[Pruning]
+    old_runs: int  # how many runs are old enough, those included of which nothing can go
+    begun: Sequence[Pruning]  # prunings that were decided before, and did not come to their end
+    new: Sequence[Pruning]  # prunings that are not decided yet; nothing of them is written
 
     @property
     def all(self) -> list[Pruning]:
@@ -60,10 +54,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
     """Find what can go of runs that ended at least so many days ago; nothing is deleted.
 
     A part of `verdicts` stays if the snapshot has a row of it. The exchanges, the planned items and the journals go of
-    each run that loses a part, or has none.
-
-    Raises:
-        ResultsError: there is no run, the snapshot is not whole, or the store cannot be read.
+    each run that loses a part, or has none. ResultsError if there is no run, or the snapshot is not whole.
     """
     if not results.store.folders("_runs"):
         raise ResultsError(f"There is no run in {results.store.url}.")
@@ -94,8 +85,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
 def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -> list[Pruning]:
     """Delete what was found; give the prunings that were completed. One that another process has begun is left to it.
 
-    Raises:
-        ResultsError: the store cannot be written; repeat it to complete it.
+    ResultsError if the store cannot be written; repeat it to complete it.
     """
     done = [*prunable.begun]
     for pruning in prunable.new:
@@ -125,18 +115,12 @@ def _begun(results: Results, index: IndexedRuns) -> list[Pruning]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """Decides what goes of each old run.
-
-    Attributes:
-        legs: the legs of each run whose rows the snapshot has seen.
-        newest: names of the parts in which the rows of the snapshot are.
-        sizes: lists a folder of the store.
-    """
+    """Decides what goes of each old run."""
 
     results: Results
-    legs: Mapping[str, Sequence[int]]
-    newest: Collection[str]
-    sizes: Callable[[str], dict[str, int]]
+    legs: Mapping[str, Sequence[int]]  # the legs of each run whose rows the snapshot has seen
+    newest: Collection[str]  # names of the parts in which the rows of the snapshot are
+    sizes: Callable[[str], dict[str, int]]  # lists a folder of the store
     days: int
     keep: Keep
     now: datetime

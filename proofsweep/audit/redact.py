@@ -47,18 +47,12 @@ from proofsweep.verify.leg.open import settle_last_leg
 
 _OF_ITEMS = (OperationKind.INVENTORY, OperationKind.INTERPRETATIONS, OperationKind.RECOVERY)
 
-# Older operations are not looked at. Chosen: an inventory of a million proofs takes hours; half might be too short for
-# a throttled one, twice only reads more.
+# Older operations are not looked at. Chosen: an inventory of a million proofs takes hours.
 _LONGEST_OPERATION = timedelta(days=1)
 
 
 def runs_at_rest(results: Results, clock: Callable[[], datetime]) -> list[str]:
-    """List the runs of a store in which nobody is at work.
-
-    Raises:
-        RunIsActive: somebody is.
-        ResultsError: the store cannot be read.
-    """
+    """List the runs of a store in which nobody is at work; RunIsActive if somebody is."""
     run_ids = results.run_ids()
     for run_id in run_ids:
         legs = Legs(results, run_id)
@@ -91,9 +85,8 @@ Clock = Callable[[], datetime]
 def redact(results: Results, item: str, clock: Clock) -> list[Redaction]:
     """Redact an item by its ID or its location; give the redactions that were completed, interrupted ones first.
 
-    Raises:
-        RunIsActive: somebody is at work, who may write what is removed.
-        ResultsError: there is no such item, a run still has to verify it, or the store cannot be read or written.
+    RunIsActive if somebody is at work, who may write what is removed; ResultsError if there is no such item, or a run
+    still has to verify it.
     """
     if item == MARKER:
         raise ResultsError(f"{MARKER!r} marks rows without content; it names no item.")

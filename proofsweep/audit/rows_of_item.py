@@ -16,14 +16,13 @@ from proofsweep.model import layout
 from proofsweep.model.items import PROOF_PREFIX, raw_bytes
 from proofsweep.store.plans_and_parts import Results
 
-# Chosen: parts that wait for a bucket at once; twice gains little, half doubles the time that a person waits.
+# Chosen: parts that wait for a bucket at once.
 _READERS = 16
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-_NAMES = ("item_id", "audio")
-"""The columns by which an item is found: its ID and its location."""
+_NAMES = ("item_id", "audio")  # The columns by which an item is found: its ID and its location
 
 _TABLES = ("verdicts", "ingest", "recoveries", "proofs", "interpretations")
 """Answers come first: the rows of operations may name an item by its proof alone."""
@@ -63,8 +62,7 @@ class _Known:
 def rows_of_item(results: Results, item: str) -> Iterator[Found]:
     """Find an item in the tables, part by part; in those of operations also by the proofs that its answers name.
 
-    Raises:
-        ResultsError: a part cannot be read.
+    ResultsError if a part cannot be read.
     """
     known = _Known()
     for table in _TABLES:
@@ -90,11 +88,7 @@ def planned_rows_of_item(results: Results, item: str, run_ids: Sequence[str]) ->
 
 
 def listed_rows_of(results: Results, found: Sequence[Found], run_ids: Sequence[str]) -> Iterator[Found]:
-    """Find the items of some rows in what the catalogs of some runs list.
-
-    Raises:
-        ResultsError: an object cannot be read.
-    """
+    """Find the items of some rows in what the catalogs of some runs list; ResultsError if an object cannot be read."""
     rows = (read_object(results, each.name, _columns_in)["item_id"].take(pa.array(each.places)) for each in found)
     item_ids = pa.array({item_id for each in rows for item_id in each.to_pylist() if item_id}, pa.string())
     for run_id in run_ids:
@@ -107,8 +101,7 @@ def listed_rows_of(results: Results, found: Sequence[Found], run_ids: Sequence[s
 def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list[str]] | None = None) -> pa.Table:
     """Read a Parquet object as it is; with `columns`, only those that it chooses from the schema.
 
-    Raises:
-        ResultsError: it is missing or damaged.
+    ResultsError if it is missing or damaged.
     """
     try:
         file = pq.ParquetFile(pa.BufferReader(results.store.read(name) or b""))

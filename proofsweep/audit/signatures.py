@@ -54,8 +54,7 @@ def public_key(path: Path) -> Ed25519PublicKey:
 def sign_audit(store: Store, audit: Audit, key: Ed25519PrivateKey, now: datetime) -> str:
     """Write a signed statement of an audit that found nothing wrong; give the name of the object.
 
-    Raises:
-        UsageError: something is wrong, or the store cannot be written.
+    UsageError if something is wrong, or the store cannot be written.
     """
     if audit.wrong or not audit.head:
         raise UsageError("Nothing was signed: only an audit that found nothing wrong is.")

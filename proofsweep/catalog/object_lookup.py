@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proofsweep.errors import SourceError
-from proofsweep.files.bucket_failures import FailureKind, failure_of
 from proofsweep.files.bucket_files import BucketFiles, refuse_bad_key
 from proofsweep.files.locations import one_line, root_and_key
+from proofsweep.files.open_bucket import FailureKind, failure_of
 from proofsweep.model.items import FileFacts, Unlisted
 from proofsweep.model.reasons import Reason
 

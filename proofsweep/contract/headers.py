@@ -12,8 +12,7 @@ from proofsweep.contract.lenient import instant_of
 # 1970); five or twenty years exclude it as well.
 _MAX_WAIT_SECONDS = 10 * 365 * 86_400
 
-# Longest text kept of one header, so that no header floods a table. Chosen: a request ID has about 36 characters, so
-# half still keeps it whole, and twice only takes more space.
+# Longest text kept of one header, so that no header floods a table. Chosen: a request ID has about 36 characters.
 _MAX_TEXT_CHARS = 200
 
 # Longest count that is read: any 18 digits fit 64 bits, and 19 may not.
@@ -43,12 +42,7 @@ class AnswerHeaders:
 
     @classmethod
     def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
-        """Read the headers of one answer.
-
-        Args:
-            headers: as received; must look names up without regard to case.
-            now: turns a `Retry-After` date into a duration. HTTP allows a date; the contract says seconds.
-        """
+        """Read the headers of one answer; `now` turns a `Retry-After` date, which HTTP allows, into a duration."""
         partner_date = _date(headers.get("date"))
         limit, remaining, reset = counts = [_count(headers.get(name)) for name in _RATE_HEADERS]
         return cls(

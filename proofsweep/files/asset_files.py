@@ -69,8 +69,7 @@ class AssetFiles:
     def new(self, most_bytes: int) -> AssetFile | None:
         """Return an empty file for so many bytes; None where there is room only when one that is open is closed.
 
-        Raises:
-            RunMustStop: there is too little room without any other, or the file cannot be made.
+        RunMustStop if there is too little room without any other, or the file cannot be made.
         """
         with self._lock:
             try:

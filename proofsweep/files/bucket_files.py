@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import obstore
 
 from proofsweep.errors import SourceError
-from proofsweep.files.bucket_failures import FAILURES, FailureKind, failure_of
-from proofsweep.files.bucket_folders import BucketFolders
 from proofsweep.files.locations import root_and_key
-from proofsweep.files.open_bucket import open_bucket
+from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
 from proofsweep.files.source import Folder, OpenFile
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
@@ -19,11 +17,13 @@ from proofsweep.model.reasons import Reason
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ObjectStore
+import sqlite3
+from itertools import groupby
+from operator import itemgetter
 
-# chosen: a look at an object reads so much, and each piece of the stream is so large. Half makes two requests for more
-# looks, twice doubles the memory of each reader.
+# chosen: a look at an object reads so much, and each piece of the stream is so large.
 PIECE_BYTES = 1024 * 1024
-# S3 lists at most so many keys in one answer; half doubles the requests.
+# S3 lists at most so many keys in one answer.
 _PAGE_KEYS = 1_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _UNLISTABLE = (
@@ -98,7 +98,7 @@ class BucketFile(OpenFile):
         self._start, self._piece = offset, piece
 
     def _next_piece(self) -> bytes:
-        """Give the stream's next piece; none if it breaks off: a store ends an answer that waits for a slow upload."""
+        """Return the next piece; none if the stream breaks off: a store ends an answer that waits for a slow upload."""
         try:
             return next(self._stream, b"")
         except FAILURES:
@@ -155,8 +155,7 @@ class BucketFiles:
     def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
         """List the keys below a prefix with their facts, in the store's order; only those after the key `after`.
 
-        Raises:
-            SourceError: it cannot be listed.
+        SourceError if it cannot be listed.
         """
         store, key = self.place_of(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
@@ -174,11 +173,7 @@ class BucketFiles:
             self._stores.pop(root_and_key(location)[0], None)
 
     def place_of(self, location: str) -> tuple["ObjectStore", str]:
-        """Return an object's bucket and key.
-
-        Raises:
-            SourceError: the bucket cannot be opened.
-        """
+        """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
         root, key = root_and_key(location)
         with self._lock:
             if root not in self._stores:
@@ -226,3 +221,64 @@ def _is_name(key: str) -> bool:
     """Return whether a key can name a file: obstore drops a slash at its end too."""
     refuse_bad_key(key)
     return bool(key) and not key.endswith("/")
+
+
+# chosen: objects in memory before they are written to disk.
+_BATCH_ROWS = 1_000
+_TABLES = """
+    CREATE TABLE folder (place TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE object (place TEXT, name TEXT, size INTEGER, version TEXT, PRIMARY KEY (place, name)) WITHOUT ROWID;
+"""
+_MARKERS = "DELETE FROM object WHERE size = 0 AND place || ? || name IN (SELECT place FROM folder)"
+_IN_ORDER = """
+    SELECT folder.place, name, size, version FROM folder LEFT JOIN object ON object.place = folder.place
+    ORDER BY folder.place, name
+"""
+_STEP = "\x01"
+"""Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders."""
+
+
+class BucketFolders:
+    """The objects below one prefix, as folders."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location.rstrip("/")
+        self._prefix = root_and_key(self._location)[1]
+        self._rows: list[tuple[str, str, int, str]] = []
+        self._places = {""}
+        self._file = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
+        self._file.executescript(_TABLES)
+        self._file.execute("INSERT INTO folder VALUES ('')")
+
+    def add(self, key: str, facts: FileFacts) -> None:
+        """Add one object; of an object below a hidden folder, only the folder's name."""
+        parts = key.removeprefix(self._prefix).lstrip("/").split("/")
+        depth = next((index for index, part in enumerate(parts) if part.startswith(".")), len(parts) - 1)
+        self._note_folders(parts[:depth])
+        self._rows.append((_STEP.join(["", *parts[:depth]]), parts[depth], facts.size_bytes, facts.version))
+        if len(self._rows) == _BATCH_ROWS:
+            self._write()
+
+    def in_order(self) -> Iterator[Folder]:
+        """Yield each folder before its subfolders; an empty object with a folder's name is no file."""
+        self._write()
+        self._file.execute(_MARKERS, (_STEP,))
+        for place, rows in groupby(self._file.execute(_IN_ORDER), key=itemgetter(0)):
+            files = {name: FileFacts(size, version) for _, name, size, version in rows if name is not None}
+            yield Folder(
+                location=self._location + place.replace(_STEP, "/"),
+                files=[name for name in files if not name.startswith(".")],
+                hidden=[name for name in files if name.startswith(".")],
+                known=files,
+            )
+
+    def _note_folders(self, parts: list[str]) -> None:
+        for depth in range(1, len(parts) + 1):
+            place = _STEP.join(["", *parts[:depth]])
+            if place not in self._places:
+                self._places.add(place)
+
+    def _write(self) -> None:
+        self._file.executemany("INSERT OR IGNORE INTO folder VALUES (?)", [(place,) for place in self._places])
+        self._file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?)", self._rows)
+        self._rows, self._places = [], set()

@@ -16,9 +16,8 @@ _IS_LINK = frozenset({errno.ELOOP, errno.ENOTDIR})
 def path_inside(location: str, root: str) -> str:
     """Return the path without links that a location leads to, whether a file is there or not.
 
-    Raises:
-        SourceError: `outside_catalog` if it does not lie in the folder `root`, whose own path holds no link.
-        ValueError: no file can have such a name.
+    Raises SourceError: `outside_catalog` if it does not lie in the folder `root`, whose own path holds no link.
+    ValueError: no file can have such a name.
     """
     path = os.path.realpath(location)
     if not is_within(path, root):
@@ -30,11 +29,8 @@ def open_inside(location: str, root: str, flags: int) -> int:
     """Open what a location leads to, and nothing that lies outside the folder `root`; give the descriptor.
 
     Each folder on the way is opened by itself and without following links, so a folder or file that somebody replaces
-    with a link in this very moment is not followed either.
-
-    Raises:
-        SourceError: `outside_catalog`; or `source_changed` if the way changes meanwhile.
-        OSError, ValueError: it cannot be opened.
+    with a link in this very moment is not followed either. Raises SourceError: `outside_catalog`; or `source_changed`
+    if the way changes meanwhile. OSError, ValueError: it cannot be opened.
     """
     path = path_inside(location, root)
     *folders, name = path.strip("/").split("/")

@@ -13,8 +13,7 @@ from proofsweep.files.local_files import LocalFiles
 from proofsweep.model.items import FileFacts
 from proofsweep.model.reasons import Reason
 
-_ASIDE = ".proofsweep-moving-"
-"""Begins the name of a hidden folder, into which a file is renamed before it is deleted."""
+_ASIDE = ".proofsweep-moving-"  # Begins the name of a hidden folder, into which a file is renamed before it is deleted
 
 _DRAFT = ".proofsweep-draft-"
 
@@ -25,9 +24,8 @@ class LocalMoves:
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Make a file of exactly these bytes: the name appears with its whole content.
 
-        Raises:
-            NameTaken: there is something of that name.
-            SourceError: the bytes have another digest, or cannot be written.
+        NameTaken if there is something of that name; SourceError if the bytes have another digest, or cannot be
+        written.
         """
         path = Path(location)
         with _wrapped_errors():
@@ -81,7 +79,7 @@ class LocalMoves:
         return is_same
 
     def put_back(self, folder: str) -> None:
-        """Give files back their names that a killed process had renamed in a folder or below it."""
+        """Restore the names of files that a killed process had renamed in a folder or below it."""
         for path, folders, _ in os.walk(folder):
             for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
                 with _wrapped_errors():

@@ -22,10 +22,8 @@ _SIGNED = re.compile(
 def path_of(written: str, folder: str) -> str:
     """Return the absolute path or bucket URL of a location; whether a file is there is not checked.
 
-    Bucket URLs hold the raw key: no part of them is an escape.
-
-    Raises:
-        CatalogError: the URL is of another kind, or holds credentials, which the message does not repeat.
+    Bucket URLs hold the raw key: no part of them is an escape. CatalogError if the URL is of another kind, or holds
+    credentials, which the message does not repeat.
     """
     if scheme := _SCHEME.match(written):
         refuse_credentials(written)
@@ -69,7 +67,7 @@ def one_line(location: str) -> str:
 
 
 def hint_for(written: str) -> str:
-    """Say what may be wrong with a location at which nothing is, with a space before it; nothing if nothing is seen."""
+    """Return what may be wrong with a location at which nothing is, with a space before it; empty if it looks right."""
     if written.startswith("~"):
         return " (`~` is not expanded here: write the whole path)"
     if _WINDOWS.match(written) or ("\\" in written and "/" not in written):

@@ -18,8 +18,7 @@ _WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 def new_file(path: Path) -> Iterator[IO[bytes]]:
     """Write beside the file, and give it its name when it is whole; an existing file stays as it is.
 
-    Raises:
-        UsageError: the file exists or cannot be written; nothing is left behind.
+    UsageError if the file exists or cannot be written; nothing is left behind.
     """
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:

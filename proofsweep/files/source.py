@@ -12,25 +12,16 @@ from proofsweep.model.reasons import Ineligible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """One folder of a walk.
+    """One folder of a walk."""
 
-    Attributes:
-        location: of the folder itself.
-        files: names of its files; links that lead nowhere are among them.
-        hidden: names of files and folders that begin with a dot; the walk skips such folders.
-        unreadable: names of entries that are neither file nor folder.
-        known: facts of files by name, if the listing gave them.
-        refused: why the folder was not walked, and its files are not known.
-        is_repeated: a link leads to a folder that is walked elsewhere; its files are given there.
-    """
-
-    location: str
-    files: list[str]
+    location: str  # of the folder itself
+    files: list[str]  # names of its files; links that lead nowhere are among them
+    # names of files and folders that begin with a dot; the walk skips such folders.
     hidden: list[str] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    known: Mapping[str, FileFacts] = field(default_factory=dict)
-    refused: Ineligible | None = None
-    is_repeated: bool = False
+    unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder
+    known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
+    refused: Ineligible | None = None  # why the folder was not walked, and its files are not known
+    is_repeated: bool = False  # a link leads to a folder that is walked elsewhere; its files are given there
 
 
 class OpenFile(Protocol):
@@ -75,7 +66,7 @@ class Source(Protocol):
         ...
 
 
-# chosen: the piece that one read asks for, as large as a bucket's piece; half doubles the reads.
+# chosen: the piece that one read asks for, as large as a bucket's piece.
 _BUFFER_BYTES = 1024 * 1024
 
 

@@ -9,7 +9,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.model.runs import ClockReading
 from proofsweep.model.tables.columns import Row
 from proofsweep.partner.pacing.dispatcher import Dispatcher
-from proofsweep.store.lane_claims import LaneClaim
+from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease, sole_process
 
 

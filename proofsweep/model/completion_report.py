@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from proofsweep.model.tables.columns import Row
 
-RUN_COLUMN = "proofsweep_run"
-"""The run that gave the outcome. A manifest with this column is a report."""
+RUN_COLUMN = "proofsweep_run"  # The run that gave the outcome. A manifest with this column is a report.
 
 COLUMNS = (
     *("outcome", "reason", "what_to_do", "detail", "verdict", "http_status", "error_code"),

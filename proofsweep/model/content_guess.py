@@ -31,16 +31,11 @@ _MAX_UTF8_CHARACTER_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class ContentGuess:
-    """What unknown content seems to be.
-
-    Attributes:
-        is_other: it is certainly not a format that the service takes.
-        is_audio: it is audio, of a format that the contract does not list.
-    """
+    """What unknown content seems to be."""
 
     words: str
-    is_other: bool = False
-    is_audio: bool = False
+    is_other: bool = False  # it is certainly not a format that the service takes
+    is_audio: bool = False  # it is audio, of a format that the contract does not list
 
 
 UNKNOWN_CONTENT = ContentGuess("not a known audio format")

@@ -18,9 +18,9 @@ from proofsweep.contract.verdicts import VERDICT_ACTIONS
 from proofsweep.model.exchanges import Call
 from proofsweep.text import printable
 
-# Chosen: an answer of the contract has at most nine fields; twice lets a service that invents names fill the tables.
+# Chosen: an answer of the contract has at most nine fields.
 _MOST_NAMES = 20
-# Chosen: the contract's longest name has 19 letters; half cuts real names, twice shows more of what is no name.
+# Chosen: the contract's longest name has 19 letters.
 _MOST_LETTERS = 60
 # What a receipt names of the table: a summary shows three, and says that there are others.
 _MOST_IN_WORDS = 4

@@ -8,21 +8,15 @@ from proofsweep.model.tables.columns import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which rows are asked for.
+    """Which rows are asked for."""
 
-    Attributes:
-        environment: the service's label.
-        run_id: the run; None for how each file stands now, by its newest answer of all runs.
-        tags: names and values of the manifest's further columns that each row has.
-    """
-
-    environment: str
-    run_id: str | None
-    tags: Mapping[str, str]
+    environment: str  # the service's label
+    run_id: str | None  # the run; None for how each file stands now, by its newest answer of all runs
+    tags: Mapping[str, str]  # names and values of the manifest's further columns that each row has
 
     @property
     def words(self) -> str:
-        """Say it in one line."""
+        """Return it as one line."""
         with_tags = f" with {', '.join(f'{name}={value}' for name, value in self.tags.items())}" if self.tags else ""
         of_run = "the newest answer of each file" if self.run_id is None else f"the rows of run {self.run_id}"
         return f"{of_run}{with_tags}, environment {self.environment}"
@@ -30,24 +24,17 @@ class Wanted:
 
 @dataclass(slots=True, kw_only=True)
 class Contents:
-    """What was packed.
-
-    Attributes:
-        outcomes: how many rows have which outcome, or are `redacted`: rows of the same parts without their content.
-        unproved: rows that are left out, by the reason why no receipt holds them one by one.
-        shown: cells of the first rows, for a page.
-        receipts: how many there are.
-        head: digests of the receipts that no other one in the file names, joined by `+`.
-        signed: the signed audit whose head holds all rows; None if there is none.
-    """
+    """What was packed."""
 
     wanted: Wanted
+    # how many rows have which outcome, or are `redacted`: rows of the same parts without their content.
     outcomes: dict[str, int] = field(default_factory=dict)
+    # rows that are left out, by the reason why no receipt holds them one by one.
     unproved: dict[str, int] = field(default_factory=dict)
-    shown: list[Row] = field(default_factory=list)
-    receipts: int = 0
-    head: str = ""
-    signed: str | None = None
+    shown: list[Row] = field(default_factory=list)  # cells of the first rows, for a page
+    receipts: int = 0  # how many there are
+    head: str = ""  # digests of the receipts that no other one in the file names, joined by `+`
+    signed: str | None = None  # the signed audit whose head holds all rows; None if there is none
 
     @property
     def rows(self) -> int:

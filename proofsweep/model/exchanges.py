@@ -45,30 +45,22 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request and its result.
-
-    Attributes:
-        attempt: from 1, of this call for this row.
-        request_id: the partner's X-Request-Id.
-        storage_id: the storage target's own id, for the slot's form POST.
-        bytes_sent: of the request's body, when the answer came; None without a connection: nothing can be charged.
-        because: why there was no connection, or no usable answer, in a clause; in no table.
-        unnamed: what the answer holds that the contract does not name, as `model.drift` writes it.
-    """
+    """One request and its result."""
 
     call: Call
-    attempt: int
+    attempt: int  # from 1, of this call for this row
     started_at: datetime
     elapsed_ms: float
     headers: AnswerHeaders
     status: int | None = None
     error_code: str | None = None
     failure: Failure | None = None
-    request_id: str | None = None
-    storage_id: str | None = None
+    request_id: str | None = None  # the partner's X-Request-Id
+    storage_id: str | None = None  # the storage target's own id, for the slot's form POST
+    # of the request's body, when the answer came; None without a connection: nothing can be charged.
     bytes_sent: int | None = 0
-    because: str | None = None
-    unnamed: tuple[str, ...] = ()
+    because: str | None = None  # why there was no connection, or no usable answer, in a clause; in no table
+    unnamed: tuple[str, ...] = ()  # what the answer holds that the contract does not name, as `model.drift` writes it
 
     @property
     def ended_at(self) -> datetime:

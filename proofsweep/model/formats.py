@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 # Bytes that `format_of` needs from the front of a file. Chosen: an MP3 needs its longest frame and the next header,
-# 1,445 bytes, so half is enough as well; twice only reads more.
+# 1,445 bytes.
 HEAD_BYTES = 4096
 
 
@@ -83,11 +83,7 @@ def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
     """Name the format that starts with these bytes; any bytes have an answer.
 
     A container is recognised by its magic bytes, whatever follows. MP3 has none: it is a frame that another frame
-    follows, so more bytes may change the answer.
-
-    Args:
-        head: the file's first bytes; `HEAD_BYTES` are enough, unless `tag_bytes` is larger.
-        tagged: an ID3v2 tag stands before the bytes. MP3 files have such tags, so MP3 is then the default answer.
+    follows, so more bytes than `HEAD_BYTES` may change the answer. After an ID3v2 tag (`tagged`) MP3 is the default.
     """
     tag = tag_bytes(head)
     if tag or tagged:

@@ -37,36 +37,26 @@ class ManifestRow:
     escapes, as `os.fsdecode` makes them.
 
     Attributes:
-        number: 0-based, unique within the catalog.
-        audio: None if the manifest's cell is empty.
         named_audio, named_sidecar: the locations relative to the catalog, absolute if they lie outside it.
-        item_id: the manifest's own `id`, if it has one.
-        tags: the manifest's further columns.
         audio_facts, sidecar_facts: None if there is no such file.
-        refused: why a file could not be inspected, or must not be.
-        contested_sidecar: the name of a sidecar that this and other audio of the folder claim.
     """
 
-    number: int
-    audio: str | None
+    number: int  # 0-based, unique within the catalog
+    audio: str | None  # None if the manifest's cell is empty
     sidecar: str | None = None
     named_audio: str = ""
     named_sidecar: str = ""
-    item_id: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    item_id: str | None = None  # the manifest's own `id`, if it has one
+    tags: Mapping[str, str] = field(default_factory=dict)  # the manifest's further columns
     audio_facts: FileFacts | Unlisted | None = None
     sidecar_facts: FileFacts | Unlisted | None = None
-    refused: Ineligible | None = None
-    contested_sidecar: str | None = None
+    refused: Ineligible | None = None  # why a file could not be inspected, or must not be
+    contested_sidecar: str | None = None  # the name of a sidecar that this and other audio of the folder claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkItem:
-    """One row of a plan. An item with `ineligible` set costs no call.
-
-    Attributes:
-        relative_path: the audio as seen from the catalog's root, printable; None if it lies outside it.
-    """
+    """One row of a plan. An item with `ineligible` set costs no call."""
 
     manifest_row: int
     item_id: str
@@ -76,7 +66,7 @@ class WorkItem:
     audio_version: str | None = None
     sidecar_version: str | None = None
     tags_json: str | None = None
-    relative_path: str | None = None
+    relative_path: str | None = None  # the audio as seen from the catalog's root, printable; None if it lies outside it
     ineligible: Ineligible | None = None
 
     @property

@@ -14,23 +14,15 @@ GRACE_WINDOW = timedelta(hours=72)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationIntent:
-    """Written before the first call, one for each key: a key can be rotated only once.
+    """Written before the first call, one for each key: a key can be rotated only once."""
 
-    Attributes:
-        operation_id: names the rotation in all tables.
-        idempotency_key: makes each repeat of the call give the same answer. It is worthless without the old key.
-        key_fingerprint: of the key that is rotated.
-        place: where the new key goes, for a person.
-        created_at: ISO instant.
-    """
-
-    operation_id: str
-    idempotency_key: str
+    operation_id: str  # names the rotation in all tables
+    idempotency_key: str  # makes each repeat of the call give the same answer. It is worthless without the old key.
     environment: str
     base_url: str
-    key_fingerprint: str
-    place: str
-    created_at: str
+    key_fingerprint: str  # of the key that is rotated
+    place: str  # where the new key goes, for a person
+    created_at: str  # ISO instant
 
     @property
     def requested_at(self) -> datetime:

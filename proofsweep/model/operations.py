@@ -24,16 +24,11 @@ class OperationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One inventory, one recovery of sidecars.
+    """One inventory, one recovery of sidecars."""
 
-    Attributes:
-        operation_id: made as the IDs of runs are, so IDs sort by time.
-        environment: the service's label.
-    """
-
-    operation_id: str
+    operation_id: str  # made as the IDs of runs are, so IDs sort by time
     kind: str
-    environment: str
+    environment: str  # the service's label
     base_url: str
     started_at: datetime
 
@@ -57,14 +52,11 @@ def operation_of(document: Mapping[str, object]) -> Operation:
 
 @dataclass(slots=True)
 class CallCounts:
-    """What the calls of an operation cost.
-
-    Attributes:
-        by_day: keyed calls that were sent, by UTC day; GET /partner/usage counts so too.
-    """
+    """What the calls of an operation cost."""
 
     throttled: int = 0
     bytes_sent: int = 0
+    # keyed calls that were sent, by UTC day; GET /partner/usage counts so too.
     by_day: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     @property

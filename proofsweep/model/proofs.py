@@ -1,23 +1,26 @@
 """What operations on proofs found, as values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from proofsweep.errors import UsageError
+from proofsweep.model.completion_report import restored
+from proofsweep.model.tables.columns import Row
+from proofsweep.text import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """The proofs that the service lists, by how they agree with the newest answers.
-
-    Attributes:
-        states: rows of the table `proofs` by state.
-        unnamed: listed items without a proof ID.
-        problem: why the listing may not be whole; None if it is.
-    """
+    """The proofs that the service lists, by how they agree with the newest answers."""
 
     operation_id: str
-    states: Mapping[str, int]
-    unnamed: int = 0
-    problem: str | None = None
+    states: Mapping[str, int]  # rows of the table `proofs` by state
+    unnamed: int = 0  # listed items without a proof ID
+    problem: str | None = None  # why the listing may not be whole; None if it is
 
     def count(self, state: str) -> int:
         """Count the rows of a state."""
@@ -31,45 +34,123 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesRefreshed:
-    """The process notes that were asked for.
+    """The process notes that were asked for."""
 
-    Attributes:
-        operation_id: None if no note was wanted, so that nothing was asked.
-        wanted: accepted proofs without a ready note.
-        states: rows of the table `interpretations` by status.
-    """
-
-    operation_id: str | None
-    wanted: int
-    states: Mapping[str, int]
+    operation_id: str | None  # None if no note was wanted, so that nothing was asked
+    wanted: int  # accepted proofs without a ready note
+    states: Mapping[str, int]  # rows of the table `interpretations` by status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """The sidecars that were looked at.
-
-    Attributes:
-        outcomes: items by outcome; of these, `intact`, `absent` and `watched` ones have no row in `recoveries`.
-    """
+    """The sidecars that were looked at."""
 
     operation_id: str
+    # items by outcome; of these, `intact`, `absent` and `watched` ones have no row in `recoveries`.
     outcomes: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryRequest:
-    """Which sidecars are recovered, and where to.
+    """Which sidecars are recovered, and where to."""
 
-    Attributes:
-        below: only items whose audio is this file or in this folder, when it was verified or after ingest moved it.
-        prefix: a folder or a bucket's prefix to write below; None for beside the audio.
-        compares_all: ask also for sidecars that are as they were when the service accepted them.
-        with_one_files: also for items that were verified without a sidecar; they need a prefix.
-        max_calls: keyed calls at most.
-    """
-
+    # only items whose audio is this file or in this folder, when it was verified or after ingest moved it.
     below: str = ""
-    prefix: str | None = None
-    compares_all: bool = False
-    with_one_files: bool = False
-    max_calls: int | None = None
+    prefix: str | None = None  # a folder or a bucket's prefix to write below; None for beside the audio
+    compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
+    with_one_files: bool = False  # also for items that were verified without a sidecar; they need a prefix
+    max_calls: int | None = None  # keyed calls at most
+
+
+COLUMN = "proof_id"  # The column of a CSV file that holds the IDs
+
+GONE = ("erased", "already_erased")
+"""The outcomes that say that the service has nothing of a proof any more (contract, EraseProofResponse)."""
+
+# Environments whose proofs are disposable (contract, Authentication 6). In all others, the name is typed too.
+DISPOSABLE = ("sandbox", "beta")
+
+# The longest ID that is believed. Chosen: longer text is another column.
+_MOST_CHARS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ProofList:
+    """IDs of proofs, each once, in the order in which they came."""
+
+    proof_ids: tuple[str, ...]
+    repeated: int = 0  # how many more times an ID was named
+    empty: int = 0  # lines and cells without an ID
+
+    @property
+    def sha256(self) -> str:
+        """Return the hex digest of the sorted IDs, one a line: it tells lists apart."""
+        return hashlib.sha256("\n".join(sorted(self.proof_ids)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """What became of one proof: the cells of a row of `erasures`."""
+
+    proof_id: str
+    asked_at: datetime
+    answered_at: datetime
+    outcome: str | None = None
+    erased_at: datetime | None = None
+    request_id: str | None = None
+    http_status: int | None = None
+    reason: str | None = None
+
+    def row(self) -> Row:
+        """Return the cells, but for those that name the operation."""
+        return asdict(self)
+
+
+def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
+    """Count the outcomes of rows of `erasures`; what is not known to be erased is `failed`."""
+    words = Counter("failed" if each["reason"] is not None else each["outcome"] for each in erasures)
+    return {word: words[word] for word in (*GONE, "failed")}
+
+
+def proof_list(places: Iterable[tuple[str, str]]) -> ProofList:
+    """Make a list of texts that should be proof IDs, each with its place for a message.
+
+    UsageError if one cannot be a proof ID, or there is none at all.
+    """
+    found: list[str] = []
+    empty = 0
+    for place, text in places:
+        proof_id = text.strip()
+        if proof_id:
+            found.append(_checked(proof_id, place))
+        empty += not proof_id
+    if not found:
+        raise UsageError("There is no proof ID to erase: give IDs, or --from with a file of them.")
+    once = tuple(dict.fromkeys(found))
+    return ProofList(once, len(found) - len(once), empty)
+
+
+def cells_of(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
+    """Find the IDs in a file: in the column `proof_id` of a CSV file, else one on each line.
+
+    UsageError if a CSV file has no such column.
+    """
+    header = next(csv.reader(lines[:1]), [])
+    columns = [cell.strip() for cell in header]
+    if COLUMN not in columns:
+        if len(columns) > 1 or name.lower().endswith(".csv"):
+            raise UsageError(f"{printable(name)} has no column {COLUMN}; nothing was erased.")
+        yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
+        return
+    place = len(columns) - 1 - columns[::-1].index(COLUMN)  # of a report the last one: a tag may have the name
+    rows = csv.reader(lines)
+    next(rows)
+    for row in rows:
+        yield f"{name}, line {rows.line_num}", restored(row[place]) if place < len(row) else ""
+
+
+def _checked(proof_id: str, place: str) -> str:
+    is_text = all(letter.isprintable() and not letter.isspace() for letter in proof_id)
+    if is_text and len(proof_id) <= _MOST_CHARS and proof_id not in {".", ".."} and not set(proof_id) & set("\"',;"):
+        return proof_id
+    raise UsageError(f"{printable(place)}: this is no proof ID; nothing was erased.")

@@ -9,8 +9,7 @@ from enum import StrEnum
 from proofsweep.errors import UsageError
 from proofsweep.model.run_records import RunRecord
 
-TABLES = ("verdicts", "exchanges")
-"""The tables that lose rows."""
+TABLES = ("verdicts", "exchanges")  # The tables that lose rows
 
 _DAYS = re.compile(r"(\d{1,5})d")
 
@@ -37,26 +36,16 @@ class PrunedObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """One pruning of a run. One that keeps parts may be pruned again later.
-
-    Attributes:
-        number: counts its prunings from 1.
-        decided_at: ISO instant in UTC.
-        run_ended_at: ISO instant in UTC.
-        older_than_days: the age that was asked for.
-        keep: the rule by which parts are kept.
-        kept: names of the parts with rows that stay; exchanges are none of them.
-        deleted: all objects that go.
-    """
+    """One pruning of a run. One that keeps parts may be pruned again later."""
 
     run_id: str
-    number: int
-    decided_at: str
-    run_ended_at: str
-    older_than_days: int
-    keep: str
-    kept: tuple[str, ...]
-    deleted: tuple[PrunedObject, ...]
+    number: int  # counts its prunings from 1
+    decided_at: str  # ISO instant in UTC
+    run_ended_at: str  # ISO instant in UTC
+    older_than_days: int  # the age that was asked for
+    keep: str  # the rule by which parts are kept
+    kept: tuple[str, ...]  # names of the parts with rows that stay; exchanges are none of them
+    deleted: tuple[PrunedObject, ...]  # all objects that go
     proofsweep_version: str = ""
 
     @property

@@ -5,32 +5,26 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
-# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: half doubles the tasks of a run;
-# twice keeps finished work in the journal for longer.
+# Fewest items in a shard, which is one Prefect task and one Parquet part. Chosen: any value from 500 to 2,000 does.
 MIN_SHARD_ITEMS = 1_000
 
-# Most shards in a run, so that no leg leaves more parts. Chosen: a reader opens every part, so twice doubles its work;
-# at half, each shard of a large run is twice as long.
+# Most shards in a run, so that no leg leaves more parts. Chosen: a reader opens every part.
 MAX_SHARDS = 256
 
-# Most items of a run that shows each item as its own Prefect task. Chosen: a person can read 200 lines. A task
-# takes 11.5 ms of CPU (docs/performance.md): 2.3 s for 200 items and 4.6 s at twice; half shows fewer files.
+# Most items of a run that shows each item as its own Prefect task. Chosen: a person can read 200 lines. A task takes
+# 11.5 ms of CPU (docs/performance.md): 2.3 s for 200 items and 4.6 s at twice.
 SMALL_RUN_ITEMS = 200
 
-# Time between two heartbeats of a leg. Chosen: each is an object to write; half doubles them, and at twice one lost
-# heartbeat is enough to look dead.
+# Time between two heartbeats of a leg. Chosen: each is an object to write.
 HEARTBEAT_SECONDS = 10
 
-# Age of the last heartbeat from which a leg counts as dead: two in a row may be late. At half one late heartbeat lets
-# another leg take over; at twice a resume waits a minute.
+# Age of the last heartbeat from which a leg counts as dead: two in a row may be late.
 STALE_SECONDS = 30
 
 
-INGEST = "ingest"
-"""The kind of catalog that a pass over a watched folder makes of the files that are ready."""
+INGEST = "ingest"  # The kind of catalog that a pass over a watched folder makes of the files that are ready
 
-REDRIVE = "redrive"
-"""The kind of catalog that is made of rows of earlier runs."""
+REDRIVE = "redrive"  # The kind of catalog that is made of rows of earlier runs
 
 PARTIAL_KINDS = frozenset({INGEST, REDRIVE})
 """Kinds that are a part of the catalog that they name; such a run says nothing of the rest of it."""
@@ -53,21 +47,7 @@ class EndedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run must do: the content of `plan.json`. Locations are printable text.
-
-    Attributes:
-        catalog_digest: hex sha256 of the catalog as it was planned.
-        catalog_root: URL of the folder or prefix that the files of the run must lie in; None if they may lie anywhere.
-        eligible: items that will be sent; the listing showed that the others are ineligible.
-        pairs: eligible items with a sidecar.
-        audio_bytes: of the eligible items.
-        reasons: ineligible items by reason.
-        ignored: entries of a scanned folder that gave no item, by kind.
-        skipped: rows of the catalog that were not due.
-        selection: the options by which rows were chosen, as they are written on the command line; empty for all rows.
-        catalog_identity: the catalog's name, or its location without links; empty stands for the location.
-        catalog_claim: the last claim on the catalog when its reading began; empty without one, None if nobody looked.
-    """
+    """What a run must do: the content of `plan.json`. Locations are printable text."""
 
     run_id: str
     created_at: str
@@ -75,20 +55,23 @@ class Plan:
     base_url: str
     catalog: str
     catalog_kind: str
-    catalog_digest: str
+    catalog_digest: str  # hex sha256 of the catalog as it was planned
     items: int
-    eligible: int
-    pairs: int
-    audio_bytes: int
+    eligible: int  # items that will be sent; the listing showed that the others are ineligible
+    pairs: int  # eligible items with a sidecar
+    audio_bytes: int  # of the eligible items
     shard_items: int
     shards: int
-    reasons: dict[str, int] = field(default_factory=dict)
-    ignored: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, int] = field(default_factory=dict)  # ineligible items by reason
+    ignored: dict[str, int] = field(default_factory=dict)  # entries of a scanned folder that gave no item, by kind
     proofsweep_version: str = ""
+    # URL of the folder or prefix that the files of the run must lie in; None if they may lie anywhere.
     catalog_root: str | None = None
-    skipped: int = 0
+    skipped: int = 0  # rows of the catalog that were not due
+    # the options by which rows were chosen, as they are written on the command line; empty for all rows.
     selection: str = ""
-    catalog_identity: str = ""
+    catalog_identity: str = ""  # the catalog's name, or its location without links; empty stands for the location
+    # the last claim on the catalog when its reading began; empty without one, None if nobody looked.
     catalog_claim: str | None = None
 
     @property
@@ -118,25 +101,19 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Which process runs a leg. In the same PID namespace, this is enough to check whether the process still exists.
-
-    Attributes:
-        pid_namespace: the kernel's name for where `pid` is valid: each container has its own, and containers may share
-            a host name. Empty where the system has none.
-        process_started: the kernel's start time of the process, because process IDs are reused.
-        token: random, so that no two claims are equal.
-        uptime_seconds: monotonic time of the boot when the leg was claimed.
-        facts: cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
-    """
+    """Which process runs a leg. In the same PID namespace, this is enough to check whether the process still exists."""
 
     host: str
     boot: str
     pid: int
-    process_started: str
+    process_started: str  # the kernel's start time of the process, because process IDs are reused
     claimed_at: str
-    uptime_seconds: float = 0.0
+    uptime_seconds: float = 0.0  # monotonic time of the boot when the leg was claimed
+    # the kernel's name for where `pid` is valid: each container has its own, and containers may share a host name.
+    # Empty where the system has none.
     pid_namespace: str = ""
-    token: str = ""
+    token: str = ""  # random, so that no two claims are equal
+    # cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
 
     @property
@@ -175,15 +152,11 @@ def shard_of(plan: Plan, manifest_row: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """An instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps.
-
-    Attributes:
-        boot: identifies the boot; empty where the system does not tell.
-    """
+    """An instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps."""
 
     at: datetime
     uptime_seconds: float
-    boot: str = ""
+    boot: str = ""  # identifies the boot; empty where the system does not tell
 
 
 def is_due(last: ClockReading, now: ClockReading) -> bool:

@@ -44,7 +44,7 @@ class CallBudget:
                 self._promised -= 1
 
 
-# Chosen: half ends an operation when a few proofs cannot be had; twice spends twice the calls in an outage.
+# Chosen: any value from 5 to 20 does.
 _MOST_FAILURES = 10
 
 
@@ -76,7 +76,7 @@ class OutageGuard:
 
 
 # Calls that wait for an answer at once. Chosen: a service that answers in 100 ms gives 80 a second, which is above the
-# lanes that were seen; half leaves such a lane idle, twice gains nothing.
+# lanes that were seen.
 _AT_ONCE = 8
 
 Item = TypeVar("Item")
@@ -86,8 +86,7 @@ Result = TypeVar("Result")
 def some_at_once(items: Iterable[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
     """Yield the results in the order of the items; after an error no other item is begun, and those begun are finished.
 
-    Raises:
-        Exception: what the work on an item raised.
+    Raises Exception: what the work on an item raised.
     """
     waiting = iter(items)
     with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -12,14 +12,13 @@ from http import HTTPStatus
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.models import EraseProofResponse
 from proofsweep.errors import CallFailed, RunMustStop
-from proofsweep.model.erasure import GONE, Erasure, ProofList
+from proofsweep.model.proofs import GONE, Erasure, ProofList
 from proofsweep.model.runs import EndedBy
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
-from proofsweep.store.operation_journals import OperationJournals
+from proofsweep.store.operations import OperationJournals
 
-# Proofs in a row for which the service is down. Chosen: half takes one proof's trouble for an outage; twice spends
-# twice as many attempts in one.
+# Proofs in a row for which the service is down. Chosen: any value from 1 to 6 does.
 _MOST_OUTAGES = 3
 
 
@@ -35,9 +34,8 @@ class EraseProofs:
     def erase(self, wanted: ProofList) -> Iterator[Erasure]:
         """Erase, and give what became of each proof once it is recorded.
 
-        Raises:
-            ResultsError: an answer cannot be recorded; no other proof is asked for.
-            RunMustStop: no more calls can be made; the other proofs were not asked for.
+        ResultsError if an answer cannot be recorded; no other proof is asked for. RunMustStop if no more calls can be
+        made; the other proofs were not asked for.
         """
         operation_id, outages = self.log.operation.operation_id, 0
         for number, proof_id in enumerate(wanted.proof_ids):

@@ -9,8 +9,7 @@ from pydantic import SecretStr
 
 from proofsweep.durable import sync_folder
 from proofsweep.errors import ConfigError
-from proofsweep.partner.key_drafts import drafts_beside, settle_drafts, waiting_file, write_draft
-from proofsweep.partner.keys import key_block, key_file
+from proofsweep.partner.keys import drafts_beside, key_block, key_file, settle_drafts, waiting_file, write_draft
 
 # Bytes that a test of the folder writes: a disk must have room for a key. Chosen: any key is shorter (partner/keys.py).
 _PROBE_BYTES = 4096
@@ -22,21 +21,16 @@ class KeyFilePlace:
 
     A file that is made where none was is for its owner only. Each method raises ConfigError, with the path in its
     message, if the place cannot be read or written.
-
-    Attributes:
-        path: the file itself, not a link to it.
-        is_new: whether the file must not exist yet.
     """
 
-    path: Path
-    is_new: bool = False
+    path: Path  # the file itself, not a link to it
+    is_new: bool = False  # whether the file must not exist yet
 
     @classmethod
     def of(cls, path: Path, *, is_new: bool = False) -> "KeyFilePlace":
         """Return the place of a path; a link stays, and the file that it leads to is replaced.
 
-        Raises:
-            ConfigError: the path leads nowhere.
+        ConfigError if the path leads nowhere.
         """
         try:
             return cls(path.expanduser().resolve(), is_new)

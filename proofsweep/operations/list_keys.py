@@ -11,25 +11,18 @@ from proofsweep.partner.partner import Partner
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """One key as the service lists it.
-
-    Attributes:
-        is_in_use: whether it is the key of this call; None if no recorded rotation tells.
-        rotation: the recorded rotation that made it, if there is one.
-        replaced_by: the recorded rotation that replaced it, if there is one.
-    """
+    """One key as the service lists it."""
 
     record: KeyRecord
-    is_in_use: bool | None = None
-    rotation: Rotation | None = None
-    replaced_by: Rotation | None = None
+    is_in_use: bool | None = None  # whether it is the key of this call; None if no recorded rotation tells
+    rotation: Rotation | None = None  # the recorded rotation that made it, if there is one
+    replaced_by: Rotation | None = None  # the recorded rotation that replaced it, if there is one
 
 
 def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
     """Ask for all pages, and say of each key what the recorded rotations tell of it.
 
-    Raises:
-        CallFailed, RunMustStop: the service cannot be asked.
+    CallFailed or RunMustStop if the service cannot be asked.
     """
     rotations = list(rotations)
     made: dict[str | None, Rotation] = {each.new_key_id: each for each in rotations if each.new_key_id is not None}

@@ -14,12 +14,11 @@ from proofsweep.model.runs import EndedBy
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.lease import sole_process
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.receipts import Part
 
-# Rows in memory, and their longest time there: what a killed process may lose. Chosen: half makes twice as many small
-# parts of a long operation; twice loses twice as much.
+# Rows in memory, and their longest time there: what a killed process may lose. Chosen: any value from 2,500 to 10,000
+# does.
 _MOST_ROWS = 5_000
 _LONGEST_HOLD = timedelta(seconds=60)
 
@@ -93,28 +92,20 @@ class OperationLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KilledOperations:
-    """Ends the operations of one kind that have a journal, but no receipt.
-
-    Attributes:
-        table: takes their rows.
-        key: the column by which a row is known.
-        counts_of: what the receipt says of the rows.
-        is_done: whether what was noted has happened.
-    """
+    """Ends the operations of one kind that have a journal, but no receipt."""
 
     journals: OperationJournals
     operations: Operations
     clock: Callable[[], datetime]
-    table: str
-    key: str
-    counts_of: Callable[[Sequence[Row]], dict[str, object]]
-    is_done: Callable[[Row], bool] = lambda _row: True
+    table: str  # takes their rows
+    key: str  # the column by which a row is known
+    counts_of: Callable[[Sequence[Row]], dict[str, object]]  # what the receipt says of the rows
+    is_done: Callable[[Row], bool] = lambda _row: True  # whether what was noted has happened
 
     def end_all(self) -> None:
         """End those whose process does not hold its lease; one whose files cannot be read now is ended another time.
 
-        Raises:
-            ResultsError: the store cannot be used, or a journal is damaged.
+        ResultsError if the store cannot be used, or a journal is damaged.
         """
         for operation_id in self.journals.open():
             with suppress(RunIsActive, SourceError), sole_process(self.operations.lease(operation_id)):

@@ -1,26 +1,97 @@
-"""Hold the listed proofs against the newest answers of the results store."""
+"""List the proofs, and hold them against the newest answers of the results store."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
 
 import pyarrow as pa
 
 from proofsweep.answers.views.connection import answering
-from proofsweep.contract.models import ProofSummary
+from proofsweep.contract.models import ListProofsResponse, ProofSummary
 from proofsweep.errors import CallFailed
 from proofsweep.model.proofs import Inventory
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.schemas import PROOFS
 from proofsweep.operations.call_budget import OutageGuard
-from proofsweep.operations.list_proofs import ProofListing
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
-# Rows that are in memory at once. Chosen: as many as an operation writes into one part; half and twice cost the same.
+_PAGE = 100  # Proofs of a page: the most that the contract allows
+
+# Pages without a new proof, one after the other. Chosen: while a page is read, others may be issued and shift what was
+# read already to the next one.
+_MOST_IDLE_PAGES = 20
+# Bounds a listing that never ends. Chosen: ten million proofs.
+_MOST_PAGES = 100_000
+
+
+class ProofListing:
+    """All proofs, each once, in the order of the service; made for one reading.
+
+    The list may change while it is read, so a proof may be on two pages. The end is a page without a cursor, not one
+    that is short or empty.
+
+    Attributes:
+        problem: why the listing may not be whole; None if it is.
+        unnamed: items that had no proof ID.
+    """
+
+    def __init__(self, partner: Partner) -> None:
+        self.problem: str | None = None
+        self.unnamed = 0
+        self._partner = partner
+        self._seen: set[str] = set()
+
+    def pages(self) -> Iterator[list[ProofSummary]]:
+        """Yield the proofs page by page; those that were given before are left out.
+
+        CallFailed or RunMustStop if a page cannot be had.
+        """
+        cursor: str | None = None
+        cursors: set[bytes] = set()
+        idle = 0
+        for _ in range(_MOST_PAGES):
+            page = self._page(cursor)
+            new = [] if page is None else self._new(page.items)
+            yield new
+            idle = 0 if new else idle + 1
+            cursor = None if page is None else page.next_cursor
+            if cursor is None:
+                return
+            digest = sha256(cursor.encode()).digest()
+            if digest in cursors or idle >= _MOST_IDLE_PAGES:
+                self.problem = "the service gave the same cursor twice" if digest in cursors else "no page was new"
+                return
+            cursors.add(digest)
+        self.problem = f"there are more than {_MOST_PAGES:,} pages"
+
+    def _page(self, cursor: str | None) -> ListProofsResponse | None:
+        """Ask for a page; None if its cursor is refused, which a long listing may outlive."""
+        try:
+            return self._partner.proofs(limit=_PAGE, cursor=cursor)
+        except CallFailed as failed:
+            if cursor is None or failed.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+                raise
+            self.problem = f"the service refused its own cursor ({failed.status})"
+            return None
+
+    def _new(self, items: list[ProofSummary]) -> list[ProofSummary]:
+        new = []
+        for item in items:
+            if not item.proof_id:
+                self.unnamed += 1
+            elif item.proof_id not in self._seen:
+                self._seen.add(item.proof_id)
+                new.append(item)
+        return new
+
+
+# Rows that are in memory at once. Chosen: as many as an operation writes into one part.
 _BATCH_ROWS = 5_000
 
 _LISTED = pa.schema(
@@ -65,19 +136,14 @@ def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
 
 
 def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
-    """Yield the rows of the table `proofs`, in portions; without a run of the environment no proof has a file.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Yield the rows of the table `proofs`, in portions; without a run of the environment no proof has a file."""
     with answering(results, environment, "latest_answer") as connection:
         connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
         for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()
 
 
-_TAG = "sha256"
-"""The column of the list, in any case, that holds the hex sha256 of a master."""
+_TAG = "sha256"  # The column of the list, in any case, that holds the hex sha256 of a master
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +170,7 @@ def take_inventory(partner: Partner, results: Results, log: OperationLog) -> Inv
 
     (1) the whole listing, compactly in memory, (2) its comparison with the answers, row by row into the log.
 
-    Raises:
-        CallFailed, RunMustStop: the listing cannot be had; no row is written.
-        ResultsError: the store cannot be read or written.
+    CallFailed or RunMustStop if the listing cannot be had; no row is written.
     """
     listing, operation = ProofListing(partner), log.operation
     try:

@@ -4,7 +4,7 @@ import base64
 import binascii
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +13,7 @@ from hashlib import sha256
 from http import HTTPStatus
 from itertools import count, islice
 
+from proofsweep.answers.views.connection import opened
 from proofsweep.errors import CallFailed, NameTaken, ResultsError, SourceError
 from proofsweep.files.audio import read_sidecar
 from proofsweep.files.files import Files
@@ -21,14 +22,78 @@ from proofsweep.model.exchanges import Exchange
 from proofsweep.model.items import NO_PROOF_IDS
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.call_budget import CallBudget, OutageGuard, some_at_once
-from proofsweep.operations.lost_sidecars import ProvenItem
 from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
-from proofsweep.store.operation_journals import OperationJournals
+from proofsweep.store.operations import OperationJournals
+from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.store import open_store
 
-# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: half makes twice the
-# parts; twice holds twice the bytes, which a service may make 2 MiB for each.
+_ITEMS = """
+WITH moves AS (  -- the last one of a file; of those that went to one place, only the last one is still there
+    SELECT *
+    FROM ingest
+    QUALIFY row_number() OVER (PARTITION BY item_id, run_id ORDER BY acted_at DESC) = 1
+        AND (audio_moved_to IS NULL OR row_number() OVER (PARTITION BY audio_moved_to ORDER BY acted_at DESC) = 1)
+), placed AS (
+    SELECT
+        answers.proof_id, answers.item_id, answers.audio, answers.sidecar, answers.sidecar_sha256,
+        answers.relative_path, answers.accepted, answers.audio_bytes,
+        coalesce(moves.audio_moved_to, moves.audio, answers.audio) AS placed_audio,
+        coalesce(moves.sidecar_moved_to, moves.sidecar, answers.sidecar) AS placed_sidecar
+    FROM latest_answer AS answers
+    LEFT JOIN moves  -- by the bytes: a file that was renamed before it was moved has another item
+        ON moves.run_id = answers.run_id AND moves.audio_sha256 = answers.audio_sha256
+        AND moves.sidecar_sha256 IS NOT DISTINCT FROM answers.sidecar_sha256
+    WHERE answers.proof_id NOT IN ('', '.', '..') AND (answers.sidecar IS NOT NULL OR $with_one_files)
+        AND NOT starts_with(answers.audio, 'proof:')
+    QUALIFY row_number() OVER (
+        PARTITION BY placed_audio, placed_sidecar ORDER BY coalesce(moves.item_id <> answers.item_id, false)) = 1
+)
+FROM placed
+WHERE $below IN (audio, placed_audio) OR starts_with(audio, $folder) OR starts_with(placed_audio, $folder)
+ORDER BY audio
+"""
+# Rows that are in memory at once. Chosen: any value from 2,500 to 10,000 does.
+_BATCH_ROWS = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenItem:
+    """An item with a proof, as the snapshot has it.
+
+    Attributes:
+        placed_audio, placed_sidecar: where they are now, if `ingest` has moved them.
+    """
+
+    proof_id: str
+    item_id: str
+    audio: str
+    sidecar: str | None  # where its sidecar was when it was verified; None for a one-file item
+    sidecar_sha256: str | None  # of the sidecar that was sent
+    relative_path: str | None
+    accepted: bool
+    audio_bytes: int | None  # size of the audio that was sent
+    placed_audio: str
+    placed_sidecar: str | None
+
+
+def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
+    """Yield the items with a proof in the order of their locations: in all folders, or below one, then or now.
+
+    ResultsError if the store cannot be read, or has no run of the environment.
+    """
+    with opened(results, environment, with_tags=False) as store:
+        folder = f"{below.removesuffix('/')}/" if below else ""
+        wanted = {"below": below, "folder": folder, "with_one_files": with_one_files}
+        answer = store.connection.execute(_ITEMS, wanted)
+        columns = [name for name, *_ in answer.description or ()]
+        while rows := answer.fetchmany(_BATCH_ROWS):
+            for row in rows:
+                yield ProvenItem(**dict(zip(columns, row, strict=True)))
+
+
+# Items whose sealed sidecars are in memory at once, and whose rows are written together. Chosen: any value from 32 to
+# 128 does.
 _WAVE = 64
 
 
@@ -52,37 +117,27 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidecarRecovery:
-    """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file.
-
-    Attributes:
-        journals: take the rows of what is about to be written, so that no file is without a row.
-        files: where local sidecars are read.
-        is_watched: whether a location lies in a folder to which others deliver; nothing is written there.
-        prefix: the folder or bucket prefix to write below; None writes beside the audio.
-        most_bytes: the largest sidecar that is read.
-        compares_all: ask also for sidecars that are as they were when the service accepted them.
-        outcomes: how many items ended how; intact, absent and watched ones cost no call and have no row.
-    """
+    """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file."""
 
     partner: Partner
     log: OperationLog
-    journals: OperationJournals
+    journals: OperationJournals  # take the rows of what is about to be written, so that no file is without a row
     budget: CallBudget
     outage: OutageGuard
-    files: Files
+    files: Files  # where local sidecars are read
+    # whether a location lies in a folder to which others deliver; nothing is written there.
     is_watched: Callable[[str], bool]
     clock: Callable[[], datetime]
-    prefix: str | None = None
-    most_bytes: int
-    compares_all: bool = False
+    prefix: str | None = None  # the folder or bucket prefix to write below; None writes beside the audio
+    most_bytes: int  # the largest sidecar that is read
+    compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
+    # how many items ended how; intact, absent and watched ones cost no call and have no row.
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def run(self, items: Iterable[ProvenItem]) -> None:
         """Recover what is missing.
 
-        Raises:
-            RunMustStop: the calls, the quota or the service end before the items; each that was asked for has its row.
-            ResultsError: the results store cannot be written.
+        RunMustStop if the calls, the quota or the service end before the items; each that was asked for has its row.
         """
         waiting = (item for item in items if item.proof_id not in NO_PROOF_IDS)
         for number in count():

@@ -17,8 +17,7 @@ from proofsweep.operations.operation_log import OperationLog
 from proofsweep.partner.partner import Partner
 from proofsweep.store.plans_and_parts import Results
 
-# How long an answer `unavailable` is taken for final. Chosen: half asks twice as often for notes that hardly come;
-# twice finds a note that was made later after two weeks.
+# How long an answer `unavailable` is taken for final. Chosen: any value from 3 to 14 days does.
 _UNAVAILABLE_HOLDS = timedelta(days=7)
 
 _WANTED = """
@@ -54,9 +53,7 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[Want
     """List the proofs whose note must be asked for.
 
     A proof that is gone is asked for again only if it was accepted since; a note that is unavailable, after a week.
-
-    Raises:
-        ResultsError: the store cannot be read, or has no run of the environment.
+    ResultsError if the store cannot be read, or has no run of the environment.
     """
     with opened(results, environment, with_tags=False) as store:
         rows = store.connection.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
@@ -68,7 +65,7 @@ _USUAL_WAIT_SECONDS = 2.0
 # Contract, Endpoints 9: a client may stop polling after about two minutes and check later.
 _MOST_SECONDS = 120.0
 # Notes that are asked for before those that wait are looked at again. Chosen: at 80 calls a second that is less than a
-# second, so no repeat is late; half and twice are alike.
+# second, so no repeat is late.
 _WAVE = 64
 
 
@@ -86,27 +83,20 @@ class _Poll:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRefresh:
-    """Asks for notes, some at once; each ends in one row of `interpretations`.
-
-    Attributes:
-        clock: gives the time in UTC.
-        states: how many notes ended how.
-    """
+    """Asks for notes, some at once; each ends in one row of `interpretations`."""
 
     partner: Partner
     log: OperationLog
     budget: CallBudget
     outage: OutageGuard
-    clock: Callable[[], datetime]
-    states: Counter[str] = field(default_factory=Counter)
+    clock: Callable[[], datetime]  # gives the time in UTC
+    states: Counter[str] = field(default_factory=Counter)  # how many notes ended how
     _pending: dict[str, _Poll] = field(default_factory=dict)
 
     def run(self, wanted: Iterable[WantedNote]) -> None:
         """Ask for all notes, and again for those that are pending, when they say; two minutes for each at most.
 
-        Raises:
-            RunMustStop: the calls, the quota or the service end before the notes; those that were asked for have rows.
-            ResultsError: the store cannot be written.
+        RunMustStop if the calls, the quota or the service end before the notes; those that were asked for have rows.
         """
         new = map(_Poll, wanted)
         try:

@@ -31,60 +31,43 @@ from proofsweep.operations.key_places import KeyPlace
 from proofsweep.operations.rotation_log import RotationLog
 from proofsweep.partner.keys import fingerprint, usable_key
 from proofsweep.partner.partner import Partner
-from proofsweep.store.key_bindings import bind_key
+from proofsweep.store.claims import bind_key
 from proofsweep.store.rotations import Rotations
 from proofsweep.store.store import Store
 
-# Waits before a new key that is refused is tried again: a service may need time to know it. Chosen: half may be too
-# short for a gateway's cache; twice keeps a person waiting for half a minute.
+# Waits before a new key that is refused is tried again: a service may need time to know it. Chosen.
 _TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """A rotation that is finished.
-
-    Attributes:
-        was_done: whether an earlier command had finished it; then nothing was asked.
-    """
+    """A rotation that is finished."""
 
     rotation: Rotation
     place: str
-    was_done: bool = False
+    was_done: bool = False  # whether an earlier command had finished it; then nothing was asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotateKey:
-    """Rotates one key.
-
-    Attributes:
-        partner: calls with the old key.
-        key: the old key.
-        place: where the new one goes.
-        try_key: makes one call with a key; raises CallFailed or RunMustStop.
-        new_intent: makes the intent of a rotation that nobody has begun.
-        log: is told of every call.
-        rest: waits for so many seconds.
-    """
+    """Rotates one key."""
 
     store: Store
     rotations: Rotations
-    partner: Partner
-    key: SecretStr
-    place: KeyPlace
-    try_key: Callable[[SecretStr], object]
-    new_intent: Callable[[str], RotationIntent]
-    log: RotationLog
+    partner: Partner  # calls with the old key
+    key: SecretStr  # the old key
+    place: KeyPlace  # where the new one goes
+    try_key: Callable[[SecretStr], object]  # makes one call with a key; raises CallFailed or RunMustStop
+    new_intent: Callable[[str], RotationIntent]  # makes the intent of a rotation that nobody has begun
+    log: RotationLog  # is told of every call
     clock: Callable[[], datetime]
-    rest: Callable[[float], object]
+    rest: Callable[[float], object]  # waits for so many seconds
 
     def rotate(self, *, again: bool = False) -> Rotated:
         """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.
 
-        Raises:
-            ConfigError, ResultsError: nothing was asked.
-            RotationUnfinished: the same command goes on later.
-            CallFailed, RunMustStop: the service does not rotate the key; the old one is in its place.
+        ConfigError or ResultsError if nothing was asked. RotationUnfinished if the same command goes on later.
+        CallFailed or RunMustStop if the service does not rotate the key; the old one is in its place.
         """
         try:
             rotated = self._rotated(again=again)

@@ -34,22 +34,14 @@ class RotationLog:
         return self._operations.receipt(intent.operation_id) is not None
 
     def close(self, intent: RotationIntent) -> None:
-        """Write the calls and the receipt, unless another command has closed the rotation.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
+        """Write the calls and the receipt, unless another command has closed the rotation."""
         if not self.is_closed(intent):
             log = OperationLog(intent.operation, self._operations, self._clock)
             log.continue_after_kill()
             self._end(log, intent)
 
     def flush(self, intent: RotationIntent | None) -> None:
-        """Write the calls of a command that does not finish its rotation, or that came after another one had.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
+        """Write the calls of a command that does not finish its rotation, or that came after another one had."""
         if self._calls and (intent is None or self.is_closed(intent)):
             self._end(OperationLog(self._new_operation(), self._operations, self._clock), intent)
         elif self._calls and intent is not None:

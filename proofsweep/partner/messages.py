@@ -11,13 +11,7 @@ TakeBody = Callable[[Iterable[bytes], int | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to send. The URL, the headers and the content may hold secrets.
-
-    Attributes:
-        content_bytes: the exact length of the content, for Content-Length.
-        into: takes the body of a success; None keeps it in memory.
-        flaw: says in a clause why the JSON of a success cannot be used, and the call is repeated; None if it can.
-    """
+    """What to send. The URL, the headers and the content may hold secrets."""
 
     call: Call
     method: str
@@ -25,20 +19,17 @@ class Request:
     params: Mapping[str, str | int] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     content: bytes | Iterable[bytes] = field(default=b"", repr=False)
-    content_bytes: int = 0
-    into: TakeBody | None = None
+    content_bytes: int = 0  # the exact length of the content, for Content-Length
+    into: TakeBody | None = None  # takes the body of a success; None keeps it in memory
+    # says in a clause why the JSON of a success cannot be used, and the call is repeated; None if it can.
     flaw: Callable[[object], str | None] = lambda document: "the answer is no JSON" if document is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back.
-
-    Attributes:
-        document: the JSON of the body; None where no JSON was expected, or none came.
-        body_sha256: hex digest of the exact body in memory; empty if it could not be read to its end.
-    """
+    """What came back."""
 
     exchange: Exchange
+    # the JSON of the body; None where no JSON was expected, or none came.
     document: object = field(default=None, repr=False)
-    body_sha256: str = ""
+    body_sha256: str = ""  # hex digest of the exact body in memory; empty if it could not be read to its end

@@ -42,15 +42,11 @@ class Partner:
     """The service at one base URL.
 
     Every method raises CallFailed when the call failed for good, and RunMustStop when no more calls can be made.
-
-    Attributes:
-        sidecar_field: the wire name of the sidecar; None until it is known (contract, Naming note).
-        session: the one that this partner's calls belong to.
-        asset_field: the member of an asset's answer that holds its URL; None takes the only https URL among them.
     """
 
-    sidecar_field: str | None
-    session: Session
+    sidecar_field: str | None  # the wire name of the sidecar; None until it is known (contract, Naming note)
+    session: Session  # the one that this partner's calls belong to
+    # the member of an asset's answer that holds its URL; None takes the only https URL among them.
     asset_field: str | None = None
 
     def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
@@ -126,8 +122,7 @@ class Partner:
     def asset_url(self, proof_id: str) -> SecretStr:
         """Return the short-lived URL of a proof's asset; download it at once, without the key.
 
-        Raises:
-            CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.
+        Raises CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.
         """
         members = self.asset(proof_id).members
         named = members if self.asset_field is None else {self.asset_field: members.get(self.asset_field)}
@@ -158,18 +153,15 @@ class Partner:
     def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
         """POST the form to the slot's URL, without the key.
 
-        Raises:
-            SlotSpent: ask for a fresh slot and fill that.
-            SlotRefused: the audio is not stored, and will not be.
-            SourceError: the audio changed while it was read.
+        Raises SlotSpent: ask for a fresh slot and fill that. SlotRefused: the audio is not stored, and will not be.
+        SourceError: the audio changed while it was read.
         """
         self.session.ask(slot_request(slot, audio))
 
     def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:
         """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
 
-        Raises:
-            SlotSpent: the upload is gone, or cannot be used; upload once more.
+        SlotSpent if the upload is gone, or cannot be used; upload once more.
         """
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:

@@ -14,15 +14,12 @@ class RetryPolicy:
     """How often a call is repeated. The backoff doubles from `first_wait_seconds` up to `longest_wait_seconds`.
 
     A 429 does not count against `attempts`: it is a wait, and no failure.
-
-    Attributes:
-        repeats_usage: False for a monitor, whose probe looks for the 429 itself.
     """
 
     attempts: int = 5
     first_wait_seconds: float = 0.5
     longest_wait_seconds: float = 30.0
-    repeats_usage: bool = True
+    repeats_usage: bool = True  # False for a monitor, whose probe looks for the 429 itself
 
     def backoff(self, attempt: int, jitter: float) -> float:
         """Return the wait after this attempt, from 1; `jitter` in 0..1 spreads it over its upper half."""
@@ -63,11 +60,9 @@ class GiveUp:
     reason: str
 
 
-# Attempts of a throttled GET /partner/usage. Chosen: half gives up in a short burst of 429s; twice keeps all that wait
-# for the headroom waiting twice as long.
+# Attempts of a throttled GET /partner/usage. Chosen: any value from 2 to 10 does.
 _USAGE_ATTEMPTS = 5
-# The longest wait for the lane of rotations. Chosen: half sends a person away from an ordinary wait; twice lets a
-# person look at a silent screen for ten minutes.
+# The longest wait for the lane of rotations. Chosen: any value from 150 to 600 does.
 _ROTATION_WAIT_SECONDS = 300.0
 # Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
 _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
@@ -82,12 +77,8 @@ Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
 def decide(exchange: Exchange, policy: RetryPolicy, *, failures: int, fresh_slots: int, jitter: float) -> Decision:
     """Return what follows an exchange without success.
 
-    Args:
-        exchange: the one that failed.
-        policy: how often, and after what waits, to repeat a call.
-        failures: of this call since its last success, this one included; a 429 is none.
-        fresh_slots: slots that were requested because this call had spent the one before.
-        jitter: a random number in 0..1.
+    `failures` of this call are counted since its last success, this one included; a 429 is none. `fresh_slots` were
+    requested because this call had spent the one before. `jitter` is a random number in 0..1.
     """
     if exchange.call is Call.SLOT:
         return _after_slot(exchange, policy, failures, jitter)

@@ -18,17 +18,21 @@ from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.contract.lenient import json_of, object_of, text_of
 from proofsweep.model.drift import drift_in
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.connection_failures import BROKEN_EXCHANGE, cause_of
-from proofsweep.partner.deadlines import DeadlineBackend, DeadlineStream, stream_of
+from proofsweep.partner.connections import (
+    BROKEN_EXCHANGE,
+    DeadlineBackend,
+    DeadlineStream,
+    cause_of,
+    proxy_for,
+    stream_of,
+)
 from proofsweep.partner.messages import Reply, Request
-from proofsweep.partner.proxies import proxy_for
 
-# The largest body kept in memory. Chosen: answers are a few KiB. Half would do; twice costs memory for each worker.
+# The largest body kept in memory. Chosen: answers are a few KiB.
 _MOST_BODY_BYTES = 2 * 1024 * 1024
-# How long an idle connection is kept. Chosen: gateways drop idle ones later; half connects anew after a short pause,
-# twice meets more connections that the other side is dropping.
+# How long an idle connection is kept. Chosen: gateways drop idle ones later.
 _IDLE_SECONDS = 5.0
-# Addresses that are parsed once. Chosen: a run has some ten of its own; half or twice matters only to slot URLs.
+# Addresses that are parsed once. Chosen: a run has some ten of its own.
 _CACHED_ADDRESSES = 256
 _UNUSABLE_URL = (httpx.InvalidURL, UnicodeError, OverflowError)  # the last two: for impossible host names and ports
 _NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)

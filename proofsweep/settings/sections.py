@@ -47,27 +47,21 @@ class Section(BaseModel):
 
 
 class ServiceSettings(Section):
-    """Which service, and where its key is; the key itself is never a setting.
+    """Which service, and where its key is; the key itself is never a setting."""
 
-    Attributes:
-        base_url: ends in `/v1` (contract, preamble).
-        environment: label stored in every row.
-        key_expires_at: when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
-        sidecar_field: wire name of the sidecar; pairs are ineligible until it is set (contract, Naming note).
-        asset_field: name of the member that holds an asset's URL; without it, the answer's only https URL is taken.
-        loopback_only: refuse a base URL of another machine; a config with values for the sandbox sets it.
-    """
-
-    base_url: str
-    environment: Annotated[str, Field(min_length=1, max_length=40)]
+    base_url: str  # ends in `/v1` (contract, preamble)
+    environment: Annotated[str, Field(min_length=1, max_length=40)]  # label stored in every row
     api_key_file: Path | None = None
     api_key_env: str | None = None
     api_key_block: str | None = None
+    # wire name of the sidecar; pairs are ineligible until it is set (contract, Naming note).
     sidecar_field: Annotated[str, Field(min_length=1)] | None = None
+    # name of the member that holds an asset's URL; without it, the answer's only https URL is taken.
     asset_field: Annotated[str, Field(min_length=1)] | None = None
+    # when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
     key_expires_at: AwareDatetime | None = None
     allow_plain_http: bool = False
-    loopback_only: bool = False
+    loopback_only: bool = False  # refuse a base URL of another machine; a config with values for the sandbox sets it
 
     @field_validator("base_url")
     @classmethod
@@ -117,16 +111,13 @@ class ResultsSettings(Section):
 
 
 class PaceSettings(Section):
-    """How many items are in flight at most, and how the service's rate is learned (docs/rate-control.md).
-
-    Attributes:
-        floor_rate: calls per second that a sweep keeps for new files while an ingest pass uses the same key.
-    """
+    """How many items are in flight at most, and how the service's rate is learned (docs/rate-control.md)."""
 
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
     remember_days: Annotated[float, Field(ge=0)] = 7.0
     detect_cap: bool = True
+    # calls per second that a sweep keeps for new files while an ingest pass uses the same key.
     floor_rate: Annotated[float, Field(gt=0)] = 1.0
     longest_pause_seconds: Seconds = 120.0
 
@@ -135,19 +126,17 @@ class BoundsSettings(Section):
     """The limits of one leg, unless the command gives others.
 
     Attributes:
-        reserve: calls of the quota that are left to other users of the key.
         until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
-        ask_seconds: time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).
-        drain_seconds: time that a leg gives its items in flight after a request to stop.
-        resume_days: a catalog's unfinished run goes on first if it was planned at most so long ago.
     """
 
-    reserve: Annotated[int, Field(ge=0)] = 0
+    reserve: Annotated[int, Field(ge=0)] = 0  # calls of the quota that are left to other users of the key
     max_calls: Annotated[int, Field(ge=1)] | None = None
     until: Readable | None = None
     max_duration: Readable | None = None
+    # time between two probes of the headroom; each is a call (contract, Versioning 7: five minutes).
     ask_seconds: Seconds = 300.0
-    drain_seconds: Seconds = 12.0
+    drain_seconds: Seconds = 12.0  # time that a leg gives its items in flight after a request to stop
+    # a catalog's unfinished run goes on first if it was planned at most so long ago.
     resume_days: Annotated[float, Field(ge=0, le=3_650)] = 35.0
 
 
@@ -155,29 +144,25 @@ class IngestSettings(Section):
     """How a watched folder is read, and where its files go by their verdicts.
 
     Attributes:
-        settle_seconds: how long a file must be unchanged before it is sent.
-        pair_seconds: how long a file waits for its sidecar, or for the end that its header promises.
         accepted, quarantine: folders or prefixes to which accepted and rejected files are moved; None leaves them.
-        first_retry_seconds: the wait before a failed file is tried again; it doubles each time.
-        tries: how often one version of a file is tried at most.
-        ask_again_seconds: how long a rejection stands that may end without other bytes, as `unregistered` may.
-        unfinished_names: patterns of the names that producers give to files which they still write.
-        credential_chunks: names of the chunks in which a WAV holds a credential of its own.
-        supplier_tag: the tag that holds the supplier, which is the first folder below the watched one.
-        watch_seconds: time between two passes of `ingest --watch`.
     """
 
-    settle_seconds: Annotated[float, Field(ge=0)] = 10.0
+    settle_seconds: Annotated[float, Field(ge=0)] = 10.0  # how long a file must be unchanged before it is sent
+    # how long a file waits for its sidecar, or for the end that its header promises.
     pair_seconds: Annotated[float, Field(ge=0)] = 900.0
     accepted: Annotated[str, Field(min_length=1)] | None = None
     quarantine: Annotated[str, Field(min_length=1)] | None = None
-    first_retry_seconds: Seconds = 300.0
-    tries: Annotated[int, Field(ge=1)] = 5
+    first_retry_seconds: Seconds = 300.0  # the wait before a failed file is tried again; it doubles each time
+    tries: Annotated[int, Field(ge=1)] = 5  # how often one version of a file is tried at most
+    # how long a rejection stands that may end without other bytes, as `unregistered` may.
     ask_again_seconds: Seconds = 86_400.0
+    # patterns of the names that producers give to files which they still write.
     unfinished_names: tuple[str, ...] = ("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*~")
+    # names of the chunks in which a WAV holds a credential of its own.
     credential_chunks: tuple[Annotated[str, Field(min_length=4, max_length=4)], ...] = ("C2PA",)
+    # the tag that holds the supplier, which is the first folder below the watched one.
     supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"
-    watch_seconds: Seconds = 60.0
+    watch_seconds: Seconds = 60.0  # time between two passes of `ingest --watch`
 
 
 class LimitSettings(Section):
@@ -188,48 +173,35 @@ class LimitSettings(Section):
 
 
 class CatalogSettings(Section):
-    """How a catalog is read.
+    """How a catalog is read."""
 
-    Attributes:
-        sidecar_names: names of a sidecar in a scanned folder; a full name goes before a stem, else the first that
-            exists is used.
-        dedupe: whether the same bytes with the same sidecar are verified only once.
-        root: the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
-        outside: whether rows that lead out of the root are ineligible, or sent like others.
-        name: stands for the catalog in item IDs; by default the last part of the root.
-    """
-
+    # names of a sidecar in a scanned folder; a full name goes before a stem, else the first that exists is used.
     sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
-    dedupe: bool = True
+    dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
+    # the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
     root: Annotated[str, Field(min_length=1)] | None = None
+    # whether rows that lead out of the root are ineligible, or sent like others.
     outside: Literal["deny", "allow"] = "deny"
+    # stands for the catalog in item IDs; by default the last part of the root.
     name: Annotated[str, Field(min_length=1)] | None = None
 
 
 class RetrySettings(Section):
-    """How often a call is retried, and how a leg finds out whether a file or the world is at fault.
-
-    Attributes:
-        breaker_seconds: how long a control may come out wrong before the leg ends.
-        control_wait_seconds: between the first two controls of a kind; it doubles up to six times as much.
-        storm_failures: how many failures alike in a row put their mode aside where there is no control; 0 for never.
-    """
+    """How often a call is retried, and how a leg finds out whether a file or the world is at fault."""
 
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
     first_wait_seconds: Seconds = 0.5
     longest_wait_seconds: Seconds = 30.0
-    breaker_seconds: Annotated[float, Field(ge=0)] = 20.0
-    control_wait_seconds: Seconds = 10.0
+    breaker_seconds: Annotated[float, Field(ge=0)] = 20.0  # how long a control may come out wrong before the leg ends
+    control_wait_seconds: Seconds = 10.0  # between the first two controls of a kind; it doubles up to six times as much
+    # how many failures alike in a row put their mode aside where there is no control; 0 for never.
     storm_failures: Annotated[int, Field(ge=0)] = 100
 
 
 class CanarySettings(Section):
-    """Files with known answers, which are verified first in every leg.
+    """Files with known answers, which are verified first in every leg."""
 
-    Attributes:
-        manifest: its column `expect` holds `accepted`, `rejected` or a verdict; None verifies no such file.
-    """
-
+    # its column `expect` holds `accepted`, `rejected` or a verdict; None verifies no such file.
     manifest: str | None = None
 
 
@@ -238,22 +210,19 @@ class AlertsSettings(Section):
 
     Attributes:
         urls_file, urls_env, urls_block: where the receivers' URLs are: a file, a variable, a Prefect Secret block.
-        supplier_tag: the manifest's column that names the supplier; None tells of no supplier.
-        repeat_days: a cause is told again if it still holds so much later.
-        no_success_hours: how long no run may have done its work.
-        unexplained_calls: calls of a UTC day that may be in no table, such as those of `check` and `doctor`.
-        low_quota_percent: monitoring tells of a quota of which less is left.
-        slow_factor: monitoring tells of a service whose answers take so many times as long as before.
     """
 
     urls_file: Path | None = None
     urls_env: str | None = None
     urls_block: str | None = None
+    # the manifest's column that names the supplier; None tells of no supplier.
     supplier_tag: Annotated[str, Field(min_length=1)] | None = None
-    repeat_days: Annotated[float, Field(gt=0, le=3_650)] = 7.0
-    no_success_hours: Annotated[float, Field(gt=0, le=840)] = 36.0
+    repeat_days: Annotated[float, Field(gt=0, le=3_650)] = 7.0  # a cause is told again if it still holds so much later
+    no_success_hours: Annotated[float, Field(gt=0, le=840)] = 36.0  # how long no run may have done its work
+    # calls of a UTC day that may be in no table, such as those of `check` and `doctor`.
     unexplained_calls: Annotated[int, Field(ge=0)] = 500
-    low_quota_percent: Annotated[float, Field(ge=0, le=100)] = 10.0
+    low_quota_percent: Annotated[float, Field(ge=0, le=100)] = 10.0  # monitoring tells of a quota of which less is left
+    # monitoring tells of a service whose answers take so many times as long as before.
     slow_factor: Annotated[float, Field(gt=1)] = 3.0
 
     @model_validator(mode="after")
@@ -264,15 +233,11 @@ class AlertsSettings(Section):
 
 
 class DaskSettings(Section):
-    """Where the worker processes are, if `runner` is `dask`.
+    """Where the worker processes are, if `runner` is `dask`."""
 
-    Attributes:
-        processes: of a cluster on this machine; None for one for each of its processors.
-        address: of the scheduler of a cluster that runs; None starts one on this machine for each run.
-    """
-
+    # of a cluster on this machine; None for one for each of its processors.
     processes: Annotated[int, Field(ge=1, le=256)] | None = None
-    address: str | None = None
+    address: str | None = None  # of the scheduler of a cluster that runs; None starts one on this machine for each run
 
     @field_validator("address")
     @classmethod

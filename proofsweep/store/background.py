@@ -12,17 +12,10 @@ from proofsweep.partner.stop import StopSwitch
 def beside(
     name: str, work: Callable[[threading.Event], None], stop: StopSwitch | None = None
 ) -> Iterator[Callable[[], None]]:
-    """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread.
+    """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread. Yields what ends it early.
 
-    An error in the thread ends the main work, and is raised in place of the main work's own.
-
-    Args:
-        name: of the thread.
-        work: returns soon after its event is set.
-        stop: pulled at once when the thread fails; None if the main work can go on without it.
-
-    Yields:
-        a function that ends the thread early; a second call does nothing.
+    An error in the thread ends the main work, and is raised in place of the main work's own. It pulls `stop` at once;
+    without one the main work goes on.
     """
     over, errors = threading.Event(), list[BaseException]()
 

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, NoReturn
 import obstore
 
 from proofsweep.errors import NameTaken, ResultsError
-from proofsweep.files.bucket_failures import FAILURES, FailureKind, failure_of
 from proofsweep.files.locations import root_and_key
-from proofsweep.files.open_bucket import open_bucket
+from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
 
 if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
 
-# chosen: a create is tried again if the existing object is gone by then. Half gives up at the first such race; twice
-# waits longer for a store that is broken.
+# chosen: a create is tried again if the existing object is gone by then.
 _CREATE_ATTEMPTS = 3
 # obstore's error of a request that it sent once only: then the existing object is another process's.
 _FIRST_TRY = re.compile(r"\bretries: 0,")

@@ -16,8 +16,7 @@ from datetime import UTC, datetime, timedelta
 from proofsweep.errors import ResultsError
 from proofsweep.store.store import Store
 
-# Chosen: a reader needs some seconds, and a store's listing may be late by as much. Half is risky for a slow reader of
-# a large snapshot; twice keeps more objects that count for nothing.
+# Chosen: a reader needs some seconds, and a store's listing may be late by as much.
 _GRACE = timedelta(minutes=10)
 # Chosen: a reader that meets a deletion lists again; more than two in a row mean that the listing itself is wrong.
 _ATTEMPTS = 4
@@ -50,8 +49,7 @@ class DerivedLog:
     def entries(self) -> list[Entry]:
         """Read the entries that no other replaces.
 
-        Raises:
-            ResultsError: an entry is damaged, or entries are always deleted before they can be read.
+        ResultsError if an entry is damaged, or entries are always deleted before they can be read.
         """
         for _ in range(_ATTEMPTS):
             found = self._read_newest_first(self.names())
@@ -74,12 +72,8 @@ class DerivedLog:
     ) -> None:
         """Write an entry, in the place of others if so; delete what was replaced long ago.
 
-        Args:
-            body: what the entry says, as JSON.
-            name: from `new_name`; None makes one.
-            objects: names of objects that were written for this entry.
-            replaced: entries that this one holds the facts of.
-            also: names of further objects to replace, which were not read.
+        `objects` were written for this entry; `replaced` entries have their facts in this one; `also` names further
+        objects to replace, which were not read.
         """
         old, carried = self._outdated(replaced)
         names = [*also, *carried, *(name for entry in replaced for name in (entry.name, *entry.objects))]

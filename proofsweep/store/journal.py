@@ -16,9 +16,9 @@ from proofsweep.model import layout
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import SCHEMAS, Results
 
-# A killed process loses the work of at most so long; half doubles the writes to the store, twice doubles the loss.
+# A killed process loses the work of at most so long.
 FLUSH_SECONDS = 1.0
-# chosen: half leaves twice as many objects to list, twice keeps twice the rows in memory.
+# chosen: any value from 30 to 120 does.
 MERGED_SEGMENTS = 60
 # chosen: a fast run merges after so many rows, since rows stay in memory until they are merged.
 MERGED_ROWS = 5_000
@@ -26,16 +26,12 @@ MERGED_ROWS = 5_000
 
 @dataclass(slots=True)
 class Journal:
-    """One process's journal of one leg.
-
-    Attributes:
-        writer: a random name of this process, part of its segments' names.
-    """
+    """One process's journal of one leg."""
 
     results: Results
     run_id: str
     leg: int
-    writer: str
+    writer: str  # a random name of this process, part of its segments' names
     _waiting: dict[str, list[Row]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _flushing: threading.Lock = field(default_factory=threading.Lock)
@@ -53,8 +49,7 @@ class Journal:
     def flush(self) -> None:
         """Write what waits, exchanges first: the audit trail of each row in the journal is there too.
 
-        Raises:
-            ResultsError: the store cannot be written; the rows wait for the next flush.
+        ResultsError if the store cannot be written; the rows wait for the next flush.
         """
         with self._flushing:
             with self._lock:

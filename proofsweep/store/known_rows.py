@@ -22,11 +22,7 @@ from proofsweep.store.snapshot import COLUMNS, Snapshot, SnapshotFile, files_of,
 
 
 def known_rows(results: Results, environment: str, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Give the rows of an environment: the snapshot's, then those of legs that work, were killed, or are not in it yet.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return an environment's rows: the snapshot's, then those of legs at work, killed, or not in it yet."""
     snapshot = Snapshot(results.store)
     entries = snapshot.entries()  # before the runs: a leg that ends meanwhile is read twice rather than not at all
     legs = legs_in(entries)
@@ -79,11 +75,7 @@ class AnswerTimes:
         self._count = 0
 
     def of(self, item_id: str, audio_version: str | None, sidecar_version: str | None) -> datetime | None:
-        """Return when an item was tried; None if it was not, or if its audio or its sidecar was another version.
-
-        Raises:
-            ResultsError: the store cannot be read.
-        """
+        """Return when an item was tried; None if it was not, or if its audio or its sidecar was another version."""
         if self._hashes is None:
             self._hashes, self._times = self._read()
         hashed = hash((item_id, audio_version, sidecar_version))
@@ -112,8 +104,7 @@ def _numbers(column: pa.Int64Array) -> memoryview:
     return memoryview(column.buffers()[1] or b"").cast("q")
 
 
-# Chosen: so few items are looked for in the files that may hold them, instead of in all. Half reads a whole snapshot
-# for a middling ingest; twice gains nothing, since so many items lie in every file.
+# Chosen: so few items are looked for in the files that may hold them, instead of in all.
 _FEW_ITEMS = 5_000
 
 
@@ -135,13 +126,10 @@ class HashedItems:
 
 
 def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) -> Iterator[pa.Table]:
-    """Give the newest answer of each of these items in an environment, in tables of some thousand rows, sorted by item.
+    """Return the newest answer of each of these items in an environment, in tables of some thousand rows, by item.
 
     An answer is `accepted` or `rejected`; an item without one has no row. The columns are those of the snapshot, which
-    is as new as the last leg that ended.
-
-    Raises:
-        ResultsError: the snapshot cannot be read.
+    is as new as the last leg that ended. ResultsError if the snapshot cannot be read.
     """
     rest = iter(item_ids)
     few = sorted(islice(rest, _FEW_ITEMS))

@@ -31,21 +31,15 @@ _CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The lease of one thing in a store.
-
-    Attributes:
-        name: of what is leased.
-        clock: gives the time in UTC.
-        uptime: gives the seconds of this boot's monotonic clock, the same in all its processes.
-        rest: waits for a number of seconds.
-        busy: the message for a process that comes while another holds the lease; `{holder}` stands for that one.
-    """
+    """The lease of one thing in a store."""
 
     results: Results
-    name: str
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    name: str  # of what is leased
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # gives the time in UTC
+    # gives the seconds of this boot's monotonic clock, the same in all its processes.
     uptime: Callable[[], float] = time.monotonic
-    rest: Callable[[float], None] = time.sleep
+    rest: Callable[[float], None] = time.sleep  # waits for a number of seconds
+    # the message for a process that comes while another holds the lease; `{holder}` stands for that one.
     busy: str = "This is being worked on by {holder}."
 
     def last(self) -> int:
@@ -53,11 +47,7 @@ class Lease:
         return last_leg(self.results.store, self.name)
 
     def last_inactive(self) -> int:
-        """Return the number of the last term, which is over.
-
-        Raises:
-            RunIsActive: its process is alive.
-        """
+        """Return the number of the last term, which is over; RunIsActive if its process is alive."""
         last = self.last()
         if last and self.is_active(last):
             raise self.active_error(last)
@@ -66,9 +56,8 @@ class Lease:
     def claim(self, number: int, facts: Row | None = None) -> None:
         """Claim a term for this process; another process that takes it over needs the `facts`.
 
-        Raises:
-            RunIsActive: another process was first, or last where the store let both through.
-            ResultsError: it cannot be known; the term is released if the store permits it.
+        Raises RunIsActive: another process was first, or last where the store let both through. ResultsError: it cannot
+        be known; the term is released if the store permits it.
         """
         claim = own_claim(self.now(), facts or {})
         try:
@@ -235,16 +224,9 @@ def _text_of(path: str) -> str:
 
 @contextmanager
 def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None, facts: Row | None = None) -> Iterator[int]:
-    """Hold the next term of a lease for the work inside; its number is given.
+    """Hold the next term of a lease for the work inside, and yield its number; RunIsActive if another process holds it.
 
-    Args:
-        lease: of what is worked on.
-        on_beat: called with each heartbeat; a store that fails is asked again at the next one.
-        facts: what another process must know of the work if this one is killed.
-
-    Raises:
-        RunIsActive: another process holds it.
-        ResultsError: the store cannot be used.
+    `on_beat` is called with each heartbeat. `facts` are what another process must know if this one is killed.
     """
     number = lease.last_inactive() + 1
     lease.claim(number, facts)

@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 
 from proofsweep.model.tables.snapshot import ANSWERED
 
-# Rows that are sorted in memory at once: 6 MB, and as much again for each of three copies. Half makes twice the files
-# on disk, twice needs twice the memory.
+# Rows that are sorted in memory at once: 6 MB, and as much again for each of three copies.
 PORTION_ROWS = 8_000
-# Rows that are read of a source at once. Half merges in twice the steps, twice needs twice the memory.
+# Rows that are read of a source at once.
 STEP_ROWS = 1_000
-# Files on disk that are merged at once. Half writes each row of a large run once more, twice needs twice the memory.
+# Files on disk that are merged at once.
 _MOST_FILES = 16
 
 _ORDER: list[tuple[str, Literal["ascending", "descending"]]] = [

@@ -1,29 +1,27 @@
-"""The objects of operations: an intent before the first call, parts of tables, and a receipt at the end."""
+"""The objects of operations: an intent before the first call, a journal, parts of tables, a receipt at the end."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import count
 from typing import Any
 
+import pyarrow.compute as pc
+
 from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
 from proofsweep.model.operations import Operation, operation_of
-from proofsweep.model.tables.columns import Row
+from proofsweep.model.tables.columns import Column, Row, with_instants
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
 from proofsweep.store.receipts import Part, link_to, newest_receipts
-from proofsweep.store.store import json_bytes
+from proofsweep.store.store import Store, json_bytes
 
 _BUSY = "Another process works on this operation: {holder}."
 
 
 def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
-    """Return the parts that the receipt of an operation names.
-
-    Raises:
-        KeyError, ValueError, TypeError: it is damaged.
-    """
+    """Return the parts that the receipt of an operation names; KeyError, ValueError or TypeError if it is damaged."""
     return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
@@ -42,35 +40,25 @@ class Operations:
         return self.results.store.folders(layout.OPERATIONS_FOLDER, since)
 
     def write_intent(self, operation: Operation, facts: Mapping[str, object]) -> None:
-        """Say what an operation is about to do; `facts` are what it needs to continue after a crash.
+        """Write what an operation is about to do; `facts` are what it needs to continue after a crash.
 
-        Raises:
-            NameTaken: there is one with this ID.
+        NameTaken if there is one with this ID.
         """
         document = {**operation.document(), **facts}
         self.results.store.create(layout.operation_intent_name(operation.operation_id), json_bytes(document))
 
     def intent(self, operation_id: str) -> dict[str, object] | None:
-        """Read what an operation was about to do; None if it has no intent.
-
-        Raises:
-            ResultsError: it is damaged.
-        """
+        """Read what an operation was about to do; None if it has no intent. ResultsError if it is damaged."""
         return self._document(layout.operation_intent_name(operation_id))
 
     def receipt(self, operation_id: str) -> dict[str, object] | None:
-        """Read how an operation ended; None if it is at work, or was killed.
-
-        Raises:
-            ResultsError: it is damaged.
-        """
+        """Read how an operation ended; None if it is at work, or was killed. ResultsError if it is damaged."""
         return self._document(layout.operation_receipt_name(operation_id))
 
     def ended_parts(self, operation_id: str) -> list[Part]:
         """Return the parts that an operation's receipt names; none without a receipt.
 
-        Raises:
-            ResultsError: the receipt is damaged.
+        ResultsError if the receipt is damaged.
         """
         try:
             return receipted_parts(self.receipt(operation_id) or {"parts": []})
@@ -78,11 +66,7 @@ class Operations:
             raise self._damaged(layout.operation_receipt_name(operation_id)) from damage
 
     def operation(self, operation_id: str) -> Operation | None:
-        """Read an operation; None if there is no such one.
-
-        Raises:
-            ResultsError: what it wrote is damaged.
-        """
+        """Read an operation; None if there is no such one. Raises ResultsError: what it wrote is damaged."""
         if not layout.is_run_id(operation_id):
             return None
         document = self.receipt(operation_id) or self.intent(operation_id)
@@ -108,10 +92,9 @@ class Operations:
         return [name for name in names if layout.run_of(name) == operation.operation_id]
 
     def write_receipt(self, operation: Operation, document: Mapping[str, object]) -> None:
-        """Say how an operation ended; the receipt holds its intent, and the newest receipts before it.
+        """Write how an operation ended; the receipt holds its intent, and the newest receipts before it.
 
-        Raises:
-            NameTaken: it has ended before.
+        NameTaken if it has ended before.
         """
         store, (name, intent) = self.results.store, layout.operation_names(operation.operation_id)
         held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]
@@ -130,3 +113,53 @@ class Operations:
     def _damaged(self, name: str) -> ResultsError:
         url = self.results.store.url
         return ResultsError(f"{name} in the results store {url} is damaged: it is not whole. Restore it from a backup.")
+
+
+_COLUMNS = ["recovered_to", "sidecar_sha256"]
+
+
+def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
+    """Return the location and the hex sha256 of each sidecar that recoveries have written.
+
+    ResultsError if a part cannot be read.
+    """
+    table = results.table("recoveries", results.all_parts("recoveries"), _COLUMNS)
+    written = table.filter(pc.is_valid(table["recovered_to"]))
+    return frozenset(zip(*(written[name].to_pylist() for name in _COLUMNS), strict=True))
+
+
+_JOURNAL = "journal"
+
+
+class OperationJournals:
+    """The journals in a store, one for each operation whose rows are not all in parts; a step is some rows."""
+
+    def __init__(self, store: Store, columns: Sequence[Column]) -> None:
+        """Take the store, and the columns of the table whose rows are kept."""
+        self._store = store
+        self._columns = columns
+
+    def open(self) -> Sequence[str]:
+        """List the operations that have a journal, the oldest first."""
+        return sorted({layout.run_of(name) for name in self._store.names(_JOURNAL)})
+
+    def add(self, operation_id: str, number: int, rows: Sequence[Row]) -> None:
+        """Write one step, durably; ResultsError if the store cannot be written."""
+        self._store.create(f"{_JOURNAL}/{operation_id}-{number:08}.json", json_bytes(rows))
+
+    def read(self, operation_id: str) -> Iterator[Row]:
+        """Read the rows of an operation, in their order; ResultsError if a step is damaged."""
+        for name in self._names(operation_id):
+            try:
+                document = json.loads(self._store.read(name) or b"")
+                yield from [with_instants(row, self._columns) for row in [*document]]
+            except (ValueError, TypeError, AttributeError) as damage:
+                raise ResultsError(f"{name} in {self._store.url} is damaged. Restore it from a backup.") from damage
+
+    def delete(self, operation_id: str) -> None:
+        """Delete a journal whose rows are in parts."""
+        for name in self._names(operation_id):
+            self._store.delete(name)
+
+    def _names(self, operation_id: str) -> list[str]:
+        return [name for name in self._store.names(_JOURNAL) if layout.run_of(name) == operation_id]

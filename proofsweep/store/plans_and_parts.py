@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,10 +35,9 @@ SCHEMAS = {
     "recoveries": schemas.RECOVERIES,
 }
 
-RECEIPTED = ("verdicts", "exchanges")
-"""The tables whose parts the receipts of legs name."""
+RECEIPTED = ("verdicts", "exchanges")  # The tables whose parts the receipts of legs name
 
-# Planned items that are made of a shard at once, some 3 KB each while they are made. Half or twice takes as long.
+# Planned items that are made of a shard at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
 
 OPERATION_TABLES = ("rotations", "erasures", "proofs", "interpretations", "recoveries")
@@ -74,11 +73,7 @@ class Results:
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
 
     def plan(self, run_id: str) -> Plan:
-        """Read a run's plan.
-
-        Raises:
-            ResultsError: there is no such run here.
-        """
+        """Read a run's plan; ResultsError if there is no such run here."""
         content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
@@ -130,8 +125,7 @@ class Results:
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
         """Write one part with its table's whole schema, and read it back.
 
-        Raises:
-            NameTaken: another process wrote it; this one must stop its work on the leg.
+        NameTaken if another process wrote it; this one must stop its work on the leg.
         """
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
@@ -224,3 +218,35 @@ def parquet_of(table: pa.Table) -> bytes:
 def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
+
+
+SCHEMA: Final = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
+# Item IDs that are encoded at once. Chosen: any value from 5,000 to 20,000 does.
+_IDS_AT_ONCE = 10_000
+
+
+class ListedItems:
+    """Item IDs, packed in memory as one Parquet object: some 18 bytes for each."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._packed = io.BytesIO()
+        self._writer = pq.ParquetWriter(self._packed, SCHEMA, compression="zstd", use_dictionary=False)
+        self._waiting: list[str] = []
+
+    def add(self, item_id: str) -> None:
+        """Add the item of the next row."""
+        self.rows += 1
+        self._waiting.append(item_id)
+        if len(self._waiting) == _IDS_AT_ONCE:
+            self._pack()
+
+    def content(self) -> bytes:
+        """Return the object; nothing can be added afterwards."""
+        self._pack()
+        self._writer.close()
+        return self._packed.getvalue()
+
+    def _pack(self) -> None:
+        self._writer.write_batch(pa.RecordBatch.from_arrays([pa.array(self._waiting, pa.string())], schema=SCHEMA))
+        self._waiting = []

@@ -24,24 +24,19 @@ _KEY = ["operation_id", "call"]
 
 # Days of which hours may wait for their part: also those of the last pass before a pause, and of the turn of a day.
 _NEWEST_DAYS = 2
-# Chosen: requests that wait for a bucket at once, as for the index; half takes twice as long, twice gains little.
+# Chosen: requests that wait for a bucket at once, as for the index.
 _AT_ONCE = 16
 
 
 def add_pass(results: Results, pass_id: str, began: datetime, rows: Sequence[Row]) -> None:
-    """Write the rows of a pass; its ID says when it began, too.
-
-    Raises:
-        ResultsError: the store cannot be written.
-    """
+    """Write the rows of a pass; its ID says when it began, too."""
     results.create_part(layout.pass_name(pass_id, began.date()), _TABLE, rows)
 
 
 def publish_hours(results: Results, now: datetime) -> None:
     """Make one part of the passes of each hour that is over; it can break off anywhere, and be repeated at any time.
 
-    Raises:
-        ResultsError: the store cannot be used, or an object is damaged.
+    ResultsError if the store cannot be used, or an object is damaged.
     """
     for folder in results.store.folders(_TABLE)[-_NEWEST_DAYS:]:
         for hour, passes in _waiting(results.store.names(f"{_TABLE}/{folder}")).items():
@@ -53,9 +48,6 @@ def read_probes(results: Results, columns: Sequence[str] | None = None, days: It
     """Return some columns of the table, or all, of some days, or of all: each row once.
 
     The objects of the passes are read before the parts, into which another process may put them meanwhile.
-
-    Raises:
-        ResultsError: the store cannot be read.
     """
     listed = results.store.folders(_TABLE) if days is None else (f"run_date={day}" for day in days)
     folders = [f"{_TABLE}/{each}" for each in listed]

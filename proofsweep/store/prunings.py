@@ -18,8 +18,7 @@ _PRUNING = TypeAdapter(Pruning)
 def prunings_of(store: Store, run_id: str) -> list[Pruning]:
     """Read the intents of a run's prunings, the oldest first; none if it was never pruned.
 
-    Raises:
-        ResultsError: one is damaged or cannot be read.
+    ResultsError if one is damaged or cannot be read.
     """
     names = store.names(layout.pruning_folder(run_id))
     return [_read(store, name) for name in names if name.endswith("-intent.json")]
@@ -45,16 +44,12 @@ def wholly_pruned(store: Store, known: Collection[str] = ()) -> Iterator[str]:
 
 
 def write_intent(store: Store, pruning: Pruning) -> None:
-    """Say what will be deleted.
-
-    Raises:
-        NameTaken: another process prunes the run at the same moment.
-    """
+    """Write what will be deleted; NameTaken if another process prunes the run at the same moment."""
     store.create(layout.pruning_intent_name(pruning.run_id, pruning.number), _json(pruning.document()))
 
 
 def write_receipt(store: Store, pruning: Pruning, now: datetime) -> None:
-    """Say that all is deleted; another process that completed the same pruning may have said so before."""
+    """Write that all is deleted; another process that completed the same pruning may have said so before."""
     document = {
         "run_id": pruning.run_id,
         "intent": layout.pruning_intent_name(pruning.run_id, pruning.number),

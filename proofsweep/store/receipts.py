@@ -16,15 +16,12 @@ from proofsweep.store.store import Store, json_bytes, sha256_hex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a table as read back: its name, rows and hex sha256.
-
-    Attributes:
-        merkle_root: over its rows, in hex, as the part says it; None for a part that was described by a receipt.
-    """
+    """A part of a table as read back: its name, rows and hex sha256."""
 
     name: str
     rows: int
     sha256: str
+    # over its rows, in hex, as the part says it; None for a part that was described by a receipt.
     merkle_root: str | None = None
 
     def document(self) -> dict[str, object]:
@@ -33,7 +30,7 @@ class Part:
 
 
 def last_leg(store: Store, run_id: str) -> int:
-    """Give the number of the last leg, 0 without one. A leg exists if its claim exists: its folder may come earlier."""
+    """Return the number of the last leg, 0 without one. A leg exists if its claim does: its folder may come earlier."""
     listed = [int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()]
     last = max(listed, default=0)
     while last and not has_claim(store, run_id, last):
@@ -49,11 +46,7 @@ def has_claim(store: Store, run_id: str, leg: int) -> bool:
 
 
 def receipt_of(store: Store, run_id: str, leg: int) -> dict[str, object] | None:
-    """Read how a leg ended; None while it runs.
-
-    Raises:
-        ResultsError: it is damaged.
-    """
+    """Read how a leg ended; None while it runs. ResultsError if it is damaged."""
     content = store.read(layout.receipt_name(run_id, leg))
     try:
         document = None if content is None else json.loads(content)
@@ -72,8 +65,7 @@ def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
 
 
-# Chosen: so many runs, or operations, may end side by side before one is held by no later receipt. Half is little for a
-# store that several machines use; twice makes the end of each leg wait for twice as many requests.
+# Chosen: so many runs, or operations, may end side by side before one is held by no later receipt.
 _NEWEST = 8
 
 
@@ -86,11 +78,7 @@ class ReceiptLink:
 
 
 def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
-    """Return the last receipts of the newest runs and operations but one, and of the last redaction and pruning.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return the last receipts of the newest runs and operations but one, and of the last redaction and pruning."""
     runs = [name for name in store.folders("_runs") if name != but][-_NEWEST:]
     operations = [name for name in store.folders(layout.OPERATIONS_FOLDER) if name != but][-_NEWEST:]
     with ThreadPoolExecutor(_NEWEST) as pool:
@@ -102,11 +90,7 @@ def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
 
 
 def links_in(document: Mapping[str, Any]) -> Iterator[ReceiptLink]:
-    """Return what a receipt holds.
-
-    Raises:
-        KeyError, TypeError: it is damaged.
-    """
+    """Return what a receipt holds; KeyError or TypeError if it is damaged."""
     return (ReceiptLink(str(each["name"]), str(each["sha256"])) for each in document["earlier_receipts"])
 
 

@@ -29,11 +29,7 @@ def redaction_lease(results: Results, clock: Callable[[], datetime]) -> Lease:
 
 
 def redactions_of(store: Store) -> Iterator[Redaction]:
-    """Read the intents of all redactions, the oldest first.
-
-    Raises:
-        ResultsError: one is damaged or cannot be read.
-    """
+    """Read the intents of all redactions, the oldest first; ResultsError if one is damaged or cannot be read."""
     for name in store.names(layout.REDACTED_FOLDER):
         if name.endswith("-intent.json"):
             yield _read(store, name, _REDACTION)
@@ -47,28 +43,19 @@ def intent_digest(store: Store, redaction: Redaction) -> str:
 def completion_of(store: Store, redaction: Redaction) -> Completed | None:
     """Return how a redaction ended; None if it did not come to its end.
 
-    Raises:
-        ResultsError: its receipt is damaged or cannot be read.
+    ResultsError if its receipt is damaged or cannot be read.
     """
     name = layout.redaction_receipt_name(redaction.number)
     return None if store.read(name) is None else _read(store, name, _COMPLETED)
 
 
 def write_intent(store: Store, redaction: Redaction) -> None:
-    """Say what will be removed.
-
-    Raises:
-        NameTaken: another process redacts at the same moment.
-    """
+    """Write what will be removed; NameTaken if another process redacts at the same moment."""
     store.create(layout.redaction_intent_name(redaction.number), json_bytes(redaction.document()))
 
 
 def write_completion(store: Store, redaction: Redaction, completed: Completed) -> None:
-    """Say that all is removed.
-
-    Raises:
-        NameTaken: another process completed the same redaction.
-    """
+    """Write that all is removed; NameTaken if another process completed the same redaction."""
     store.create(layout.redaction_receipt_name(redaction.number), json_bytes(asdict(completed)))
 
 

@@ -25,8 +25,7 @@ class Rotations:
     def begin(self, intent: RotationIntent) -> RotationIntent:
         """Write the intent for a key, durably; give the one that counts, which another process may have written.
 
-        Raises:
-            ResultsError: the store cannot be written, or the intent there is damaged.
+        ResultsError if the store cannot be written, or the intent there is damaged.
         """
         try:
             self._results.store.create(layout.rotation_name(intent.key_fingerprint), json_bytes(asdict(intent)))
@@ -39,8 +38,7 @@ class Rotations:
     def begun(self, key_fingerprint: str) -> RotationIntent | None:
         """Read the intent for a key; None if its rotation was never begun in this store.
 
-        Raises:
-            ResultsError: it is damaged.
+        ResultsError if it is damaged.
         """
         name = layout.rotation_name(key_fingerprint)
         content = self._results.store.read(name)
@@ -55,19 +53,14 @@ class Rotations:
     def unfinished(self, key_fingerprint: str) -> RotationIntent | None:
         """Read the intent for a key whose rotation has no receipt; None if there is none.
 
-        Raises:
-            ResultsError: it is damaged.
+        ResultsError if it is damaged.
         """
         intent = self.begun(key_fingerprint)
         is_open = intent is not None and Operations(self._results).receipt(intent.operation_id) is None
         return intent if is_open else None
 
     def record(self, rotation: Rotation, run_date: date) -> Rotation:
-        """Write the row of a rotation once; give the one that is there, which another process may have written.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
+        """Write the row of a rotation once; give the one that is there, which another process may have written."""
         name = layout.operation_part_name(_TABLE, rotation.operation_id, run_date, 0)
         try:
             self._results.create_part(name, _TABLE, [rotation.row()])
@@ -76,11 +69,7 @@ class Rotations:
         return rotation
 
     def answered(self) -> list[Rotation]:
-        """Read all rows, the oldest first; there are few.
-
-        Raises:
-            ResultsError: a part is damaged.
-        """
+        """Read all rows, the oldest first; there are few. ResultsError if a part is damaged."""
         table = self._results.table(_TABLE, self._results.all_parts(_TABLE))
         return sorted(map(_rotation_of, table.to_pylist()), key=lambda rotation: rotation.answered_at)
 

@@ -61,11 +61,9 @@ _FIRST_LINE = b"proofsweep row 1"
 # parts a tenth more time, twice needs twice the memory.
 _ROWS_AT_ONCE = 16_384
 
-_Column = Any
-"""An Arrow column in chunks; the stubs of Arrow do not know what its functions make of one."""
+_Column = Any  # An Arrow column in chunks; the stubs of Arrow do not know what its functions make of one
 
-ROOT_KEY = b"proofsweep.merkle_root"
-"""Where a part says its Merkle root, among the metadata of the Parquet file."""
+ROOT_KEY = b"proofsweep.merkle_root"  # Where a part says its Merkle root, among the metadata of the Parquet file
 
 
 def row_digests(table: pa.Table) -> list[bytes]:

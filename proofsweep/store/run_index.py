@@ -21,31 +21,25 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, plan_of
 from proofsweep.store.prunings import wholly_pruned
 
-# Chosen: half folds at each run, which writes the whole index; twice costs each reader as many more requests.
+# Chosen: any value from 2 to 8 does.
 _MOST_ENTRIES = 4
-# Chosen: a plan of millions of rows takes minutes between its name and its existence, and clocks differ. Half would do;
-# twice costs one more page of a listing.
+# Chosen: a plan of millions of rows takes minutes between its name and its existence, and clocks differ.
 _SETTLING = timedelta(days=1)
-# Chosen: requests that wait for a bucket at once; twice gains little, half doubles the first indexing of an old store.
+# Chosen: requests that wait for a bucket at once.
 _READERS = 16
-# Chosen: runs without an end that a person may still resume; each costs one request, so twice costs ten more.
+# Chosen: runs without an end that a person may still resume; each costs one request.
 _WATCHED = 10
 _NONE: Mapping[str, Sequence[str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedRuns:
-    """What the index says.
+    """What the index says."""
 
-    Attributes:
-        records: by run ID.
-        pruned: environment and catalog identity of the runs of which a pruning left no row, by run ID.
-        complete_to: each run up to this ID is in the index; empty if older runs were never indexed.
-    """
-
-    records: Mapping[str, RunRecord] = field(default_factory=dict)
+    records: Mapping[str, RunRecord] = field(default_factory=dict)  # by run ID
+    # environment and catalog identity of the runs of which a pruning left no row, by run ID.
     pruned: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    complete_to: str = ""
+    complete_to: str = ""  # each run up to this ID is in the index; empty if older runs were never indexed
 
     def newest_first(self) -> Iterator[RunRecord]:
         """Return the runs, the newest first."""
@@ -76,20 +70,12 @@ class RunIndex:
     def read(self) -> IndexedRuns:
         """Read the index as it is; runs of the last day may be missing, and older ones if it is not complete.
 
-        Raises:
-            ResultsError: it cannot be read.
+        ResultsError if it cannot be read.
         """
         return _merged(self._log.entries())
 
     def refreshed(self, *, most: int | None = None) -> IndexedRuns:
-        """Read the index, and what it misses from the runs themselves; keep that for the next reader if it can be.
-
-        Args:
-            most: read at most this many missing runs, the newest; None reads all.
-
-        Raises:
-            ResultsError: the store cannot be read.
-        """
+        """Read the index, and what it misses from the newest `most` runs themselves; keep that for the next reader."""
         index = self._readable()
         if not index.complete_to:
             index = _merged_with(index, [], pruned=self._catalogs_of(wholly_pruned(self._results.store, index.pruned)))
@@ -106,8 +92,7 @@ class RunIndex:
     def add(self, records: Iterable[RunRecord], *, complete_to: str = "", pruned: Iterable[str] = ()) -> None:
         """Write what is known of some runs; fold the index's entries if they are many.
 
-        Raises:
-            ResultsError: the index cannot be read or written.
+        ResultsError if the index cannot be read or written.
         """
         self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned), complete_to=complete_to))
 
@@ -119,11 +104,7 @@ class RunIndex:
         self._log.add(_body(whole), replaced=folded)
 
     def rebuild(self) -> IndexedRuns:
-        """Make the index anew from the runs themselves; of an old entry, only the groups of its legs are kept.
-
-        Raises:
-            ResultsError: the store cannot be read or written.
-        """
+        """Make the index anew from the runs themselves; of an old entry, only the groups of its legs are kept."""
         before = self._log.names()  # what is added from now on stays
         known, gone = self._readable(), self._catalogs_of(wholly_pruned(self._results.store))
         names = [name for name in self._results.store.folders("_runs") if name not in gone]
@@ -135,11 +116,7 @@ class RunIndex:
         return whole
 
     def epoch(self) -> int:
-        """Return the epoch of a leg that begins now.
-
-        Raises:
-            ResultsError: the store cannot be read.
-        """
+        """Return the epoch of a leg that begins now."""
         return epoch_at(self.refreshed().records.values(), self._clock())
 
     def record_of(self, run_id: str) -> RunRecord | None:

@@ -27,10 +27,10 @@ COLUMNS = schemas.SNAPSHOT.names
 # Some 2 MB. Half makes twice the objects, 1,600 for ten million items; twice makes a reader of a few items read twice
 # as much, and the end of a run need 15 MB more.
 _FILE_ROWS = 12_500
-# Chosen: half merges twice as often; twice makes each reader open twice the files.
+# Chosen: any value from 3 to 12 does.
 _MOST_ENTRIES = 6
 # Chosen: an entry is merged with smaller ones unless it has so many times their rows. Then each row is written again
-# only when its entry has grown by a quarter; half writes the large entries more often, twice leaves more entries.
+# only when its entry has grown by a quarter.
 _MUCH_LARGER = 4
 
 _ORDERING = ["item_id", "environment", "outcome", "epoch", "finished_at", "run_id", "leg", "manifest_row"]
@@ -54,23 +54,11 @@ class Snapshot:
         self._log = DerivedLog(store, SNAPSHOT_FOLDER)
 
     def entries(self) -> list[Entry]:
-        """Read which files there are, and of which legs.
-
-        Raises:
-            ResultsError: an entry cannot be read.
-        """
+        """Read which files there are, and of which legs; ResultsError if an entry cannot be read."""
         return self._log.entries()
 
     def rows(self, columns: Sequence[str] = (), entries: Sequence[Entry] | None = None) -> Iterator[pa.Table]:
-        """Return the whole snapshot, sorted by item: of each item and environment one answer, one failure, or both.
-
-        Args:
-            columns: those that are needed; the others may be missing.
-            entries: as they were read; None reads them.
-
-        Raises:
-            ResultsError: it cannot be read.
-        """
+        """Return the whole snapshot, sorted by item: of each item and environment one answer, one failure, or both."""
         wanted = [name for name in COLUMNS if name in columns or name in _ORDERING] if columns else COLUMNS
         chosen = self.entries() if entries is None else entries
         return merged([self.tables_of(files_of(entry), wanted) for entry in chosen])
@@ -80,21 +68,13 @@ class Snapshot:
         return (table for file in files for table in self._steps_of(file, columns))
 
     def add(self, tables: Iterator[pa.Table], legs: Mapping[str, Sequence[int]]) -> None:
-        """Write the newest rows of some legs, sorted as `reduced` gives them; then merge entries if they are many.
-
-        Raises:
-            ResultsError: the store cannot be read or written.
-        """
+        """Write the newest rows of some legs, sorted as `reduced` gives them; then merge entries if they are many."""
         self._write(tables, legs, [])
         if len(self._log.names()) > _MOST_ENTRIES:
             self._merge(self.entries())
 
     def replace_all(self, tables: Iterator[pa.Table], legs: Mapping[str, Sequence[int]], before: Sequence[str]) -> None:
-        """Write a snapshot in the place of the objects in it that were listed before its rows were read.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
+        """Write a snapshot in the place of the objects in it that were listed before its rows were read."""
         self._write(tables, legs, [], also=before)
 
     def objects(self) -> list[str]:

@@ -23,20 +23,11 @@ class Store(Protocol):
         ...
 
     def create(self, name: str, content: bytes) -> None:
-        """Make an object; a reader sees it whole or not at all.
-
-        Raises:
-            NameTaken: an object of that name exists.
-            ResultsError: the store cannot be written.
-        """
+        """Make an object; a reader sees it whole or not at all. NameTaken if an object of that name exists."""
         ...
 
     def replace(self, name: str, content: bytes) -> None:
-        """Make an object or overwrite it; a reader sees the old or the new one, whole.
-
-        Raises:
-            ResultsError: the store cannot be written.
-        """
+        """Make an object or overwrite it; a reader sees the old or the new one, whole."""
         ...
 
     def read(self, name: str) -> bytes | None:
@@ -67,8 +58,7 @@ class Store(Protocol):
 def open_store(url: str) -> Store:
     """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
 
-    Raises:
-        ResultsError: the location is of another kind, or holds credentials.
+    ResultsError if the location is of another kind, or holds credentials.
     """
     scheme, has_scheme, rest = url.partition("://")
     if not has_scheme:
@@ -89,8 +79,7 @@ def open_store(url: str) -> Store:
 def probe(store: Store) -> None:
     """Create and delete a small object; if the folder does not exist yet, in the nearest folder above it.
 
-    Raises:
-        ResultsError: the store cannot be written, or overwrites existing objects.
+    ResultsError if the store cannot be written, or overwrites existing objects.
     """
     place = FolderStore(_nearest_folder(Path(store.url))) if isinstance(store, FolderStore) else store
     name = f"_probe-{secrets.token_hex(8)}.json"

@@ -18,8 +18,7 @@ from proofsweep.model.ingest import Move, PastAnswer, Sighting, watch_id
 from proofsweep.model.items import WorkItem
 from proofsweep.store.store import Store, open_store
 
-# By these a file is recognised that was renamed since its answer. Chosen: some 2 MB; half forgets a delivery of several
-# thousand files sooner, and verifies those that are renamed once more; twice doubles what each pass reads.
+# By these a file is recognised that was renamed since its answer. Chosen: some 2 MB.
 MOST_ANSWERS = 5_000
 
 # Inside the results store, so that one URL holds everything.
@@ -49,11 +48,7 @@ def is_watched(location: str, ids: Collection[str], environments: Collection[str
 
 
 def forget_files(results_store: Store) -> None:
-    """Delete what all watched folders know of single files, which is derived: waiting ones wait anew.
-
-    Raises:
-        ResultsError: the store cannot be written.
-    """
+    """Delete what all watched folders know of single files, which is derived: waiting ones wait anew."""
     for watch in results_store.folders(_FOLDER):
         for name in (_SIGHTINGS, _ANSWERS):
             results_store.delete(f"{_FOLDER}/{watch}/{name}")
@@ -90,8 +85,7 @@ class Watch:
     def moves(self) -> tuple[str | None, list[Move]]:
         """Read the moves that were begun and not ended, and the part that takes their rows; None if another one does.
 
-        Raises:
-            ResultsError: they cannot be understood.
+        ResultsError if they cannot be understood.
         """
         try:
             document = json.loads(self._content(_MOVES) or b'{"part": null, "moves": []}')

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from proofsweep.alerts.events import state_of_ending, state_of_run
+from proofsweep.alerts.facts import supplier_rejections
 from proofsweep.alerts.key_alerts import key_expires, quota_short, rotated_key_ends
 from proofsweep.alerts.messages import Alert, quoted, shortened
 from proofsweep.alerts.notifier import Channel, Decide, Teller, Telling
@@ -20,7 +21,6 @@ from proofsweep.alerts.run_alerts import (
     files_given_up,
     over_after_end,
 )
-from proofsweep.alerts.supplier_rejections import supplier_rejections
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import advice_for, ending_of, label_of
 from proofsweep.errors import ConfigError, ProofsweepError, RunMustStop
@@ -35,8 +35,7 @@ from proofsweep.verify.plan.forecast import Need, Quota, forecast
 from proofsweep.wiring.engines import ReadBlock, utc_now
 from proofsweep.wiring.stores import results_for
 
-Gather = Callable[[], tuple[Decide, Sequence[str]]]
-"""Gives what decides, and the begins of the causes that are over."""
+Gather = Callable[[], tuple[Decide, Sequence[str]]]  # Gives what decides, and the begins of the causes that are over
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,7 @@ def missed_line(telling: Telling) -> str:
 def teller_for(settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = ()) -> Teller | None:
     """Return what tells those whom the settings name, and some others; None if that is nobody.
 
-    Raises:
-        ConfigError: the receivers' URLs cannot be had.
+    ConfigError if the receivers' URLs cannot be had.
     """
     receivers = receivers_for(settings, read_block)
     channels = [*([] if receivers is None else [receivers]), *also]
@@ -81,11 +79,7 @@ def teller_for(settings: Settings, read_block: ReadBlock | None, also: Sequence[
 
 
 def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers | None:
-    """Read who is told; None if the settings name nobody.
-
-    Raises:
-        ConfigError: the URLs cannot be read or used.
-    """
+    """Read who is told; None if the settings name nobody. ConfigError if the URLs cannot be read or used."""
     source = _url_source(settings, read_block)
     return None if source is None else Receivers.read(source[0], where=source[1])
 
@@ -196,16 +190,7 @@ def head_after(settings: Settings, run: RunStatus) -> str | None:
 
 
 def alerts_of_key(settings: Settings, key_in_use: str | None, now: datetime) -> list[Alert]:
-    """Tell of a key that ends: by the settings, and by the rotations that the store has of their environment.
-
-    Args:
-        settings: of the service and the store.
-        key_in_use: its fingerprint; None if it is not known.
-        now: the time.
-
-    Raises:
-        ResultsError: a part of `rotations` is damaged.
-    """
+    """Tell of a key that ends: by the settings, and by the rotations that the store has of their environment."""
     environment = settings.service.environment
     rotations = Rotations(results_for(settings)).answered()
     own = (rotation for rotation in rotations if rotation.environment == environment)

@@ -5,10 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind, state_of_ending
-from proofsweep.alerts.key_alerts import unexplained_usage
-from proofsweep.alerts.memory import IsTold
-from proofsweep.alerts.messages import Alert, cause_of, quoted
-from proofsweep.alerts.past_legs import (
+from proofsweep.alerts.facts import (
     calls_of_day,
     ended_at,
     killed_work,
@@ -17,6 +14,8 @@ from proofsweep.alerts.past_legs import (
     night_facts,
     recent_runs,
 )
+from proofsweep.alerts.key_alerts import unexplained_usage
+from proofsweep.alerts.messages import Alert, IsTold, cause_of, quoted
 from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run
 from proofsweep.alerts.schedule_alerts import daily_digest, no_success
 from proofsweep.answers.describe_run import describe_run
@@ -37,30 +36,24 @@ from proofsweep.wiring.engines import ReadBlock, engine_for, utc_now
 from proofsweep.wiring.runs import bounds_for
 from proofsweep.wiring.stores import results_for
 
-# Chosen: a month's quota is spent over at most 31 nights. Half would miss legs of a run that waits for its quota; twice
-# doubles what a check reads.
+# Chosen: a month's quota is spent over at most 31 nights.
 _LOOK_BACK_DAYS = 35
 
 _FLOW = "check-alerts"
 
-# Attempts of the one call. Chosen: half fails at one lost connection; twice waits longer, and the next check comes.
+# Attempts of the one call. Chosen: any value from 1 to 4 does.
 _ATTEMPTS = 2
 
 
 @dataclass(slots=True)
 class Check:
-    """Decides what must be told now, about some catalogs or, without names, about all together.
-
-    Attributes:
-        folder: relative catalogs lie in it.
-        skipped: one line for each thing that could not be looked at.
-    """
+    """Decides what must be told now, about some catalogs or, without names, about all together."""
 
     settings: Settings
     catalogs: Sequence[str]
-    folder: str
+    folder: str  # relative catalogs lie in it
     read_block: ReadBlock | None = None
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
     @property
     def occasion(self) -> Occasion:
@@ -70,8 +63,7 @@ class Check:
     def decide(self, is_told: IsTold) -> list[Alert]:
         """Return the alerts that hold now.
 
-        Raises:
-            CatalogError, ConfigError, ResultsError: something that the check needs cannot be read.
+        CatalogError, ConfigError or ResultsError if something that the check needs cannot be read.
         """
         now = utc_now()
         named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]

@@ -24,7 +24,7 @@ from proofsweep.ingest.records import Records
 from proofsweep.model.ingest import IngestRules, watch_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.settings import Settings
-from proofsweep.store.lane_claims import LaneClaim
+from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch, ingest_store, watched_ids

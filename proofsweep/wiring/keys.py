@@ -25,8 +25,7 @@ from proofsweep.wiring.stores import results_for
 def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[ListedKey]:
     """Ask for all keys of the partner; one keyed call for each page. Nothing is written.
 
-    Raises:
-        CallFailed, ConfigError, ResultsError, RunMustStop: they cannot be listed.
+    CallFailed, ConfigError, ResultsError or RunMustStop if they cannot be listed.
     """
     engine, rotations = engine_for(settings, read_block), Rotations(results_for(settings))
     return list_keys(engine.partner, rotations.answered(), engine.key_fingerprint)
@@ -35,8 +34,7 @@ def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[Listed
 def place_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyPlace:
     """Return where a new key goes: into a file that is named, else where the old key is.
 
-    Raises:
-        ConfigError: the old key is in an environment variable, which cannot be changed from within.
+    ConfigError if the old key is in an environment variable, which cannot be changed from within.
     """
     service = settings.service
     if new_key_file is not None:
@@ -58,12 +56,9 @@ def rotate_key(
     """Rotate the key of the settings, or go on with a rotation that was begun.
 
     The new key goes to `new_key_file`, which must not exist, else to the old one's place. `again` rotates a key that
-    came from a rotation of the last hours, too.
-
-    Raises:
-        ConfigError, ResultsError: nothing was asked.
-        RotationUnfinished: the same command goes on later.
-        CallFailed, RunMustStop: the service does not rotate the key; the old one is in its place.
+    came from a rotation of the last hours, too. ConfigError or ResultsError if nothing was asked. RotationUnfinished if
+    the same command goes on later. CallFailed or RunMustStop if the service does not rotate the key; the old one is in
+    its place.
     """
     place = place_for(settings, blocks, new_key_file)
     engine, results = engine_for(settings, blocks.read), results_for(settings)
@@ -88,8 +83,7 @@ def rotate_key(
 def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
     """Return which rotation of the key in use was not finished, and where its new key is; None if there is none.
 
-    Raises:
-        ConfigError, ResultsError: the key or the store cannot be read.
+    ConfigError or ResultsError if the key or the store cannot be read.
     """
     engine, results = engine_for(settings, blocks.read), results_for(settings)
     begun = Rotations(results).unfinished(engine.key_fingerprint)

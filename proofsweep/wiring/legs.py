@@ -18,12 +18,12 @@ from proofsweep.model.outcomes import Finished
 from proofsweep.model.runs import INGEST, Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.settings import Settings, load_settings
+from proofsweep.store.claims import LaneClaim
 from proofsweep.store.journal import Journal
-from proofsweep.store.lane_claims import LaneClaim
 from proofsweep.store.legs import Legs
+from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.past_answers import PastAnswers
 from proofsweep.store.plans_and_parts import Results
-from proofsweep.store.recovered_sidecars import recovered_sidecars
 from proofsweep.store.store import open_store
 from proofsweep.store.watches import ingest_store
 from proofsweep.verify.budget.bounds import Bounds

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep import __version__
+from proofsweep.alerts.facts import recent_probes
 from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.monitoring_alerts import MonitorRules, alerts_of_probes
-from proofsweep.alerts.recent_probes import recent_probes
 from proofsweep.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.operations import Operation, OperationKind
@@ -31,24 +31,19 @@ from proofsweep.wiring.alerts import Occasion
 from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, engine_for, utc_now
 from proofsweep.wiring.stores import results_for
 
-# Random bytes of an ID. Chosen: as many as those of run IDs have; half could meet in one millisecond.
+# Random bytes of an ID. Chosen: as many as those of run IDs have.
 _TAIL_BYTES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationWork:
-    """What an operation works with.
-
-    Attributes:
-        partner: every call of it is written down as a row of `exchanges`.
-        counts: what the receipt says of the work, beside its calls.
-    """
+    """What an operation works with."""
 
     engine: Engine
     results: Results
-    partner: Partner
+    partner: Partner  # every call of it is written down as a row of `exchanges`
     log: OperationLog
-    counts: dict[str, object] = field(default_factory=dict)
+    counts: dict[str, object] = field(default_factory=dict)  # what the receipt says of the work, beside its calls
 
 
 @contextmanager
@@ -62,10 +57,8 @@ def operation_begun(
     """Begin an operation, and write its receipt however the work inside ends.
 
     Under the lease of the operation: (1) the intent is written before the first call, (2) the work, (3) the receipt.
-    `intent` adds facts to the first, never a secret.
-
-    Raises:
-        ConfigError, ResultsError: it cannot begin; nothing was called.
+    `intent` adds facts to the first, never a secret. ConfigError or ResultsError if it cannot begin; nothing was
+    called.
     """
     engine, results = engine_for(settings, read_block), results_for(settings)
     operations, fingerprint = Operations(results), engine.key_fingerprint
@@ -82,8 +75,7 @@ def operation_begun(
 def call_budget(work: OperationWork, settings: Settings, max_calls: int | None = None) -> CallBudget:
     """See that the service can be worked with, and say how many calls may be made: fewer by a bound or by the quota.
 
-    Raises:
-        ConfigError, RunMustStop: it cannot be worked with.
+    ConfigError or RunMustStop if it cannot be worked with.
     """
     bounds = settings.bounds
     headroom = work.engine.usable_service(bounds.reserve).headroom
@@ -143,8 +135,7 @@ def refresh_interpretations(
 ) -> NotesRefreshed:
     """Ask for the notes of accepted proofs that have no ready one, with as many calls as settings and quota allow.
 
-    Raises:
-        ConfigError, ResultsError, RunMustStop: it could not be done to its end.
+    ConfigError, ResultsError or RunMustStop if it could not be done to its end.
     """
     wanted = wanted_notes(results_for(settings), settings.service.environment, utc_now())
     if not wanted:
@@ -166,17 +157,12 @@ def refresh_interpretations(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
-    """One pass, and what its probes and those before it show.
-
-    Attributes:
-        alerts: that hold now, told before or not.
-        over: the begins of causes that are over.
-    """
+    """One pass, and what its probes and those before it show."""
 
     settings: Settings
     round: Round
-    alerts: Sequence[Alert]
-    over: Sequence[str] = field(default_factory=list)
+    alerts: Sequence[Alert]  # that hold now, told before or not
+    over: Sequence[str] = field(default_factory=list)  # the begins of causes that are over
 
     @property
     def occasion(self) -> Occasion:
@@ -187,10 +173,8 @@ class Monitored:
 def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:
     """Make one pass of monitoring, and write it down.
 
-    Its engine is its own: what an earlier pass or a run has seen fail must not hold this probe back.
-
-    Raises:
-        ConfigError, ResultsError: the key cannot be had, or the store cannot be used.
+    Its engine is its own: what an earlier pass or a run has seen fail must not hold this probe back. ConfigError or
+    ResultsError if the key cannot be had, or the store cannot be used.
     """
     engine, results, began = build_engine(settings, read_block), results_for(settings), utc_now()
     try:

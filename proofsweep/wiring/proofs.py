@@ -13,22 +13,28 @@ from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustSto
 from proofsweep.files.files import Files
 from proofsweep.files.locations import one_line, path_of
 from proofsweep.files.moves import Moves
-from proofsweep.model.erasure import Erasure, ProofList, cells_of, counts_of, proof_list
 from proofsweep.model.operations import OperationKind
-from proofsweep.model.proofs import Inventory, Recovered, RecoveryRequest
+from proofsweep.model.proofs import (
+    Erasure,
+    Inventory,
+    ProofList,
+    Recovered,
+    RecoveryRequest,
+    cells_of,
+    counts_of,
+    proof_list,
+)
 from proofsweep.model.redaction import Redaction
 from proofsweep.model.tables import erasures as table
 from proofsweep.model.tables import recoveries
 from proofsweep.operations.call_budget import OutageGuard
 from proofsweep.operations.erase_proofs import EraseProofs
-from proofsweep.operations.lost_sidecars import proven_items
 from proofsweep.operations.operation_log import KilledOperations
 from proofsweep.operations.reconcile import compared_masters, take_inventory
-from proofsweep.operations.recover_sidecars import SidecarRecovery
+from proofsweep.operations.recover_sidecars import SidecarRecovery, proven_items
 from proofsweep.settings import Settings
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redaction_lease
 from proofsweep.store.watches import ingest_store, is_watched, watched_ids
@@ -36,15 +42,14 @@ from proofsweep.wiring.engines import ReadBlock, utc_now
 from proofsweep.wiring.operations import OperationWork, call_budget, operation_begun
 from proofsweep.wiring.stores import results_for
 
-# Items that a line names. Chosen: a line of a log; half hides a usual number, twice is no line any more.
+# Items that a line names. Chosen: a line of a log.
 _MOST_NAMED = 10
 
 
 def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) -> Inventory:
     """List all proofs, and reconcile them with the newest answers of the results store.
 
-    Raises:
-        CallFailed, ConfigError, ResultsError, RunMustStop: it could not be done.
+    CallFailed, ConfigError, ResultsError or RunMustStop if it could not be done.
     """
     with operation_begun(settings, OperationKind.INVENTORY, read_block) as work:
         call_budget(work, settings)
@@ -56,8 +61,7 @@ def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) ->
 def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: ReadBlock | None = None) -> Recovered:
     """Compare the sidecars of items with a proof with the sealed ones, and write those that are missing.
 
-    Raises:
-        ConfigError, ResultsError, RunMustStop, UsageError: it could not be done to its end.
+    ConfigError, ResultsError, RunMustStop or UsageError if it could not be done to its end.
     """
     environment, lies_in_watched = settings.service.environment, _lies_in_watched(settings)
     place = _place_of(settings, wanted, lies_in_watched)
@@ -103,8 +107,7 @@ def killed_recoveries(results: Results, files: Files) -> KilledOperations:
 def line_of_masters(settings: Settings, run_id: str) -> str | None:
     """Return how the assets that a run has verified agree with their masters; None if the list gave no digest.
 
-    Raises:
-        ResultsError: the run cannot be read.
+    ResultsError if the run cannot be read.
     """
     same, other = masters_of(settings, run_id)
     if not same and not other:
@@ -116,8 +119,7 @@ def line_of_masters(settings: Settings, run_id: str) -> str | None:
 def masters_of(settings: Settings, run_id: str) -> tuple[int, list[str]]:
     """Count the assets of a run that are their masters, and name the items whose asset is not.
 
-    Raises:
-        ResultsError: the run cannot be read.
+    ResultsError if the run cannot be read.
     """
     results = results_for(settings)
     masters = list(compared_masters(results, results.plan(run_id)))
@@ -158,27 +160,19 @@ _BUSY = "Another process erases proofs with this results store; wait until it ha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReport:
-    """What became of a list.
-
-    Attributes:
-        erasures: of the proofs that were asked for.
-        not_asked: how many were not.
-        recovered: answers of killed erasures that are in the table only now.
-        stopped: why not all were asked for.
-    """
+    """What became of a list."""
 
     operation_id: str
-    erasures: Sequence[Erasure]
-    not_asked: int
-    recovered: int
-    stopped: RunMustStop | None = None
+    erasures: Sequence[Erasure]  # of the proofs that were asked for
+    not_asked: int  # how many were not
+    recovered: int  # answers of killed erasures that are in the table only now
+    stopped: RunMustStop | None = None  # why not all were asked for
 
 
 def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
     """Read the IDs that are named, and those in a file: one a line, or the column `proof_id` of a CSV file.
 
-    Raises:
-        UsageError: the file cannot be read, an ID cannot be one, or there is none.
+    UsageError if the file cannot be read, an ID cannot be one, or there is none.
     """
     named = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
     if file is None:
@@ -211,9 +205,8 @@ def erase_proofs(
 ) -> ErasureReport:
     """Erase the proofs of a list for good, one after the other; `told` hears of each.
 
-    Raises:
-        ConfigError, ResultsError: nothing was asked for, or an answer could not be recorded.
-        RunIsActive: another process erases with this store.
+    ConfigError or ResultsError if nothing was asked for, or an answer could not be recorded; RunIsActive if another
+    process erases with this store.
     """
     results = results_for(settings)
     store = results.store.within("_erasing")
@@ -268,9 +261,7 @@ def _erase(
 def redact_item(results: Results, item: str) -> list[Redaction]:
     """Put what killed recoveries noted into the table `recoveries`, then redact an item in all tables.
 
-    Raises:
-        RunIsActive: somebody is at work in the store.
-        ResultsError: there is no such item, or the store cannot be used.
+    RunIsActive if somebody is at work in the store; ResultsError if there is no such item, or the store cannot be used.
     """
     with sole_process(redaction_lease(results, utc_now)):
         killed = killed_recoveries(results, Files())

@@ -12,7 +12,7 @@ from proofsweep.model.run_records import OUTCOMES
 from proofsweep.model.runs import INGEST, PARTIAL_KINDS, Plan
 from proofsweep.model.tables.snapshot import ANSWERED
 from proofsweep.settings import Settings
-from proofsweep.store.catalog_claims import CatalogClaims
+from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.store import probe
 from proofsweep.verify.budget.bounds import Bounds, closing_of, duration_of

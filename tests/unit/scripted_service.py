@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from proofsweep.contract.headers import AnswerHeaders
 from proofsweep.model.exchanges import Call, Exchange, Failure
-from proofsweep.partner.connection_failures import BROKEN_EXCHANGE
+from proofsweep.partner.connections import BROKEN_EXCHANGE
 from proofsweep.partner.messages import Reply, Request
 from proofsweep.partner.transport import Timeouts, Transport
 

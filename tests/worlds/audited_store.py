@@ -18,8 +18,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.model.tables.exchanges import exchange_row
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
-from proofsweep.store.listed_items import ListedItems
-from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.plans_and_parts import ListedItems, Results
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.verify.leg.settle import LegEnd, settle_leg
 

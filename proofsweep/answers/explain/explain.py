@@ -1,30 +1,31 @@
 """Find what the results store knows about a file, a run or an operation, for `proofsweep explain`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from proofsweep import __version__
 from proofsweep.answers.explain.search import Occurrence, Search, searching
-from proofsweep.answers.explain.support_packet import SupportPacket
+from proofsweep.answers.explain.support_packet import SupportPacket, answer_of
 from proofsweep.contract import CONTRACT_VERSION
+from proofsweep.contract.verdicts import Verdict
 from proofsweep.errors import CatalogError, ResultsError
 from proofsweep.files.locations import path_of
 from proofsweep.model.operations import Operation
+from proofsweep.model.reasons import remedy_for
 from proofsweep.model.runs import Plan, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 
-# Chosen: the partner's support looks at recent calls. Half may miss a month's; twice reads twice as many small parts.
+# Chosen: the partner's support looks at recent calls.
 _CALLS_LOOK_BACK = timedelta(days=35)
 
 
 def explain_item(search: Search, wanted: str, since: timedelta | None) -> tuple[str, list[Occurrence]]:
     """Return the ID of an item, and what happened to it in each run that began so long ago at most, the newest first.
 
-    Raises:
-        ResultsError: nothing fits, several items do, or the store cannot be read.
+    ResultsError if nothing fits, or several items do.
     """
     oldest = "" if since is None else new_run_id(datetime.now(UTC) - since, "")
     item_id = search.item(wanted, _location(wanted), oldest)
@@ -67,3 +68,120 @@ def _location(wanted: str) -> str:
         return path_of(wanted, str(Path.cwd()))
     except CatalogError:
         return wanted
+
+
+def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:
+    """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
+    newest = next((each.row for each in found if each.row is not None), None)
+    yield str(newest["audio"]) if newest is not None else item_id
+    yield f"  item {item_id}, in {len(found)} {'run' if len(found) == 1 else 'runs'}"
+    if newest is not None:
+        yield f"  newest: {_result_of(newest)}"
+        yield f"  what to do: {_advice_for(newest, erasures)}"
+    yield from (f"  {_line_of_erasure(row)}" for row in erasures)
+    for each in found:
+        yield ""
+        yield from _lines_of_run(each)
+
+
+def json_of_item(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> dict[str, object]:
+    """Return the same as one object; rows and exchanges are those of the tables."""
+    return {
+        "item_id": item_id,
+        "erasures": list(erasures),
+        "runs": [
+            {
+                "run_id": each.plan.run_id,
+                "environment": each.plan.environment,
+                "catalog": each.plan.catalog,
+                "manifest_row": each.manifest_row,
+                "verdict_row": each.row,
+                "what_to_do": None if each.row is None else _advice_for(each.row, erasures),
+                "exchanges": each.exchanges,
+            }
+            for each in found
+        ],
+    }
+
+
+def _lines_of_run(each: Occurrence) -> Iterator[str]:
+    result = "remains: no outcome yet" if each.row is None else _result_of(each.row)
+    yield f"run {each.plan.run_id} ({each.plan.environment}), row {each.manifest_row}: {result}"
+    if each.row is not None and each.row["detail"] is not None:
+        yield f"  {each.row['detail']}"
+    if each.row is not None and each.row["answered_by_row"] is not None:
+        yield f"  The answer is that of row {each.row['answered_by_row']}, which has the same bytes; its calls:"
+    if not each.exchanges:
+        yield "  no call was made"
+    yield from (f"  {_line_of_call(call)}" for call in each.exchanges)
+
+
+def _result_of(row: Row) -> str:
+    finished = row["finished_at"]
+    when = f", {finished:%Y-%m-%d %H:%M} UTC" if isinstance(finished, datetime) else ""
+    return _words_of(row) + when
+
+
+def _words_of(row: Row) -> str:
+    words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
+    return " · ".join(str(word) for word in words if word is not None)
+
+
+def _advice_for(row: Row, erasures: Sequence[Row]) -> str:
+    if row["verdict"] == Verdict.UNREGISTERED and any(_is_before(erasure, row) for erasure in erasures):
+        return "nothing: its proof was erased by us, so the service does not know it any more"
+    return "accept the credential" if row["outcome"] == "accepted" else remedy_for(str(row["reason"]))
+
+
+def _is_before(erasure: Row, row: Row) -> bool:
+    asked, finished = erasure["asked_at"], row["finished_at"]
+    return isinstance(asked, datetime) and isinstance(finished, datetime) and asked <= finished
+
+
+def _line_of_erasure(erasure: Row) -> str:
+    asked = erasure["asked_at"]
+    when = f"{asked:%Y-%m-%d %H:%M} UTC" if isinstance(asked, datetime) else ""
+    request_id = erasure["request_id"] or "no request ID"
+    return f"erased by us: proof {erasure['proof_id']}, {erasure['outcome']}, {when}, {request_id}"
+
+
+def _line_of_call(call: Row) -> str:
+    started, elapsed = call["started_at"], float(str(call["elapsed_ms"]))
+    when = f"{started:%Y-%m-%d %H:%M:%S}" if isinstance(started, datetime) else ""
+    request_id = call["request_id"] or "no request ID"
+    return f"{when}  {call['call']!s:<8} {answer_of(call)}  {elapsed:,.0f} ms  {request_id}"
+
+
+def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> Iterator[str]:
+    """Write what is known of a proof, the newest first; text that others wrote is as they wrote it."""
+    yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
+    for table, moment, row in found:
+        yield f"  {moment:%Y-%m-%d %H:%M} UTC  {row['environment']}  {_SENTENCES[table](row)}{_call_of(row)}"
+    items = dict.fromkeys(str(row["item_id"]) for table, _, row in found if table == "verdicts")
+    yield from (f"  every call for its file: proofsweep explain {item_id}" for item_id in items)
+
+
+def json_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> dict[str, object]:
+    """Return the same as one object; the rows are those of the tables."""
+    return {
+        "proof_id": proof_id,
+        "found": [{"table": table, "at": moment.isoformat(), "row": row} for table, moment, row in found],
+    }
+
+
+def _call_of(row: Row) -> str:
+    request_id = row.get("request_id") or row.get("verify_request_id")
+    return f", {request_id}" if request_id else ""
+
+
+_SENTENCES: Mapping[str, Callable[[Row], str]] = {
+    "verdicts": lambda row: f"verified: {_words_of(row)}, {row['audio']}",
+    "proofs": lambda row: f"inventory: {row['state']}" + (f" ({row['differs']})" if row["differs"] else ""),
+    "interpretations": lambda row: f"process note: {row['status']}",
+    "recoveries": lambda row: f"sidecar: {row['outcome']}{_place_of(row)}",
+    "erasures": lambda row: f"erased by us: {row['outcome'] or row['reason']}",
+}
+
+
+def _place_of(recovery: Row) -> str:
+    return f", written to {recovery['recovered_to']}" if recovery["recovered_to"] else ""

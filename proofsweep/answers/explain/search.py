@@ -13,9 +13,9 @@ from proofsweep.answers.explain.support_packet import COLUMNS
 from proofsweep.answers.views.connection import tables_of
 from proofsweep.answers.views.views import quoted
 from proofsweep.errors import ResultsError
-from proofsweep.model.erasure import GONE
 from proofsweep.model.items import PROOF_PREFIX
 from proofsweep.model.operations import Operation
+from proofsweep.model.proofs import GONE
 from proofsweep.model.runs import Plan, shard_of
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.operations import Operations
@@ -25,17 +25,13 @@ from proofsweep.text import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """One item in one run.
-
-    Attributes:
-        row: of `verdicts`; None while the row remains.
-        exchanges: rows of `exchanges`, in the order in which they began; also those of the row with the same bytes
-            whose answer was used.
-    """
+    """One item in one run."""
 
     plan: Plan
     manifest_row: int
-    row: Row | None
+    row: Row | None  # of `verdicts`; None while the row remains
+    # rows of `exchanges`, in the order in which they began; also those of the row with the same bytes whose answer was
+    # used.
     exchanges: Sequence[Row]
 
 
@@ -45,9 +41,9 @@ def rows_of_calls(manifest_row: int, row: Row | None) -> set[int]:
     return {manifest_row} | ({used} if isinstance(used, int) else set())
 
 
-# Chosen: named in a message when several items fit; half may leave out the right one, twice fills a screen.
+# Chosen: named in a message when several items fit.
 _MOST_NAMED = 10
-# Calls that are in memory at once. Chosen: half and twice cost the same.
+# Calls that are in memory at once. Chosen: any value from 2,500 to 10,000 does.
 _BATCH_ROWS = 5_000
 
 _CALL = ", ".join(COLUMNS)
@@ -80,9 +76,7 @@ class Search:
         """Return the ID of the item that a person means; what fits exactly goes before the end of a location.
 
         It is meant by a location, its end, an item ID or a request ID. `location` is the same, read as a location.
-
-        Raises:
-            ResultsError: there is no such run, nothing fits, or several items do.
+        ResultsError if there is no such run, nothing fits, or several items do.
         """
         if not self._rows("FROM store.plans WHERE run_id >= ? LIMIT 1", oldest):
             raise ResultsError(f"There is no run in {self.results.store.url}{' that began since' if oldest else ''}.")

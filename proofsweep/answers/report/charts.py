@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT = 800, 180
 # Distinguishable without colours by their dashes; readable on white and on near-black.
 _COLOURS = ["#3b82d6", "#d9513c", "#b8860b"]
 _LONGEST_LABEL = 60
-# As many names of seconds fit below a chart; half would leave Vega's in a run of some seconds, twice overlaps.
+# As many names of seconds fit below a chart.
 _SHORT_SECONDS = 20
 
 _THEME = {

@@ -12,7 +12,7 @@ from proofsweep.model.runs import Plan
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 
-# Points of a line. Chosen: a page is some 1,000 pixels wide; half hides short trouble, twice only thickens the line.
+# Points of a line. Chosen: a page is some 1,000 pixels wide.
 _POINTS = 120
 # Chosen: a table that a person reads at once; the tables hold all.
 _MOST_ROWS = 10
@@ -69,40 +69,21 @@ _RETRIED = "SELECT audio, calls FROM verdicts WHERE calls > 2 ORDER BY calls DES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """Each is a list of rows.
+    """Each is a list of rows."""
 
-    Attributes:
-        pace: `moment` (UTC), `step` (seconds), `calls`, `throttled` and `failed` (per second), and the median
-            milliseconds of `uploads`, `slot` and `verify`.
-        grades: `grade` (human, ai, unknown), `tenth` (0.0 to 0.9), `files`.
-        classifications: `label`, `files`; the most frequent first.
-        risks: the same for the grade's risk category.
-        slowest: `audio`, `seconds`.
-        retried: `audio`, `calls`; files that took more than two.
-        screened: `name` of a screening condition, and the files that are `met`, `not_met` and `unknown`.
-    """
-
+    # `moment` (UTC), `step` (seconds), `calls`, `throttled` and `failed` (per second), and the median milliseconds of
+    # `uploads`, `slot` and `verify`.
     pace: Sequence[Row]
-    grades: Sequence[Row]
-    classifications: Sequence[Row]
-    risks: Sequence[Row]
-    slowest: Sequence[Row]
-    retried: Sequence[Row]
-    screened: Sequence[Row]
+    grades: Sequence[Row]  # `grade` (human, ai, unknown), `tenth` (0.0 to 0.9), `files`
+    classifications: Sequence[Row]  # `label`, `files`; the most frequent first
+    risks: Sequence[Row]  # the same for the grade's risk category
+    slowest: Sequence[Row]  # `audio`, `seconds`
+    retried: Sequence[Row]  # `audio`, `calls`; files that took more than two
+    screened: Sequence[Row]  # `name` of a screening condition, and the files that are `met`, `not_met` and `unknown`
 
 
 def measures_of(results: Results, plan: Plan, screening: Mapping[str, str] = _NO_SCREENING) -> Measures:
-    """Work out what the charts of a run show.
-
-    Args:
-        results: the store.
-        plan: of the run.
-        screening: conditions by their names, as the settings have them.
-
-    Raises:
-        ConfigError: a screening condition is none.
-        ResultsError: a part cannot be read.
-    """
+    """Work out what the charts of a run show; ConfigError if a screening condition is none."""
     conditions = screening_columns(screening)
     with tables_of(results) as database:
         database.execute(_OF_RUN.format(run_id=quoted(plan.run_id)))

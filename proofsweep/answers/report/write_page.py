@@ -1,18 +1,22 @@
 """Write the report of a run as one HTML file that needs no network."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
+import itables
+import pandas as pd
+from itables.javascript import generate_init_offline_itables_html
 from markupsafe import Markup
 
 from proofsweep import __version__
 from proofsweep.answers.attention import AttentionGroup, attention_groups
 from proofsweep.answers.describe_run import describe_run
 from proofsweep.answers.report import charts
-from proofsweep.answers.report.attention_table import attention_table
 from proofsweep.answers.report.measures import Measures, measures_of
 from proofsweep.answers.report.templates import template
 from proofsweep.answers.run_changes import Comparison, run_changes, words_of_cause
@@ -22,31 +26,25 @@ from proofsweep.answers.views.connection import answering
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.contract.verdicts import MEANING_OF_VALID
 from proofsweep.errors import ResultsError, UsageError
+from proofsweep.files.locations import path_of, path_within
 from proofsweep.model.run_records import OUTCOMES
+from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.text import printable
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Counts of files.
-
-    Attributes:
-        is_of_catalog: whether they are of the whole catalog, as the newest run over it left it; else of a run alone.
-    """
+    """Counts of files."""
 
     files: int
     accepted: int
     need_attention: int
-    is_of_catalog: bool
+    is_of_catalog: bool  # whether they are of the whole catalog, as the newest run over it left it; else of a run alone
 
 
 def standing_of(results: Results, run: RunStatus) -> Standing:
-    """Return how the catalog stands by the view `coverage`; of a run that is not its newest, how the run ended.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return how the catalog stands by the view `coverage`; of a run that is not its newest, how the run ended."""
     query = "SELECT files, accepted, need_attention FROM coverage WHERE newest_run_id = ?"
     with answering(results, run.plan.environment, "coverage") as connection:
         found = connection.execute(query, [run.plan.run_id]).fetchall()
@@ -56,11 +54,7 @@ def standing_of(results: Results, run: RunStatus) -> Standing:
 
 
 def changes_of(results: Results, run: RunStatus) -> tuple[Sequence[tuple[str, str, int]], int]:
-    """Return how many files changed in a run, by change and cause in words, and how many are as before.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Return how many files changed in a run, by change and cause in words, and how many are as before."""
     with run_changes(Comparison(results, run.plan)) as found:
         counts = [(change, words_of_cause(cause), files) for change, cause, files in found.counts()]
         return counts, found.as_before()
@@ -78,19 +72,10 @@ _NO_SCREENING: Mapping[str, str] = {}
 def page_of(
     results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
 ) -> str:
-    """Write the page.
+    """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded.
 
-    Args:
-        results: the store.
-        run_id: the run.
-        tag: of the manifest, by which the files that need attention are counted; None for no such table.
-        packet: what the partner's support needs of this run; empty if every call succeeded.
-        screening: conditions by their names, as the settings have them.
-
-    Raises:
-        ConfigError: a screening condition is none.
-        ResultsError: there is no such run, or a part cannot be read.
-        UsageError: no file that needs attention has the tag.
+    ConfigError if a screening condition is none; ResultsError if there is no such run; UsageError if no file that needs
+    attention has the tag.
     """
     run = describe_run(results, run_id)
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
@@ -125,9 +110,7 @@ def page_of(
 def write_page(path: Path, page: str) -> None:
     """Put a page in its place, whole; a page that is there is replaced, since all of it is derived.
 
-    Raises:
-        UsageError: another file is there; it stays.
-        ResultsError: it cannot be written.
+    UsageError if another file is there; it stays. ResultsError if it cannot be written.
     """
     scratch = path.with_name(f".{path.name}.part")
     try:
@@ -186,3 +169,64 @@ def _charts_of(measures: Measures) -> dict[str, Markup]:
     if measures.grades:
         drawn["grades"] = charts.histograms(measures.grades)
     return {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704 - Vega escapes its texts
+
+
+# Some megabyte of text, so that the whole page stays below three.
+_MOST_FILES = 5_000
+_LONGEST_NAME = 200
+
+_COLUMNS = ["audio", "outcome", "reason", "verify_request_id", "tags"]
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTable:
+    """The table as HTML, and how many files are not in it."""
+
+    html: str
+    left_out: int
+
+
+def attention_table(selected: SelectedRows, rows: int) -> AttentionTable:
+    """Make the table of these rows, and count those that it leaves out; ResultsError if the store cannot be read."""
+    chosen = list(islice(_entries(selected), _MOST_FILES))
+    if not chosen:
+        return AttentionTable("", 0)
+    library = generate_init_offline_itables_html(Path(itables.options.dt_bundle)).partition("<noscript>")[0] + "</div>"
+    table = itables.to_html_datatable(
+        pd.DataFrame(chosen).loc[:, lambda frame: (frame != "").any()],  # no column without a word
+        connected=False,
+        allow_html=False,
+        maxBytes=0,
+        showIndex=False,
+        table_id="attention",
+        column_filters="header",
+        lengthMenu=[25, 100, 1000],
+        layout={"topStart": "search", "topEnd": "pageLength", "bottomStart": "info", "bottomEnd": "paging"},
+        classes="display compact",
+        style="width:100%",
+        display_logo_when_loading=False,
+    )
+    return AttentionTable(library + table, max(rows - len(chosen), 0))
+
+
+def _entries(selected: SelectedRows) -> Iterator[dict[str, str]]:
+    for plan, table in selected.tables(_COLUMNS):
+        root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+        yield from (_entry(row, root) for row in table.to_pylist())
+
+
+def _entry(row: Row, root: str) -> dict[str, str]:
+    audio, reason = str(row["audio"]), str(row["reason"] or "")
+    return {
+        "file": _shortened(path_within(audio, root) if root else audio),
+        "outcome": str(row["outcome"]),
+        "reason": _shortened(reason),
+        "tags": _shortened(", ".join(f"{name}: {cell}" for name, cell in json.loads(str(row["tags"] or "{}")).items())),
+        "request ID": _shortened(str(row["verify_request_id"] or "")),
+    }
+
+
+def _shortened(text: str) -> str:
+    """Write text on one line; of a very long name the end counts."""
+    line = printable(text)
+    return line if len(line) <= _LONGEST_NAME else "…" + line[-_LONGEST_NAME:]

@@ -12,8 +12,7 @@ from tempfile import gettempdir
 import duckdb
 
 from proofsweep.answers.views.screening import screening_columns
-from proofsweep.answers.views.store_files import STORE_SCHEME, StoreFiles
-from proofsweep.answers.views.tables import create_tables
+from proofsweep.answers.views.tables import STORE_SCHEME, StoreFiles, create_tables
 from proofsweep.answers.views.views import View, quoted, read_by, views
 from proofsweep.errors import ResultsError
 from proofsweep.store.bucket_store import BucketStore
@@ -43,17 +42,11 @@ _NO_SCREENING: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """A results store in DuckDB.
+    """A results store in DuckDB."""
 
-    Attributes:
-        connection: has the views, and below them the schema `store`, which mixes environments.
-        environments: those that the views show.
-        others: those of the store that the views leave out.
-    """
-
-    connection: duckdb.DuckDBPyConnection
-    environments: Sequence[str]
-    others: Sequence[str]
+    connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
+    environments: Sequence[str]  # those that the views show
+    others: Sequence[str]  # those of the store that the views leave out
 
 
 def connect(
@@ -66,17 +59,9 @@ def connect(
 ) -> OpenStore:
     """Open a results store in DuckDB; whoever calls closes the connection.
 
-    Args:
-        results: the store.
-        environment: the one that the views show: None for the only one, `all` for all of them.
-        preferred: the one for None, if the store has it.
-        with_tags: give `rejects` a column for each tag, for which it must be read.
-        screening: conditions by their names, as the settings have them; each is a column of the views with grades.
-
-    Raises:
-        ConfigError: a condition is none.
-        ResultsError: there is no run, or none in this environment, or none is named and there are several, or the
-            store cannot be read.
+    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. With
+    tags, `rejects` has a column for each, for which it must be read. ConfigError if a screening condition is none;
+    ResultsError if there is no run, or none in this environment, or none is named and there are several.
     """
     connection = duckdb.connect(config=_OFFLINE)
     try:
@@ -119,11 +104,7 @@ def answering(results: Results, environment: str, view: str) -> Iterator[duckdb.
 
 @contextmanager
 def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the schema `store` alone, which mixes environments, for queries of our own.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Open the schema `store` alone, which mixes environments, for queries of our own."""
     connection = duckdb.connect(config=_OFFLINE)
     try:
         with _only_unreadable(results):
@@ -166,11 +147,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], 
 
 
 def renew(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Let an open connection see what runs have written since it was opened; what its user created stays.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Let an open connection see what runs have written since it was opened; what its user created stays."""
     _read_store(connection, results)
     _add_tags(connection)
 

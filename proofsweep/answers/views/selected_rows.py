@@ -27,20 +27,13 @@ _FETCHED = 50_000  # keys in memory at once, beside those that are chosen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedRows:
-    """A choice of rows, read part by part: they may be too many for memory.
-
-    Attributes:
-        environment: the service's label; rows of others are never mixed in.
-        plan: the run; None for how each item stands now, over all runs.
-        outcomes: of the rows.
-        reasons: of the rows; None for any.
-    """
+    """A choice of rows, read part by part: they may be too many for memory."""
 
     results: Results
-    environment: str
-    plan: Plan | None = None
-    outcomes: Sequence[str] = OUTCOMES
-    reasons: Sequence[str] | None = None
+    environment: str  # the service's label; rows of others are never mixed in
+    plan: Plan | None = None  # the run; None for how each item stands now, over all runs
+    outcomes: Sequence[str] = OUTCOMES  # of the rows
+    reasons: Sequence[str] | None = None  # of the rows; None for any
 
     @property
     def pruned_on(self) -> str | None:
@@ -55,11 +48,7 @@ class SelectedRows:
         return f"was pruned on {day}: only rows that are newest answers are left" if day else ""
 
     def tables(self, columns: Sequence[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        """Yield the rows, each table with the run that it comes from; the columns as asked for.
-
-        Raises:
-            ResultsError: the store cannot be read.
-        """
+        """Yield the rows, each table with the run that it comes from; the columns as asked for."""
         read = [*dict.fromkeys((*columns, "outcome", "reason", "manifest_row"))]
         found = self._of_run(self.plan, read) if self.plan is not None else self._current(read)
         for plan, table in found:

@@ -2,22 +2,79 @@
 """The tables under the views, in the schema `store`: how DuckDB reads them from a results store."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import lru_cache
 
 import duckdb
 import pyarrow as pa
+from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
-from proofsweep.answers.views.store_files import STORE_SCHEME
 from proofsweep.answers.views.views import quoted
 from proofsweep.model import layout
 from proofsweep.model.reasons import REMEDIES, remedy_for
 from proofsweep.model.run_records import RunRecord
 from proofsweep.model.runs import PARTIAL_KINDS, Plan
 from proofsweep.model.tables import schemas
+from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.derived_log import Entry
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.plans_and_parts import SCHEMAS, Results
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, files_of, missing_legs
+
+STORE_SCHEME = "proofsweep"
+# Bytes that are asked for at least. Chosen: the columns of a small part come in one request.
+_BLOCK_BYTES = 1024 * 1024
+
+
+class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """The objects of a results store, as `proofsweep://<name>`; nothing can be written."""
+
+    protocol = STORE_SCHEME
+    cachable = False
+
+    def __init__(self, store: BucketStore) -> None:
+        super().__init__()
+        self._store = store
+        self._sizes = lru_cache(maxsize=None)(store.sizes)
+
+    def glob(self, path: str, **_: object) -> list[str]:
+        """List the objects of a glob like `verdicts/*/[!.]*.parquet`; a name without one is taken as it is."""
+        name = self._strip_protocol(path)
+        if "*" not in name:
+            return [name]
+        top, _, pattern = name.partition("/*/")
+        folders = (f"{top}/{each}" for each in self._store.folders(top))
+        return [
+            each for folder in folders for each in self._sizes(folder) if fnmatchcase(each.rpartition("/")[2], pattern)
+        ]
+
+    def info(self, path: str, **_: object) -> dict[str, object]:
+        """Return an object's size."""
+        name = self._strip_protocol(path)
+        sizes = self._sizes(name.rpartition("/")[0])
+        if name not in sizes:
+            raise FileNotFoundError(name)
+        return {"name": name, "size": sizes[name], "type": "file"}
+
+    def modified(self, _path: str) -> datetime:
+        """Return the same time always: no object ever changes."""
+        return datetime(2000, 1, 1, tzinfo=UTC)
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> "_Object":
+        return _Object(self, self._strip_protocol(path), mode=mode, block_size=_BLOCK_BYTES)
+
+    def read_range(self, name: str, start: int, end: int) -> bytes:
+        """Read some bytes of an object."""
+        return self._store.read_range(name, start, end)
+
+
+class _Object(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        content: bytes = self.fs.read_range(self.path, start, end)
+        return content
+
 
 _KINDS = {
     pa.string(): "VARCHAR",
@@ -45,11 +102,7 @@ NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_ro
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
-    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
+    """Make the schema `store` over a results store, or make it anew; each query reads the parts that are there then."""
     index = RunIndex(results).refreshed()
     runs = list(index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
@@ -83,12 +136,7 @@ def _reading_parts(table: str, schema: pa.Schema, place: str) -> str:
 
 
 def reading(schema: pa.Schema, places: Sequence[str]) -> str:
-    """Return what reads Parquet files by a schema: a column that a file lacks is null.
-
-    Args:
-        schema: the columns.
-        places: paths or globs as DuckDB takes them.
-    """
+    """Return what reads Parquet files, by paths or globs, by a schema: a column that a file lacks is null."""
     columns = (
         f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
         for field in schema
@@ -114,7 +162,7 @@ def place_of(results: Results, name: str) -> str:
 
 
 def glob_of(results: Results, name: str) -> str:
-    """Say how any DuckDB reads an object, or the objects of a glob; the store's own URL is taken letter by letter."""
+    """Return how any DuckDB reads an object or a glob of them; the store's own URL is taken letter by letter."""
     url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)
     return f"{url}/{name}"
 

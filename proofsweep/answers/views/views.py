@@ -32,13 +32,9 @@ class View:
 
 
 def views(tags: Iterable[str] = (), screening: Mapping[str, str] = _NONE) -> list[View]:
-    """Return all views; `rejects` has each of these tags as a column.
+    """Return all views; `rejects` has each of these tags as a column, and those with grades have the screening columns.
 
     A tag whose name is taken by another column, or by another tag in other letters, becomes `tag_<name>`.
-
-    Args:
-        tags: of the items that need attention.
-        screening: further columns of the views that have grades, as `screening_columns` gives them.
     """
     screened = "".join(f", {condition} AS {name}" for name, condition in screening.items())
     found = [_view(name) for name in NAMES]

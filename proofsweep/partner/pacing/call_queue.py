@@ -11,24 +11,22 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit
+from proofsweep.partner.pacing.concurrency_limit import ConcurrencyLimit, UploadLimit
 from proofsweep.partner.pacing.cycles import Sent
 from proofsweep.partner.pacing.pacer import Pacer
-from proofsweep.partner.pacing.upload_limit import UploadLimit
 
 # All chosen, and checked together in benchmarks/simulation.
-# Calls in flight from which silence counts. Half: one slow answer looks like a stall. Twice: more calls leave together.
+# Calls in flight from which silence counts.
 _LEAST_IN_FLIGHT = 4
-# The silence before any gap is known. Half: a slow first answer looks like a stall. Twice: noticed later.
+# The silence before any gap is known.
 _FIRST_GAP_SECONDS = 1.0
 # How often and how much the usual gap grows or shrinks: only one gap in 45 is longer. More often: stalls are usual.
 _GROWTH = 1.25
 _SHRINKING = 0.995
-# A stall is so many times the usual gap, and so many seconds, at least. Half: jitter is a stall. Twice: noticed later.
+# A stall is so many times the usual gap, and so many seconds, at least.
 _GAPS = 1.5
 _LEAST_SECONDS = 0.1
-# A longer silence is no stall: calls may hang, and must not hold back others. Half: a long stall is missed. Twice: the
-# rest waits for calls that never end.
+# A longer silence is no stall: calls may hang, and must not hold back others.
 _LONGEST_SECONDS = 10.0
 
 
@@ -56,18 +54,17 @@ class StallGuard:
 
 
 # All chosen, and checked together in benchmarks/simulation: goodput and the age of slots.
-# Slots beyond what the rate needs. Half: a slow lane runs out of filled slots. Twice: slots get older before use.
+# Slots beyond what the rate needs.
 _SPARE_SLOTS = 8
-# Slots per call that the pace makes while a slot lives. Half: verify calls run out. Twice: slots get older before use.
+# Slots per call that the pace makes while a slot lives.
 _SLOTS_PER_CALL = 0.75
-# When a slot whose item never reported is forgotten. Half: a very slow upload may still use it. Twice: 15 minutes more.
+# When a slot whose item never reported is forgotten.
 _LOST_SLOT_SECONDS = 900.0
-# The highest age that counts for the average. Half: long uploads are underrated. Twice: one stuck upload weighs more.
+# The highest age that counts for the average.
 _OLDEST_SLOT_SECONDS = 120.0
-# The weight of one slot in the average age. Half: follows a change half as fast. Twice: one file changes it more.
+# The weight of one slot in the average age.
 _SLOT_AGE_WEIGHT = 0.02
-# What was learned of the rate before so small a limit was found comes from the limit. Half: limits of 8 are used later.
-# Twice: a rate that looks like a limit is refused more often.
+# What was learned of the rate before so small a limit was found comes from the limit.
 _SMALL_LIMIT = 16
 
 
@@ -82,22 +79,14 @@ class Priority(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A call in the queue, and then in flight.
-
-    Attributes:
-        holder: the item that the call is for; a slot belongs to the item that requested it.
-        is_for_slot: the call requests a slot.
-        sent: None while it waits.
-        in_flight: calls in flight when it was sent, itself included.
-        is_over: its result is known.
-    """
+    """A call in the queue, and then in flight."""
 
     priority: Priority
-    holder: Hashable
-    is_for_slot: bool = False
-    sent: Sent | None = None
-    in_flight: int = 0
-    is_over: bool = False
+    holder: Hashable  # the item that the call is for; a slot belongs to the item that requested it
+    is_for_slot: bool = False  # the call requests a slot
+    sent: Sent | None = None  # None while it waits
+    in_flight: int = 0  # calls in flight when it was sent, itself included
+    is_over: bool = False  # its result is known
 
 
 class CallQueue:

@@ -6,39 +6,35 @@ never when fewer are. A rate refuses at any number, and most calls that are in f
 
 import math
 from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 # All chosen, and checked together in benchmarks/simulation.
-# Bursts of 429s that show a limit. Half: the overshoot of a search looks like one. Twice: it is found later.
+# Bursts of 429s that show a limit.
 _LEAST_BURSTS = 3
-# 429s that come closer than this are one burst. Half: one burst counts as several. Twice: several count as one.
+# 429s that come closer than this are one burst.
 _BURST_SECONDS = 0.5
-# With so few in flight a rate refuses calls too. Half: rates are mistaken for limits. Twice: limits of 2, 3 are missed.
+# With so few in flight a rate refuses calls too.
 _LEAST_LIMIT = 2
 # What each 429 leaves of the older counts. Closer to 1: a change is noticed late. Closer to 0: nothing adds up.
 _FADING_SHARE = 0.9
-# Faded counts of 429s below this are dropped. Half: the lowest number stays for longer. Twice: it goes too soon.
+# Faded counts of 429s below this are dropped.
 _FADED_COUNT = 0.3
-# Fewer bursts show a limit where so few calls are refused. Half: limits of 3 are found later. Twice: many stalls look
-# like a limit.
+# Fewer bursts show a limit where so few calls are refused.
 _FEW = 6
-# The share of calls beyond a limit that is refused. Half: rates are mistaken for limits. Twice: limits are missed.
+# The share of calls beyond a limit that is refused.
 _REFUSED_SHARE = 0.2
-# When one call beyond the limit is tried. Half: twice the 429s for that. Twice: a lifted limit is used later.
+# When one call beyond the limit is tried.
 _PROBE_AFTER_SECONDS = 150.0
-# Calls beyond the limit that go through before it grows by one. Half: luck is enough. Twice: it grows half as fast.
+# Calls beyond the limit that go through before it grows by one.
 _PROBE_CALLS = 40
 
 
 @dataclass(slots=True)
 class ConcurrencyLimit:
-    """What the number of calls in flight shows; a call counts itself.
+    """What the number of calls in flight shows; a call counts itself."""
 
-    Attributes:
-        most: the most calls in flight that are let through; infinite while no limit is known.
-    """
-
-    most: float = math.inf
+    most: float = math.inf  # the most calls in flight that are let through; infinite while no limit is known
     _admitted: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     _refused: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     _refused_at: float = -math.inf
@@ -98,3 +94,106 @@ class ConcurrencyLimit:
             self._refused[number] *= _FADING_SHARE
             if self._refused[number] < _FADED_COUNT:
                 del self._refused[number]
+
+
+# All chosen, and checked together in benchmarks/simulation.
+# Uploads at the start, and at least.
+_FEWEST = 8.0
+# Each step. Smaller: chance hides what it brings. Larger: slots get old while it is tried.
+_STEP = 1.5
+# Until more first bring nothing, each step, and the uploads that show its speed. Less: a fast lane waits at its start.
+_RAMP_STEP = 2.0
+_RAMP_SAMPLES = 4
+# More are kept if they bring so much.
+_LEAST_GAIN = 1.2
+# Fewer are kept if they are at least so fast. Lower: the link is used less. Higher: chance brings back the old number.
+_LEAST_SHARE = 0.92
+# Uploads that show the speed, as a share of their number and at least.
+_SAMPLE_SHARE = 0.5
+_LEAST_SAMPLES = 8
+# When the number is tried again.
+_FIRST_TRIAL_SECONDS = 10.0
+_TRIAL_EVERY_SECONDS = 320.0
+# The number is a limit if so many are there, as a share of it. Lower: a slow lane looks like a full link.
+_BINDING_SHARE = 0.8
+
+
+@dataclass(slots=True)
+class UploadLimit:
+    """How many uploads at once? As many as fill the link: beyond that each is only slower, and its slot gets old.
+
+    Bytes per second at several numbers of uploads show whether one more adds anything. So now and then fewer are tried,
+    and more if fewer were slower. Times are seconds of one monotonic clock.
+    """
+
+    most: float = _FEWEST  # the most uploads at once
+    _began: dict[Hashable, tuple[int, float]] = field(default_factory=dict)
+    _at_once: list[float] = field(default_factory=list)
+    _bytes: float = 0.0
+    _seconds: float = 0.0
+    _before: tuple[float, float] | None = None
+    _trial_after: float = _FIRST_TRIAL_SECONDS
+    _next_trial_at: float = -math.inf
+
+    @property
+    def is_reached(self) -> bool:
+        """Return whether no more uploads should begin."""
+        return len(self._began) >= int(self.most)
+
+    def began(self, holder: Hashable) -> None:
+        """Take note that an item requests a slot, to upload at once."""
+        self._began[holder] = len(self._began) + 1, self.most
+
+    def ended(self, holder: Hashable, size_bytes: float, seconds: float, now: float) -> None:
+        """Take note that an upload is over; 0 bytes if it brought nothing."""
+        if holder not in self._began:
+            return
+        at_end, (at_begin, most) = len(self._began), self._began.pop(holder)
+        at_once = (at_begin + at_end) / 2
+        if size_bytes and most == self.most and at_once >= _BINDING_SHARE * most:
+            self._at_once.append(at_once)
+            self._bytes += size_bytes
+            self._seconds += seconds
+        if len(self._at_once) >= self._enough and self._seconds:
+            self._judge(sum(self._at_once) / len(self._at_once) * self._bytes / self._seconds, now)
+            self._at_once.clear()
+            self._bytes = self._seconds = 0.0
+
+    @property
+    def _is_ramp(self) -> bool:
+        """Return whether more have always carried more so far."""
+        return self._trial_after == _FIRST_TRIAL_SECONDS
+
+    @property
+    def _enough(self) -> float:
+        return _RAMP_SAMPLES if self._is_ramp else max(_LEAST_SAMPLES, _SAMPLE_SHARE * self.most)
+
+    @property
+    def _step(self) -> float:
+        return _RAMP_STEP if self._is_ramp else _STEP
+
+    def _judge(self, speed: float, now: float) -> None:
+        """Keep the number, or try another one, now that its speed is known."""
+        if self._before is None:
+            if now >= self._next_trial_at:
+                self._try(self.most / _STEP if self.most > _FEWEST else self.most * self._step, speed)
+            return
+        most_before, speed_before = self._before
+        is_more = self.most > most_before
+        if speed < speed_before * (_LEAST_GAIN if is_more else _LEAST_SHARE):
+            self.most = most_before
+            self._end_trial(now)
+            if not is_more:
+                self._try(self.most * _STEP, speed_before)
+        elif is_more or self.most > _FEWEST:
+            self._try(self.most * self._step if is_more else self.most / _STEP, speed)
+        else:
+            self._end_trial(now)
+
+    def _end_trial(self, now: float) -> None:
+        self._before, self._next_trial_at = None, now + self._trial_after
+        self._trial_after = min(_TRIAL_EVERY_SECONDS, 2 * self._trial_after)
+
+    def _try(self, most: float, speed: float) -> None:
+        self._before = (self.most, speed)
+        self.most = max(_FEWEST, most)

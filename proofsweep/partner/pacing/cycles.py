@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-# Steps of the search for a rate, which halve its error. Half: off by some percent. Twice: exact beyond all use.
+# Steps of the search for a rate, which halve its error.
 _BISECTIONS = 15
-# The shortest stretch, so that calls at one instant have a finite rate. Half or twice changes such cycles only.
+# The shortest stretch, so that calls at one instant have a finite rate.
 _INSTANT_SECONDS = 0.01
-# Chosen: a change of the pace that begins a new stretch. Half: twice the stretches. Twice: a cycle is less exact.
+# Chosen: a change of the pace that begins a new stretch.
 _PACE_STEP = 0.04
-# Bounds the memory of a cycle; beyond it every second mark goes. Half: less exact. Twice: nothing more is known.
+# Bounds the memory of a cycle; beyond it every second mark goes.
 _MOST_MARKS = 96
 
 
@@ -25,15 +25,11 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """What was let through between two 429s, the pause after the first one included.
+    """What was let through between two 429s, the pause after the first one included."""
 
-    Attributes:
-        stretches: seconds, and calls let through in them, in order; the pace is even within each.
-        begins_full: no 429 came before it, so the bucket was full.
-    """
-
+    # seconds, and calls let through in them, in order; the pace is even within each.
     stretches: Sequence[tuple[float, int]]
-    begins_full: bool = False
+    begins_full: bool = False  # no 429 came before it, so the bucket was full
 
     @property
     def calls(self) -> int:
@@ -80,13 +76,9 @@ def joined(cycles: Iterable[Cycle]) -> Cycle:
 
 @dataclass(slots=True)
 class CycleRecorder:
-    """Records the calls since the last 429: where the pace changed, so that a few stretches describe them.
+    """Records the calls since the last 429: where the pace changed, so that a few stretches describe them."""
 
-    Attributes:
-        last: the last call; None before the first one.
-    """
-
-    last: Sent | None = None
+    last: Sent | None = None  # the last call; None before the first one
     _marks: list[Sent] = field(default_factory=list)
     _pace: float = 0.0
 

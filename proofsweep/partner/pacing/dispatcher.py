@@ -17,12 +17,12 @@ from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.stop import StopSwitch
 
 # How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
-# Chosen: half wakes each thread twice as often; a person feels twice.
+# Chosen: any value from 0.25 to 1 does.
 _STOP_CHECK_SECONDS = 0.5
 _LATEST_STOP_SECONDS = 1.0
-# How long work in hand may be paused while the leg ends. Chosen: half would drop it at usual 429s; twice ends late.
+# How long work in hand may be paused while the leg ends. Chosen: any value from 1 to 4 does.
 _DRAIN_SECONDS = 2.0
-# By which share a wait may be longer than told. Chosen: half lets more processes return together; twice wastes time.
+# By which share a wait may be longer than told. Chosen: any value from 0.05 to 0.2 does.
 _JITTER_SHARE = 0.1
 _BROKEN = "The order of the calls is lost through a mistake of this program"
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
@@ -30,19 +30,12 @@ _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 @dataclass(frozen=True, slots=True)
 class LaneStatus:
-    """What is known of the lane, which is the partner's limit for all calls with one key.
+    """What is known of the lane, which is the partner's limit for all calls with one key."""
 
-    Attributes:
-        rate: calls per second that it lets through; None until it has throttled.
-        most: the most calls at once; None where no such limit was seen.
-        rate_change: what the last 429 changed.
-        is_outage: a control came out wrong, and only controls go.
-    """
-
-    rate: float | None
-    most: int | None
-    rate_change: RateChange | None
-    is_outage: bool = False
+    rate: float | None  # calls per second that it lets through; None until it has throttled
+    most: int | None  # the most calls at once; None where no such limit was seen
+    rate_change: RateChange | None  # what the last 429 changed
+    is_outage: bool = False  # a control came out wrong, and only controls go
 
 
 class Dispatcher:
@@ -82,10 +75,7 @@ class Dispatcher:
         """Return when the call may go.
 
         While the leg ends, no slot is requested and no control is made. Other calls go, to finish work in hand, unless
-        they must wait for the end of a pause or an outage.
-
-        Raises:
-            RunMustStop: the leg ends, and the call is not made.
+        they must wait for the end of a pause or an outage. RunMustStop if the leg ends, and the call is not made.
         """
         with self._locked():
             priority = Priority.CONTROL if is_control else _priority_of(call, is_retry=is_retry)
@@ -230,7 +220,7 @@ class Dispatcher:
 
     @property
     def _is_abandoned(self) -> bool:
-        """Say whether work in hand is abandoned too: the leg ends in an outage or by a mistake, or its time is over."""
+        """Whether work in hand is abandoned too: the leg ends in an outage or by a mistake, or its time is over."""
         is_over = self._queue.is_held or self.stop.is_aborted or self._is_broken
         return is_over and self.stop.reason is not None
 

@@ -1,23 +1,58 @@
 """What is known of a lane: its token bucket, and whether it has changed. Pure."""
 
+import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from proofsweep.partner.pacing.cycles import Cycle
-from proofsweep.partner.pacing.token_bucket import TokenBucket, fit
+
+# Chosen: the weight of the likely size.
+_LIKELY_BURST_WEIGHT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBucket:
+    """Gains `rate` tokens per second, holds at most `burst`, and gives one to each call that it lets through."""
+
+    rate: float
+    burst: float
+
+
+def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float = 1.0) -> TokenBucket:
+    """Find the bucket that explains the cycles.
+
+    For each size of the bucket every cycle gives a rate; the size is right at which these rates agree. Cycles of one
+    kind agree at any size; then the likely size is taken. The size is never smaller than the least.
+    """
+    best, factor = TokenBucket(0.0, max(1.0, likely_burst)), 1.35
+    for points in (5, 2, 2):
+        sizes = {max(1.0, least_burst, best.burst * factor**i) for i in range(-points, points + 1)}
+        best = min((_agreed(cycles, size, likely_burst) for size in sorted(sizes)), key=lambda found: found[0])[1]
+        factor **= 0.4
+    return best
+
+
+def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple[float, TokenBucket]:
+    """Return a figure of how far the cycles disagree, and the bucket with their common rate."""
+    rates = [(math.log(cycle.rate(burst)), cycle.uncertainty**-2) for cycle in cycles]
+    mean = sum(rate * weight for rate, weight in rates) / sum(weight for _, weight in rates)
+    disagreement = sum(weight * (rate - mean) ** 2 for rate, weight in rates)
+    unlikely = math.log(burst / max(1.0, likely_burst)) ** 2
+    return disagreement + _LIKELY_BURST_WEIGHT * unlikely, TokenBucket(math.exp(mean), burst)
+
 
 # All chosen, and checked together in benchmarks/simulation.
-# The lowest rate learned. Half or twice changes nothing but how often a lane that is almost shut is tried.
+# The lowest rate learned.
 _LEAST_CALLS_PER_SECOND = 0.01
-# How far above the rate the pace stays after 429s that came late, as a share. Half: a small bucket overflows. Twice:
-# earlier 429s.
+# How far above the rate the pace stays after 429s that came late, as a share.
 _MOST_LIFT = 0.007
-# Cycles that the fit remembers. Half: size and rate cannot be told apart. Twice: a change is noticed later.
+# Cycles that the fit remembers.
 _CYCLES = 5
-# Calls that make a cycle meaningful. Half: one call more means quite another rate. Twice: slow lanes learn late.
+# Calls that make a cycle meaningful.
 _MEANINGFUL_CALLS = 6
-# The smallest new size of the bucket, as a share of the old one. Half: one odd cycle loses it. Twice: it never shrinks.
+# The smallest new size of the bucket, as a share of the old one.
 _MOST_SHRINKING_SHARE = 0.6
 
 
@@ -32,44 +67,26 @@ class RateChange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What was so when a 429 came.
+    """What was so when a 429 came."""
 
-    Attributes:
-        is_first: nothing was known before.
-        is_narrower: several 429s agree that the lane is narrower than the model.
-        is_shared: others seem to use the lane too.
-        is_overdue: the pace was already growing, because the 429 came late.
-        is_short: it came soon after the last one.
-        pace: calls per second that could go.
-        level: tokens that the model still had; below 0 if more went through.
-        earliness: 1 right after the last 429, -1 at the end of the quiet time, less later.
-    """
-
-    is_first: bool
-    is_narrower: bool
-    is_shared: bool
-    is_overdue: bool
-    is_short: bool
-    pace: float
-    level: float
-    earliness: float
+    is_first: bool  # nothing was known before
+    is_narrower: bool  # several 429s agree that the lane is narrower than the model
+    is_shared: bool  # others seem to use the lane too
+    is_overdue: bool  # the pace was already growing, because the 429 came late
+    is_short: bool  # it came soon after the last one
+    pace: float  # calls per second that could go
+    level: float  # tokens that the model still had; below 0 if more went through
+    earliness: float  # 1 right after the last 429, -1 at the end of the quiet time, less later
 
 
 @dataclass(slots=True)
 class LaneModel:
-    """Learns from the cycles that emptied the bucket.
+    """Learns from the cycles that emptied the bucket."""
 
-    Attributes:
-        bucket: the token bucket that explains them best.
-        widest: calls per second that it once let through.
-        lift: the logarithm of how far above the rate the pace stays.
-        calm_cycles: regular cycles since the last change.
-    """
-
-    bucket: TokenBucket
-    widest: float = 0.0
-    lift: float = 0.0
-    calm_cycles: int = 0
+    bucket: TokenBucket  # the token bucket that explains them best
+    widest: float = 0.0  # calls per second that it once let through
+    lift: float = 0.0  # the logarithm of how far above the rate the pace stays
+    calm_cycles: int = 0  # regular cycles since the last change
     _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_CYCLES))
 
     def learn(self, cycle: Cycle, seen: Circumstances) -> RateChange:

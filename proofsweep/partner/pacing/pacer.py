@@ -13,66 +13,59 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 import math
 from dataclasses import replace
 
-from proofsweep.partner.pacing.chance_test import ChanceTest
-from proofsweep.partner.pacing.contention import Contention
+from proofsweep.partner.pacing.contention import ChanceTest, Contention
 from proofsweep.partner.pacing.cycles import Cycle, CycleRecorder, Sent, joined
-from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange
+from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange, TokenBucket
 from proofsweep.partner.pacing.refusals import FIRST_QUIET_SECONDS, Refusals, quiet_seconds
-from proofsweep.partner.pacing.token_bucket import TokenBucket
 
-# All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes.
-# Where a search begins, per second. Half: it takes longer. Twice: narrow lanes refuse more calls at first.
+# All chosen, and checked together, not one by one, in benchmarks/simulation: goodput and 429s of many lanes. Where a
+# search begins, per second.
 FIRST_RATE = 6.0
-# Where a search begins at least. Half: a remembered rate that is far too low costs more. Twice: more 429s at the start.
+# Where a search begins at least.
 _LEAST_FIRST_RATE = 1.0
-# The part of a remembered rate that a run begins with. Half: it is used later. More: its error is refused.
+# The part of a remembered rate that a run begins with. More: its error is refused.
 _REMEMBERED_SHARE = 0.95
-# A burst that empties the bucket so soon shows its size and little of its rate. Half or twice: the same, up to chance.
+# A burst that empties the bucket so soon shows its size and little of its rate.
 _BURST_SECONDS = 1.0
-# How fast the pace may double. Half: a search overshoots more at its first 429. Twice: it takes longer.
+# How fast the pace may double.
 _DOUBLING_SECONDS = 1.5
-# How fast growth doubles when a 429 is overdue: the longer of both. Half: more 429s. Twice: a wider lane is used later.
+# How fast growth doubles when a 429 is overdue: the longer of both.
 _REGROWTH_SECONDS = 1.0
 _REGROWTH_CALLS = 10
-# How much slower it grows where others use the lane, and the margin that counts most. Half: they are refused more.
+# How much slower it grows where others use the lane, and the margin that counts most.
 _SHARED_REGROWTH = 20.0
 _SHARED_REGROWTH_MARGIN = 0.2
-# The excess over the rate with which growth begins, as a share. Half: later. Twice: more 429s.
+# The excess over the rate with which growth begins, as a share.
 _FIRST_EXCESS = 0.02
-# How late a call may go and still count as sent at the pace. Half: a busy machine counts as idle. Twice: the reverse.
+# How late a call may go and still count as sent at the pace.
 _SLACK_SECONDS = 0.02
-# How late a call may go before the bucket has filled much. Half: a busy machine stops growth. Twice: short stalls look
-# like a wider lane.
+# How late a call may go before the bucket has filled much.
 _IDLE_SECONDS = 0.4
-# How far above the rate the pace is while credit is spent, as a share. Half: credit is lost. Twice: earlier 429s.
+# How far above the rate the pace is while credit is spent, as a share.
 _BURST_SHARE = 0.2
-# How far above the rate the pace may be later, as a share. Half: credit is lost. Twice: earlier 429s.
+# How far above the rate the pace may be later, as a share.
 _CATCH_UP_SHARE = 0.1
-# The level at which a 429 is due, as a share of the credit. Half: the model's error looks like a hint. Twice: chance
-# counts as proof.
+# The level at which a 429 is due, as a share of the credit.
 _DUE_SHARE = 0.2
 # 429s are frequent while one follows on so many calls at a pace that does not grow. Fewer: that is more than chance.
 # More: a clean lane is learned later. Less: chance ends what looks like a cycle, and the rate sinks again and again.
 _LEAST_FREQUENT, _MOST_FREQUENT = 14.0, 90.0
-# 429s in a row without a call let through that count as of other users, until a rate is known. One: many clients
-# collide for longer. Twice: a service that is shut at first is used later.
+# 429s in a row without a call let through that count as of other users, until a rate is known.
 _COUNTED_TIMES_SHUT = 3
-# A lane is narrow below this share of what it was. Closer to 1: jitter is a change. Half: a fall by half is none.
+# A lane is narrow below this share of what it was.
 _NARROW_SHARE = 0.7
-# A cycle is short below so many pauses. Half: an underestimated bucket grows slowly. Twice: it grows too fast.
+# A cycle is short below so many pauses.
 _SHORT_CYCLE_PAUSES = 4
-# A 429 is overdue above so many times the pace that was meant. Closer to 1: jitter counts. Twice: growth is missed.
+# A 429 is overdue above so many times the pace that was meant.
 _OVERDUE_PACE = 1.07
-# A longer pause paces by itself: one call after it shows nothing. Half: slow lanes are lost. Twice: as many 429s.
+# A longer pause paces by itself: one call after it shows nothing.
 _SHUT_SECONDS = 10.0
-# Groups are first sent while the pace is lowered by no more. Half: chance is found late. Twice: many clients that look
-# for their parts disturb each other.
+# Groups are first sent while the pace is lowered by no more.
 _FIRST_TEST_MARGIN = 0.45
-# The share of 429s accepted by chance, in shares that the test has met, and at most. Less: luck lowers the pace. Twice:
-# users who take each other for chance collide for longer.
+# The share of 429s accepted by chance, in shares that the test has met, and at most.
 _ACCEPTED_SHARES = 1.5
 _MOST_ACCEPTED = 0.055
-# The margin at which it was no chance. Half: luck ends it. Twice: users collide for longer.
+# The margin at which it was no chance.
 _GIVEN_UP_MARGIN = 0.6
 
 

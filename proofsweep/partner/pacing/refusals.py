@@ -12,23 +12,22 @@ from dataclasses import dataclass, field
 from proofsweep.partner.pacing.cycles import Cycle, joined
 
 # All chosen, and checked together in benchmarks/simulation.
-# 429s that can agree. Two: chance often agrees. Twice: a narrower lane is found later.
+# 429s that can agree. Two: chance often agrees.
 _FEWEST_AGREEING = 3
-# How far their calls may differ, as calls and as a share. Half: jitter hides that they agree. Twice: chance agrees.
+# How far their calls may differ, as calls and as a share.
 _CALLS_DIFFER = 6.0
 _CALLS_DIFFER_SHARE = 0.2
-# How many times likelier than chance is proof. Half or twice: about one cycle in six earlier or later.
+# How many times likelier than chance is proof.
 _PROOF = 300.0
-# Calls between two 429s, before any were counted, and at least. Half: chance explains more. Twice: it explains less.
+# Calls between two 429s, before any were counted, and at least.
 _USUAL_CALLS = 300.0
 _LEAST_USUAL_CALLS = 5.0
-# Chance may refuse one of so many calls, unless 429s are rarer than this. Half: a narrower lane is found later. Twice:
-# chance agrees.
+# Chance may refuse one of so many calls, unless 429s are rarer than this.
 _CHANCE_CALLS = 25.0
 _RARE_CALLS = 150.0
-# The weight of one cycle in what is usual. Half: noise is seen later. Twice: a few 429s look like noise.
+# The weight of one cycle in what is usual.
 _CYCLE_WEIGHT = 0.2
-# Cycles that are remembered. Half or twice changes only lanes with dozens of hints in a row.
+# Cycles that are remembered.
 _MOST_CYCLES = 64
 
 
@@ -86,17 +85,17 @@ class Refusals:
 
 
 # All chosen, and checked together in benchmarks/simulation.
-# The quiet time of a new lane, which doubles with each calm cycle. Half: more 429s at first. Twice: learns later.
+# The quiet time of a new lane, which doubles with each calm cycle.
 FIRST_QUIET_SECONDS = 4.0
-# The quiet time of a known lane: the longest of three, up to the fourth. Half: more 429s. Twice: notices width later.
+# The quiet time of a known lane: the longest of three, up to the fourth.
 _QUIET_SECONDS = 45.0
 _QUIET_CALLS = 400
 _QUIET_PAUSES = 25
 _MOST_QUIET_SECONDS = 240.0
-# The quiet time where 429s are frequent anyway, in usual cycles, and at least. Half: more 429s. Twice: noticed later.
+# The quiet time where 429s are frequent anyway, in usual cycles, and at least.
 _QUIET_CYCLES = 2
 _LEAST_QUIET_SECONDS = 8.0
-# The quiet time in a lane that is narrower than before, as a part, and at least. Half: more 429s. Twice: back later.
+# The quiet time in a lane that is narrower than before, as a part, and at least.
 _NARROW_PART = 6
 _LEAST_NARROW_SECONDS = 9.0
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.model.exchanges import Call, Exchange, may_be_outage
 
-# So many failures of a call in a row ask for a control. Chosen: half asks when three bad files meet; twice lets twice
-# the files spend tries in an outage.
+# So many failures of a call in a row ask for a control. Chosen: any value from 5 to 20 does.
 FAILURES_IN_A_ROW = 10
 _CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
@@ -16,12 +15,9 @@ class ServiceHealth:
     """Watches each call for all items, since a service may give slots and still verify nothing.
 
     Every `now` is monotonic seconds of one clock.
-
-    Attributes:
-        longest_pause_seconds: how long the service may make a call wait.
     """
 
-    longest_pause_seconds: float = 120.0
+    longest_pause_seconds: float = 120.0  # how long the service may make a call wait
     _failures: defaultdict[Call, int] = field(default_factory=lambda: defaultdict(int))
     _waits_since: dict[Call, float] = field(default_factory=dict)
 

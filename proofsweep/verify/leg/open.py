@@ -7,7 +7,7 @@ from proofsweep.logs import Event, log
 from proofsweep.model import layout
 from proofsweep.model.runs import INGEST, EndedBy, Plan
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.catalog_claims import CatalogClaims
+from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results

@@ -9,7 +9,7 @@ from proofsweep.catalog.open_catalog import Catalog
 from proofsweep.contract.limits import CALLS_PER_ITEM
 from proofsweep.errors import NothingDue, UsageError
 from proofsweep.model.items import FileFacts, ManifestRow, Unlisted, item_id_of
-from proofsweep.store.listed_items import ListedItems
+from proofsweep.store.plans_and_parts import ListedItems
 from proofsweep.verify.budget.bounds import duration_of
 from proofsweep.verify.budget.budget import CALLS_TO_BEGIN
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.alerts.events import AlertKind
-from proofsweep.alerts.memory import IsTold
-from proofsweep.alerts.messages import Alert
+from proofsweep.alerts.messages import Alert, IsTold
 from proofsweep.alerts.notifier import Decide, Teller, read_told
 from proofsweep.store.store import open_store
 

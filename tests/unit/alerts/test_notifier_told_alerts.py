@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.memory import ToldCauses
+from proofsweep.alerts.messages import ToldCauses
 from proofsweep.alerts.notifier import read_told, write_told
 from proofsweep.store.store import open_store
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.alerts.memory import ToldCauses
+from proofsweep.alerts.messages import ToldCauses
 from proofsweep.alerts.run_alerts import (
     RowKind,
     RunFacts,

@@ -10,8 +10,8 @@ from proofsweep.answers.views.screening import screening_columns
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.catalog.open_catalog import open_catalog
 from proofsweep.errors import ConfigError, ResultsError, UsageError
-from proofsweep.model.erasure import cells_of
 from proofsweep.model.items import ManifestRow, WorkItem
+from proofsweep.model.proofs import cells_of
 from proofsweep.model.runs import Plan
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.store.plans_and_parts import Results

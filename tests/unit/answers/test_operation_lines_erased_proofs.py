@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from proofsweep.answers.operation_lines import json_of_erasures, line_of_erasures, lines_of_erasures
-from proofsweep.model.erasure import Erasure
+from proofsweep.model.proofs import Erasure
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

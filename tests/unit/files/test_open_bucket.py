@@ -3,8 +3,7 @@
 import pytest
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from proofsweep.files.bucket_failures import FAILURES, FailureKind, failure_of
-from proofsweep.files.open_bucket import open_bucket
+from proofsweep.files.open_bucket import FAILURES, FailureKind, failure_of, open_bucket
 
 
 @pytest.mark.parametrize(

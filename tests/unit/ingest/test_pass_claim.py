@@ -12,7 +12,7 @@ from proofsweep.partner.pacing.dispatcher import Dispatcher
 from proofsweep.partner.pacing.pacer import Pacer
 from proofsweep.partner.pacing.service_health import ServiceHealth
 from proofsweep.partner.stop import StopSwitch
-from proofsweep.store.lane_claims import LaneClaim
+from proofsweep.store.claims import LaneClaim
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.model.erasure import Erasure, ProofList
 from proofsweep.model.exchanges import Call
+from proofsweep.model.proofs import Erasure, ProofList
 from proofsweep.model.tables import erasures
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.erase_proofs import EraseProofs
@@ -15,8 +15,7 @@ from proofsweep.partner.messages import Reply, Request
 from proofsweep.partner.partner import Partner
 from proofsweep.partner.session import Session
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.wiring.proofs import killed_erasures
 

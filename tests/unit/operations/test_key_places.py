@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from proofsweep.errors import ConfigError
 from proofsweep.operations import key_places
 from proofsweep.operations.key_places import KeyBlockPlace, KeyFilePlace, KeyPlace, SecretBlocks
-from proofsweep.partner import key_drafts
+from proofsweep.partner import keys
 from proofsweep.partner.keys import key_file
 
 OLD, NEW = SecretStr("pk_old"), SecretStr("pk_new")
@@ -204,7 +204,7 @@ def test_what_a_killed_command_had_begun_is_no_key(tmp_path: Path, content: byte
 def test_a_key_that_another_command_took_over_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was read between its last byte and its name: it waits there already."""
     (tmp_path / "key").write_text("pk_old\n")
-    place, written = KeyFilePlace.of(tmp_path / "key"), key_drafts.write_draft
+    place, written = KeyFilePlace.of(tmp_path / "key"), keys.write_draft
 
     def write(path: Path, content: bytes) -> Path:
         draft = written(path, content)

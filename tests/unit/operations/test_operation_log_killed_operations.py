@@ -13,8 +13,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.operations.operation_log import KilledOperations
 from proofsweep.store.folder_store import FolderStore
 from proofsweep.store.lease import sole_process
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 
 from ..ended_operations import leave_operation, operation_named

@@ -14,13 +14,11 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.tables import recoveries
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.call_budget import CallBudget, OutageGuard
-from proofsweep.operations.lost_sidecars import ProvenItem
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.recover_sidecars import SidecarRecovery
+from proofsweep.operations.recover_sidecars import ProvenItem, SidecarRecovery
 from proofsweep.partner.partner import Partner
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 
 from ..ended_operations import operation_named

@@ -14,8 +14,7 @@ from proofsweep.model.proofs import RecoveryRequest
 from proofsweep.model.tables import recoveries
 from proofsweep.settings import Settings
 from proofsweep.store.lease import Lease
-from proofsweep.store.operation_journals import OperationJournals
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import ingest_store
 from proofsweep.wiring.proofs import inventory_proofs, recover_sidecars

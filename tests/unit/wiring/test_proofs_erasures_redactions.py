@@ -9,7 +9,7 @@ from proofsweep.audit.audit_store import audit_store
 from proofsweep.errors import RunIsActive
 from proofsweep.model.tables import recoveries
 from proofsweep.store.folder_store import FolderStore
-from proofsweep.store.operation_journals import OperationJournals
+from proofsweep.store.operations import OperationJournals
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redaction_lease
 from proofsweep.wiring.engines import utc_now

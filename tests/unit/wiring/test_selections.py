@@ -8,7 +8,7 @@ import pytest
 from proofsweep.errors import ResultsError, RunIsActive, UsageError
 from proofsweep.model.runs import REDRIVE
 from proofsweep.settings import Settings
-from proofsweep.store.catalog_claims import CatalogClaims
+from proofsweep.store.claims import CatalogClaims
 from proofsweep.store.legs import Legs
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.wiring.selections import plan_redrive, selected_rows

@@ -7,10 +7,10 @@ import pytest
 
 from proofsweep.answers.explain.search import Occurrence, searching
 from proofsweep.errors import ResultsError
-from proofsweep.model.erasure import Erasure
 from proofsweep.model.exchanges import Call
 from proofsweep.model.layout import exchanges_name
 from proofsweep.model.operations import Operation
+from proofsweep.model.proofs import Erasure
 from proofsweep.model.tables import planned_items, schemas
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from proofsweep.alerts.supplier_rejections import supplier_rejections
+from proofsweep.alerts.facts import supplier_rejections
 from proofsweep.answers.attention import attention_groups
 from proofsweep.answers.export import export
 from proofsweep.answers.report.write_page import page_of

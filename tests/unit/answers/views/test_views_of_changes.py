@@ -10,7 +10,7 @@ from proofsweep.answers.views.script import script_of
 from proofsweep.answers.views.views import views
 from proofsweep.audit.compact import compact
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.model.erasure import Erasure
+from proofsweep.model.proofs import Erasure
 from proofsweep.model.pruning import Keep
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results

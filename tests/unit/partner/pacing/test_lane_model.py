@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from proofsweep.partner.pacing.cycles import Cycle
-from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange
-from proofsweep.partner.pacing.token_bucket import TokenBucket
+from proofsweep.partner.pacing.lane_model import Circumstances, LaneModel, RateChange, TokenBucket
 
 REGULAR = Circumstances(
     is_first=False,

@@ -1,0 +1,134 @@
+"""Claims: the one leg that works on a catalog, the one process that works in a lane, the one service of a key."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from proofsweep.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.model import layout
+from proofsweep.model.runs import ClockReading, is_fresh
+from proofsweep.store.lease import read_sign, write_sign
+from proofsweep.store.legs import Legs
+from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogClaims:
+    """The claims on one catalog in one environment: of its runs, one may make calls. `identity` is that of its plans.
+
+    Each is a small numbered object that names a leg; the last one counts, as long as that leg is alive.
+    """
+
+    results: Results
+    environment: str
+    identity: str
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def last_inactive(self) -> str:
+        """Name the last claim; empty without one.
+
+        RunIsActive if the leg that it names is alive; the message names its run and its host.
+        """
+        self._refuse_if_active(last := self._last(), "")
+        return last
+
+    def claim(self, run_id: str, leg: int, planned_after: str | None = None) -> None:
+        """Claim the catalog for a leg of this process; RunIsActive if a leg of another run is alive, or was first.
+
+        `planned_after` is the last claim when a run's first leg was planned: a later one of another run may have sent
+        the same files. None asks for nothing.
+        """
+        store, last = self.results.store, self._last()
+        self._refuse_if_active(last, run_id)
+        if planned_after is not None and last > planned_after and self._claimed_by(last)[0] != run_id:
+            first = self._claimed_by(last)[0]
+            raise RunIsActive(f"Run {first} of this catalog began before this one; see: proofsweep status {first}")
+        number = int(last.rpartition("/")[2].removesuffix(".json") or 0) + 1
+        name, content = f"{self._folder}/{number:09}.json", json.dumps({"run_id": run_id, "leg": leg}).encode()
+        try:
+            store.create(name, content)
+        except NameTaken as taken:
+            raise self._active(name) from taken
+        if store.read(name) != content or self._last() != name:
+            raise self._active(self._last())  # the store let two through, or this process slept before it wrote
+        if last:
+            store.delete(last)
+
+    @property
+    def _folder(self) -> str:
+        return layout.catalog_folder(self.environment, self.identity)
+
+    def _last(self) -> str:
+        """Name the last claim; empty without one."""
+        return max(self.results.store.names(self._folder), default="")
+
+    def _refuse_if_active(self, name: str, own_run: str) -> None:
+        """Look at the leg that a claim names; one of the own run is known to be over."""
+        run_id, leg = self._claimed_by(name)
+        if run_id not in {"", own_run} and Legs(self.results, run_id, self.clock).is_active(leg):
+            raise self._active(name)
+
+    def _active(self, name: str) -> RunIsActive:
+        run_id, leg = self._claimed_by(name)
+        return Legs(self.results, run_id, self.clock).active_error(leg)
+
+    def _claimed_by(self, name: str) -> tuple[str, int]:
+        """Read the run and the leg that a claim names; no run if it cannot be read."""
+        try:
+            found = json.loads((self.results.store.read(name) if name else None) or b"{}")
+            return str(found["run_id"]), int(found["leg"])
+        except (ValueError, TypeError, KeyError):
+            return "", 0
+
+
+@dataclass(frozen=True, slots=True)
+class LaneClaim:
+    """The sign of passes on the lane of one key, in the ingest store.
+
+    Passes over several folders share it: each renews it, and it is fresh while one of them does.
+    """
+
+    store: Store
+    fingerprint: str
+
+    def renew(self, now: ClockReading) -> None:
+        """Write that new files are verified now."""
+        write_sign(self.store, self._name, now)
+
+    def release(self) -> None:
+        """Write that the new files are verified."""
+        self.store.delete(self._name)
+
+    def is_held(self, now: ClockReading) -> bool:
+        """Whether the sign was renewed in the last 30 s."""
+        last = read_sign(self.store, self._name)
+        return last is not None and is_fresh(last, now)
+
+    @property
+    def _name(self) -> str:
+        return f"lanes/{self.fingerprint}.json"
+
+
+def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Record which service a key belongs to.
+
+    ResultsError if the key was used with another service (contract, Authentication 6: no key is interchangeable).
+    """
+    check_key(store, fingerprint, base_url)
+    try:
+        store.create(layout.key_name(fingerprint), json.dumps({"base_url": base_url}).encode())
+    except NameTaken:
+        check_key(store, fingerprint, base_url)
+
+
+def check_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Raise ResultsError if this key was used with another service."""
+    content = store.read(layout.key_name(fingerprint))
+    bound = json.loads(content)["base_url"] if content else base_url
+    if bound != base_url:
+        raise ResultsError(
+            f"This key was used with {bound} before; it is not sent to {base_url}. "
+            "Keys belong to one environment: check the base URL and the key's source."
+        )

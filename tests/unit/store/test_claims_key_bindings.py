@@ -1,0 +1,18 @@
+from pathlib import Path
+
+import pytest
+
+from proofsweep.errors import ResultsError
+from proofsweep.store.claims import bind_key
+from proofsweep.store.folder_store import FolderStore
+
+
+def test_a_key_belongs_to_the_service_it_was_first_used_with(tmp_path: Path) -> None:
+    """Keys of two environments are never interchangeable (contract, Authentication 6)."""
+    store = FolderStore(tmp_path)
+    bind_key(store, "abc", "https://one.example/v1")
+    bind_key(store, "abc", "https://one.example/v1")
+    bind_key(store, "def", "https://two.example/v1")
+
+    with pytest.raises(ResultsError, match=r"https://one\.example/v1 before"):
+        bind_key(store, "abc", "https://two.example/v1")
