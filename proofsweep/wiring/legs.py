@@ -31,7 +31,7 @@ from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
@@ -95,7 +95,6 @@ def held_leg(
     settings = load_settings(config, results_url)
     engine, results = engine_for(settings, read_block), results_for(settings)
     bounds = bounds or bounds_for(settings)
-    dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
     try:
         request = LegRequest(
             results=results,
@@ -109,16 +108,10 @@ def held_leg(
         )
         remember_rate(engine, results)
         with claimed_leg(request) as claimed:
-            handle = LegHandle(
-                settings=_anywhere(settings),
-                run_id=run_id,
-                leg=claimed.leg,
-                bounds=bounds,
-                dedupe=dedupe,
-                believes=options.believe,
+            handle = _handle_of(settings, run_id, claimed.leg, bounds, options)
+            budget = BudgetGuard(
+                bounds, engine.partner.for_control(), engine.stop, utc_now, settings.bounds.ask_seconds
             )
-            ask_seconds = settings.bounds.ask_seconds
-            budget = BudgetGuard(bounds, engine.partner.for_control(), engine.stop, utc_now, ask_seconds)
             engine.leg = leg = build_context(handle, engine, budget, is_holder=True)
         with leg_session(request, claimed, leg):
             yield handle, leg
@@ -132,6 +125,13 @@ def remember_rate(engine: Engine, results: Results, processes: int = 1) -> None:
     since = utc_now() - timedelta(days=engine.settings.pace.remember_days)
     rate = last_rate(results, engine.settings.service.base_url, engine.key_fingerprint, since)
     engine.dispatcher.remember(None if rate is None else rate / processes)
+
+
+def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, options: LegOptions) -> LegHandle:
+    dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
+    return LegHandle(
+        settings=_anywhere(settings), run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe, believes=options.believe
+    )
 
 
 def _anywhere(settings: Settings) -> Settings:

@@ -21,8 +21,7 @@ from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.probe_audio import ProbeFiles, probe_item
 from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
 from proofsweep.verify.control.source_control import SourceControl
-from proofsweep.verify.item.item_work import VerifyContext
-from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
 _NO_ROW = -1

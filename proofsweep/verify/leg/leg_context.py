@@ -12,7 +12,7 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.control import Control
-from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat

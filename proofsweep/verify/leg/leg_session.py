@@ -16,7 +16,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.control.canaries import Canary, send_canaries, send_negative_control
-from proofsweep.verify.item.item_work import Clock
+from proofsweep.verify.item.verify_item import Clock
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.verify.leg.open import open_leg, settle_legs_before
