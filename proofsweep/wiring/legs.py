@@ -256,6 +256,7 @@ def _control(
     return Control(
         calls=calls,
         dispatcher=engine.dispatcher,
+        stop=engine.stop,
         write=write,
         mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
         outage_seconds=retry.breaker_seconds,

@@ -161,6 +161,7 @@ class LegBuilder:
                 source=SourceControl(files=verify.files, past=past, root=str(self.folder)),
             ),
             dispatcher=self.partner.session.context.dispatcher,
+            stop=self.stop,
             write=write,
             mode=Mode.ONE_FILE,
             outage_seconds=self.outage_seconds,
