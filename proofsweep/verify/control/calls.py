@@ -83,6 +83,14 @@ class ControlCalls:
             accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
             self._accepted = _ends([*self._accepted, accepted])
 
+    def root_of(self, location: str) -> str:
+        """Return the root in which a file lies, whose loss would explain that it cannot be read."""
+        return self.source.root_of(location)
+
+    def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
+        """Return whether the service accepted the same bytes before; ResultsError if that cannot be read."""
+        return self.past.was_accepted(mode, audio_sha256, sidecar_sha256)
+
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
         """Make the control of a subject.
 

@@ -78,7 +78,7 @@ class Control:
             if doubt is None:
                 self._believe(done, row)
             else:
-                root = self.calls.source.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
+                root = self.calls.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
                 subject = Subject(doubt, done.item.mode, root)
                 now = self.clock()
                 self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
@@ -89,7 +89,7 @@ class Control:
 
     def may_try(self, item: WorkItem) -> bool:
         """Whether an item may be tried now; one whose root is away, or whose mode only fails, comes last."""
-        is_lost = bool(self._lost_roots) and self.calls.source.root_of(item.audio) in self._lost_roots
+        is_lost = bool(self._lost_roots) and self.calls.root_of(item.audio) in self._lost_roots
         return not is_lost and item.mode not in self._stormy
 
     def is_well(self) -> bool:
@@ -109,6 +109,10 @@ class Control:
                 return False
             self._control(subject)
             return True
+
+    def false_acceptance(self, mode: Mode) -> str | None:
+        """Make the negative control; return in one sentence that it came out wrong."""
+        return self.calls.false_acceptance(mode)
 
     def finish(self) -> None:
         """Make the controls that are left, and look again at roots that were lost.
@@ -290,4 +294,4 @@ class Control:
         if not isinstance(done.outcome, Rejected) or read is None or read.sha256 is None:
             return False
         audio, sidecar = read.sha256, read.sidecar_sha256
-        return self.ask_store(lambda: self.calls.past.was_accepted(done.item.mode, audio, sidecar))
+        return self.ask_store(lambda: self.calls.was_accepted(done.item.mode, audio, sidecar))

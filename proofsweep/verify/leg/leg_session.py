@@ -110,6 +110,7 @@ def leg_session(request: LegRequest, claimed: ClaimedLeg, leg: LegContext) -> It
 
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
     """Write down what is still in memory, and end the leg."""
+    suspects = leg.control.suspects
     end = LegEnd(
         leg=leg.leg,
         ended_by=_ended_by(leg),
@@ -117,8 +118,8 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         why=leg.stop.reason.message if leg.stop.reason else None,
         quota_reset=leg.budget.quota_reset,
         facts=facts,
-        in_doubt=sorted(leg.control.put_aside),
-        refused_again=sorted(leg.control.suspects.refused_again),
+        in_doubt=sorted(suspects.put_aside),
+        refused_again=sorted(suspects.refused_again),
     )
     leg.trail.write_unattributed()
     leg.journal.flush()
