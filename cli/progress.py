@@ -15,7 +15,7 @@ from cli.screen import COLOURS, duration_text, size_text, styled
 from proofsweep.partner.pacing.dispatcher import LaneStatus
 from proofsweep.store.background import beside
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.wiring.legs import active_legs
+from proofsweep.wiring.engines import active_leg
 
 # Bounds how old the live line is. Chosen: twice looks stuck, half only redraws more often.
 _LIVE_SECONDS = 0.25
@@ -118,7 +118,7 @@ def _show_live(out: Console, over: threading.Event, items: int, finished_before:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
         began = time.monotonic()
         while not over.wait(_LIVE_SECONDS):
-            leg = _active_leg()
+            leg = active_leg()
             if leg is not None:
                 live.update(line_of(_progress_of(leg, items, finished_before, time.monotonic() - began), out.width))
 
@@ -126,7 +126,7 @@ def _show_live(out: Console, over: threading.Event, items: int, finished_before:
 def _show_plainly(out: Console, over: threading.Event, items: int, finished_before: int) -> None:
     began = time.monotonic()
     while not over.wait(_PLAIN_SECONDS):
-        leg = _active_leg()
+        leg = active_leg()
         if leg is not None:
             out.print(plain_line(_progress_of(leg, items, finished_before, time.monotonic() - began)))
 
@@ -153,7 +153,3 @@ def _lane_text(lane: LaneStatus) -> str:
     if lane.most is not None:
         return f"at most {lane.most:,} calls at once"
     return "" if lane.rate is None else f"lane {lane.rate:,.1f} calls/s"
-
-
-def _active_leg() -> LegContext | None:
-    return next(iter(active_legs()), None)

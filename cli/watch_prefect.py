@@ -8,7 +8,7 @@ from functools import partial
 
 from cli.embedded_server import is_there
 from proofsweep.store.background import beside
-from proofsweep.wiring.legs import active_legs
+from proofsweep.wiring.engines import active_leg
 
 # Time between two health requests. Chosen: half doubles them, twice adds half a second to an exit.
 _CHECK_SECONDS = 0.5
@@ -25,8 +25,9 @@ def prefect_watched(on_lost: Callable[[], object]) -> AbstractContextManager[obj
 def _watch(on_lost: Callable[[], object], over: threading.Event) -> None:
     has_begun, answered_at = False, time.monotonic()
     while not over.wait(_CHECK_SECONDS):
-        has_begun = has_begun or bool(active_legs())
-        if not has_begun or active_legs() or is_there(_api_url()):
+        is_active = active_leg() is not None
+        has_begun = has_begun or is_active
+        if not has_begun or is_active or is_there(_api_url()):
             answered_at = time.monotonic()
         elif time.monotonic() - answered_at >= _LOST_SECONDS:
             on_lost()

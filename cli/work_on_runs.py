@@ -28,7 +28,7 @@ from proofsweep.verify.plan.forecast import Need
 from proofsweep.wiring.engines import engine_for, utc_now
 from proofsweep.wiring.forecasts import forecast_for
 from proofsweep.wiring.runs import catalog_has_changed
-from proofsweep.wiring.unfinished_runs import resume_then_plan
+from proofsweep.wiring.unfinished_runs import runs_in_turn
 
 
 def plan_and_verify(request: RunRequest, settings: Settings, plan_rows: Callable[[], Plan]) -> int:
@@ -46,32 +46,27 @@ def verify_catalog(
     request: RunRequest, settings: Settings, unfinished: Plan | None, plan: Callable[[Bounds], Plan]
 ) -> int:
     """Go on with an unfinished run, if there is one, then plan and verify what is due; give the higher exit code."""
-    before: RunStatus | None = None
+
+    def plan_next(bounds: Bounds) -> Plan:
+        is_first = stop_told(settings) if unfinished is None else nullcontext()  # else something was done
+        with shown(request.out, "reading the catalog and asking the service …"), is_first:
+            planned = plan(bounds)
+        _print_planned(request.out, planned)
+        return planned
+
+    resumed: RunStatus | None = None
     with prefect_api() as server:
-
-        def plan_next(bounds: Bounds) -> Plan:
-            is_first = stop_told(settings) if before is None else nullcontext()  # else something was done
-            with shown(request.out, "reading the catalog and asking the service …"), is_first:
-                planned = plan(bounds)
-            _print_planned(request.out, planned)
-            return planned
-
-        def verify(run_id: str, bounds: Bounds) -> RunStatus:
-            nonlocal before, request
-            own = replace(request, bounds=bounds, resumed=before)
-            if unfinished is None or run_id != unfinished.run_id:
-                run, request = _verified(run_id, own, settings, server)
-                return run
-            before, request = _resumed(run_id, own, settings, server)
-            if not request.as_json:
-                report(before, replace(request, coverage=lambda: None))
-            return before
-
         try:
-            run = resume_then_plan(unfinished, plan_next, request.bounds, verify)
+            for run_id, bounds in runs_in_turn(settings, unfinished, plan_next, request.bounds):
+                is_resumed = unfinished is not None and run_id == unfinished.run_id
+                own = replace(request, bounds=bounds, resumed=resumed)
+                run, request = (_resumed if is_resumed else _verified)(run_id, own, settings, server)
+                resumed = run if is_resumed else resumed
+                if is_resumed and not request.as_json:
+                    report(run, replace(request, coverage=lambda: None))
         except NothingDue as nothing:
             return _report_nothing_due(request, nothing)
-        if run is before and not request.as_json:
+        if run is resumed and not request.as_json:
             print_coverage(request)
             return code_of_run(run)
         return report(run, request)

@@ -9,7 +9,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.ended_flow import ended_flow
 from proofsweep.answers.describe_run import describe_run
-from proofsweep.answers.run_status import RunStatus
+from proofsweep.errors import NothingDue
 from proofsweep.settings import Settings, load_settings
 from proofsweep.text import printable
 from proofsweep.verify.budget.bounds import Bounds
@@ -17,11 +17,12 @@ from proofsweep.wiring.alerts import begin_of_leg, end_of_leg, head_after
 from proofsweep.wiring.engines import engine_for
 from proofsweep.wiring.legs import LegOptions, held_leg
 from proofsweep.wiring.runs import bounds_for, coverage_for
-from proofsweep.wiring.unfinished_runs import go_on_with_catalog, run_of_retry
-from tasks.coverage import state_with_coverage
+from proofsweep.wiring.unfinished_runs import run_of_retry, runs_of_catalog
+from tasks.coverage import with_coverage
+from tasks.end_states import state_after_run, state_of_nothing_due
 from tasks.fan_out import fan_out
 from tasks.key_block import read_block
-from tasks.run_of_retry import run_of_this_retry, tries_left
+from tasks.run_of_retry import retried_flow_run, tries_left
 from tasks.stop_on_signals import stopped_on_signals
 from tasks.summary_artifact import show_summary
 from tasks.tell_alerts import tell_alerts
@@ -61,7 +62,7 @@ def verify_catalog(
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
 
-    (1) resume the given, the retried or the unfinished run, (2) plan anew, (3) say coverage.
+    (1) find the run that is given, retried or unfinished, or plan one, (2) verify it, (3) say the coverage.
 
     Args:
         run_id: a planned run; None goes on with `catalog`.
@@ -79,33 +80,35 @@ def verify_catalog(
 
     def work(settings: Settings) -> State[str]:
         bounds = bounds_for(settings, reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-        verify = partial(_verify, config=config, results=results, options=LegOptions(dedupe=dedupe, believe=believe))
-        given = run_id or run_of_this_retry(partial(run_of_retry, settings))
-        go_on = partial(go_on_with_catalog, settings, catalog or "", read_block, bounds, verify, max_age=max_age)
-        run = partial(verify, given, bounds) if given else go_on  # (1), or (1) and (2)
-        return state_with_coverage(
-            run, partial(head_after, settings), partial(coverage_for, settings, catalog, max_age)
-        )  # (3)
+        options = LegOptions(dedupe=dedupe, believe=believe)
+        given = run_id or run_of_retry(settings, retried_flow_run())
+        runs = runs_of_catalog(settings, catalog or "", bounds, read_block, max_age=max_age)
+        try:
+            for next_run, rest in [(given, bounds)] if given else runs:  # (1)
+                state = _verified(next_run, config, results, rest, options)  # (2)
+        except NothingDue as nothing:
+            state = state_of_nothing_due(nothing)
+        return with_coverage(state, partial(coverage_for, settings, catalog, max_age))  # (3)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _verify(run_id: str, bounds: Bounds, *, config: str | None, results: str | None, options: LegOptions) -> RunStatus:
-    """Verify what remains of a run; give its status.
+def _verified(run_id: str, config: str | None, results: str | None, bounds: Bounds, options: LegOptions) -> State[str]:
+    """Verify what remains of a run, and return the state that says how it stands.
 
-    (a) claim a leg, (b) map tasks over what remains, (c) settle the leg, (d) tell who must know, before (e) a summary
-    is shown, for which the server must answer.
+    (a) hold a leg, which settles it in the end, (b) map its slices over tasks, (c) tell who must know, before (d) a
+    summary is shown, for which the server must answer.
     """
     settings = load_settings(config, results)
+    engine = engine_for(settings, read_block)
     held = held_leg(
         run_id, config, results, flow_run_id=flow_run.get_id(), read_block=read_block, bounds=bounds, options=options
     )
-    engine = engine_for(settings, read_block)
     started = started_runner(settings.runner, settings.dask.processes, settings.dask.address)
-    with stopped_on_signals(engine), started as runner, held as (handle, leg):  # (a) and (c)
+    with stopped_on_signals(engine), started as runner, held as (handle, leg):  # (a)
         tell_alerts(begin_of_leg(settings, leg.plan, leg.leg, engine.service(), bounds))
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
-    tell_alerts(end_of_leg(settings, run, tries_left=tries_left()))  # (d)
-    show_summary(run, leg.results)  # (e)
-    return run
+    tell_alerts(end_of_leg(settings, run, tries_left=tries_left()))  # (c)
+    show_summary(run, leg.results)  # (d)
+    return state_after_run(run, head_after(settings, run))

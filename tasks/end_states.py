@@ -16,7 +16,7 @@ from proofsweep.alerts.events import (
 )
 from proofsweep.answers.run_status import RunStatus
 from proofsweep.answers.summary import line_of
-from proofsweep.errors import ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.errors import NothingDue, ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.model.ingest import PassReport
 
 
@@ -28,6 +28,11 @@ def state_after_run(run: RunStatus, head: str | None) -> State[str]:
     name = state_of_run(run.ended_by, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered)
     line = line_of(run) if head is None else f"{line_of(run)} Head of the records: {head}."
     return _named(name, line, run.plan.run_id if name in OF_TYPE_COMPLETED else None)
+
+
+def state_of_nothing_due(nothing: NothingDue) -> State[str]:
+    """Return the state of a flow run that found no row to verify."""
+    return Completed(message=f"{nothing.message}.")
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:

@@ -7,6 +7,7 @@ from prefect import unmapped
 from prefect.context import FlowRunContext
 from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.utilities.annotations import quote
 
 from proofsweep.model.items import WorkItem, proof_id_of
 from proofsweep.model.runs import Slice
@@ -33,8 +34,8 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
         shared = replace(handle, processes=max(1, len(client.nthreads())))
         work_on_cluster(shared, leg, runner, lambda piece: _title(leg, piece))
     else:
-        pieces = leg.remaining.slices()
-        parameters = {"leg": unmapped(handle), "piece": pieces, "title": [_title(leg, piece) for piece in pieces]}
+        pieces, here = leg.remaining.slices(), unmapped(quote(leg))  # quoted: Prefect hands it on as it is
+        parameters = {"leg": here, "piece": pieces, "title": [_title(leg, piece) for piece in pieces]}
         futures = runner.map(upload_then_verify, parameters)  # type: ignore[arg-type,misc]  # it may run any task
         wait(list(futures))
         for future in futures:

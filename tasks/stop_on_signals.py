@@ -10,14 +10,14 @@ from contextlib import contextmanager, suppress
 
 from proofsweep.errors import ResultsError, RunMustStop
 from proofsweep.logs import Event, log
+from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.wiring.engines import Engine
-from proofsweep.wiring.legs import active_legs
 from tasks.cancelled_run import is_cancelled_in_prefect
 from tasks.signal_thread import OVER, next_signal, signal_thread
 
 _EXIT_CANCELLED = 6
 
-# Bounds the last flush of the journals. Chosen: half may be too short for a bucket, twice keeps a person waiting.
+# Bounds the last flush of the journal. Chosen: half may be too short for a bucket, twice keeps a person waiting.
 _LAST_FLUSH_SECONDS = 2.0
 
 STOP_ASKED = threading.Event()
@@ -47,22 +47,21 @@ def _stop_when_asked(engine: Engine, reader: socket.socket) -> None:
         engine.abort()
         second = next_signal(reader)
     if second != OVER:
-        _exit_now()
+        _exit_now(engine.leg)
 
 
-def _exit_now() -> None:
-    """End the process; flush the journals first, if the store takes them in time."""
-    flush = threading.Thread(target=_flush_journals, daemon=True)
-    flush.start()
-    flush.join(_LAST_FLUSH_SECONDS)
-    for leg in active_legs():
+def _exit_now(leg: LegContext | None) -> None:
+    """End the process; flush the journal first, if the store takes it in time."""
+    if leg is not None:
+        flush = threading.Thread(target=_flush_journal, args=(leg,), daemon=True)
+        flush.start()
+        flush.join(_LAST_FLUSH_SECONDS)
         command = f"proofsweep resume {leg.plan.run_id} (and the options of this command)"
         sys.stderr.write(f"\nproofsweep: Ended at once. Finished files are kept. Continue with: {command}\n")
     sys.stderr.flush()
     os._exit(_EXIT_CANCELLED)
 
 
-def _flush_journals() -> None:
-    for leg in active_legs():
-        with suppress(ResultsError):
-            leg.journal.flush()
+def _flush_journal(leg: LegContext) -> None:
+    with suppress(ResultsError):
+        leg.journal.flush()

@@ -10,10 +10,11 @@ from prefect.client.schemas.objects import State
 from proofsweep.errors import ConfigError, ProofsweepError
 from proofsweep.logs import set_up_logs
 from proofsweep.model.runs import Slice
+from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceResult
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.leg.worker_process import SHARDS_AT_ONCE
-from proofsweep.wiring.legs import LegHandle, leg_held_here
+from proofsweep.wiring.legs import LegHandle
 from proofsweep.wiring.worker_processes import verify_granted
 from tasks.dask_link import worker_link
 from tasks.end_states import state_of_error
@@ -29,24 +30,27 @@ _shards = threading.BoundedSemaphore(SHARDS_AT_ONCE)
     persist_result=False,
 )
 def upload_then_verify(
-    leg: LegHandle,
+    leg: LegContext | LegHandle,
     piece: Slice | GrantedSlice,
     title: str,  # noqa: ARG001 - shown by Prefect
 ) -> int | SliceResult | State[Any]:
-    """Verify one slice of a shard; give the number of rows that were finished, or what a worker process says of it."""
+    """Verify one slice of a shard.
+
+    A thread is given the leg itself, and returns the number of rows that it finished. A worker process is given the
+    leg's handle and a slice with its calls, and returns what became of it.
+    """
     set_up_logs()
     try:
-        if isinstance(piece, GrantedSlice):
+        if isinstance(leg, LegContext) and isinstance(piece, Slice):
+            return _verify(leg, piece)
+        if isinstance(leg, LegHandle) and isinstance(piece, GrantedSlice):
             return verify_granted(leg, piece, lambda: worker_link(leg), read_block_anywhere())
-        return _verify(leg, piece)
+        raise ConfigError("Worker processes must be those of a Dask cluster.")
     except ProofsweepError as error:
         return state_of_error(error)
 
 
-def _verify(handle: LegHandle, piece: Slice) -> int:
+def _verify(leg: LegContext, piece: Slice) -> int:
     """Verify a slice in its turn. Dask sends the task's own function with all that it names, and no semaphore."""
-    leg = leg_held_here(handle)
-    if leg is None:
-        raise ConfigError("Worker processes must be those of a Dask cluster.")
     with nullcontext() if leg.plan.is_small else _shards:
         return verify_slice(leg, piece)

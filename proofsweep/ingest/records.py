@@ -33,7 +33,7 @@ from proofsweep.model.tables.columns import Row
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.watches import Watch
-from proofsweep.verify.item.item_work import Clock
+from proofsweep.verify.item.verify_item import Clock
 
 # Files that are moved at once, which mostly wait for a store. Chosen: half is slower in a bucket; twice needs twice the
 # memory, since an object is held while it is moved.

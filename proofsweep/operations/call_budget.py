@@ -52,7 +52,7 @@ class OutageGuard:
     """Stops an operation after too many failed calls in a row. Thread-safe."""
 
     def __init__(self, partner: Partner, most_failures: int = _MOST_FAILURES) -> None:
-        self._stop = partner.session.context.dispatcher.stop
+        self._stop = partner.session.stop
         self._most_failures = most_failures
         self._in_a_row = 0
         self._lock = threading.Lock()

@@ -39,7 +39,7 @@ class EraseProofs:
         """
         operation_id, outages = self.log.operation.operation_id, 0
         for number, proof_id in enumerate(wanted.proof_ids):
-            self.partner.session.context.dispatcher.stop.check()
+            self.partner.session.stop.check()
             erasure = self._erased(proof_id)
             try:
                 self.journals.add(operation_id, number, [erasure.row()])

@@ -116,7 +116,7 @@ class NoteRefresh:
         first = min(self._pending.values(), key=lambda poll: poll.due_at, default=None)
         if first is None:
             return []
-        self.partner.session.context.dispatcher.stop.rest(first.due_at - self._now())
+        self.partner.session.stop.rest(first.due_at - self._now())
         return [first]
 
     def _ask(self, poll: _Poll) -> None:

@@ -26,6 +26,7 @@ from proofsweep.partner.retry import (
     decide,
     reason_of,
 )
+from proofsweep.partner.stop import StopSwitch
 from proofsweep.partner.transport import Transport
 from proofsweep.text import reset_clause
 
@@ -123,6 +124,11 @@ class Session:
         """The service's base URL."""
         return self.context.base_url
 
+    @property
+    def stop(self) -> StopSwitch:
+        """The switch that ends the leg."""
+        return self.context.dispatcher.stop
+
     def with_attempts(self, attempts: int) -> "Session":
         """Return a new session whose calls are given up after so many attempts; its exchanges go to the same record."""
         policy = replace(self.context.policy, attempts=attempts)
@@ -192,7 +198,7 @@ class Session:
 
         A call that was aborted because the leg ends says nothing about the item.
         """
-        exchange, history, stop = attempt.exchange, self._history[attempt.exchange.call], self.context.dispatcher.stop
+        exchange, history, stop = attempt.exchange, self._history[attempt.exchange.call], self.stop
         if exchange.failure is not None and stop.is_aborted:
             stop.check()
         if exchange.is_throttled:
@@ -243,7 +249,7 @@ class Session:
 
     def _ask_headroom(self) -> int | None:
         """Ask for the calls that are left in this quota period; None when there is no answer."""
-        self.context.dispatcher.stop.check()
+        self.stop.check()
         unattributed = Session(self.context, self.context.record_unattributed, is_control=True)  # a control may wait
         try:
             return unattributed.ask_usage(days=1).exchange.headers.rate_remaining
@@ -271,12 +277,12 @@ class Session:
             self._stop(RunMustStop(KEY_REFUSED, ended_by="key_refused"))
 
     def _stop(self, reason: RunMustStop) -> NoReturn:
-        self.context.dispatcher.stop.pull(reason)
+        self.stop.pull(reason)
         raise reason
 
     def _release_slot(self, exchange: Exchange, wait_seconds: float) -> None:
         self._history[exchange.call].fresh_slots += 1
-        self.context.dispatcher.stop.rest(wait_seconds)
+        self.stop.rest(wait_seconds)
         raise call_error(SlotSpent, exchange, "slot_refused")
 
 

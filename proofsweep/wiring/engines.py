@@ -31,6 +31,7 @@ from proofsweep.partner.transport import Timeouts, Transport
 from proofsweep.settings import ServiceSettings, Settings, environment
 from proofsweep.store.claims import check_key
 from proofsweep.store.store import open_store
+from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.workers import Workers
 from proofsweep.verify.plan.examine_service import (
     ServiceStatus,
@@ -49,6 +50,7 @@ class Engine:
 
     Attributes:
         unattributed: exchanges that belong to no row and are not written down yet.
+        leg: the one that this process holds and works on; None before and after.
     """
 
     settings: Settings
@@ -61,6 +63,7 @@ class Engine:
     files: Files
     workers: Workers
     unattributed: list[Exchange] = field(default_factory=list)
+    leg: LegContext | None = None
     _service: ServiceStatus | None = None
 
     def service(self) -> ServiceStatus:
@@ -128,6 +131,11 @@ def close_engines() -> None:
         for engine in _engines.values():
             engine.close()
         _engines.clear()
+
+
+def active_leg() -> LegContext | None:
+    """Return the leg that this process holds and works on, for a display beside the work; it waits for no lock."""
+    return next((engine.leg for engine in list(_engines.values()) if engine.leg is not None), None)
 
 
 def limits_for(settings: Settings) -> SizeLimits:

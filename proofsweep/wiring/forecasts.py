@@ -10,7 +10,7 @@ from proofsweep.files.locations import is_bucket, is_within, one_line
 from proofsweep.settings import Settings
 from proofsweep.store.run_index import RunIndex
 from proofsweep.verify.budget.bounds import Bounds
-from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Forecast, Measurement, Need, Quota, forecast
 from proofsweep.verify.plan.history import measured_legs, remember_sample, sample_since_last_leg

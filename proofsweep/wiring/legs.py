@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,13 +31,13 @@ from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
 from proofsweep.verify.control.source_control import SourceControl
 from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.last_rate import last_rate
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.leg_session import LegRequest, leg_session
+from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
 from proofsweep.verify.leg.remaining import RemainingItems
 from proofsweep.wiring.engines import Engine, ReadBlock, close_engines, engine_for, say_if_fewer, utc_now
 from proofsweep.wiring.runs import bounds_for, canaries_for
@@ -76,10 +75,6 @@ class LegHandle:
     version: str = __version__
 
 
-_lock = threading.Lock()
-_legs: dict[LegHandle, LegContext] = {}
-
-
 @contextmanager
 def held_leg(
     run_id: str,
@@ -100,29 +95,28 @@ def held_leg(
     settings = load_settings(config, results_url)
     engine, results = engine_for(settings, read_block), results_for(settings)
     bounds = bounds or bounds_for(settings)
-    dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
-    unclaimed = LegHandle(
-        settings=_anywhere(settings), run_id=run_id, leg=0, bounds=bounds, dedupe=dedupe, believes=options.believe
-    )
-    request = LegRequest(
-        results=results,
-        plan=_plan_with_wire_name(results, run_id, settings),
-        environment=settings.service.environment,
-        base_url=settings.service.base_url,
-        service=lambda: engine.awaited_service(bounds.reserve),
-        key_fingerprint=lambda: engine.key_fingerprint,
-        flow_run_id=flow_run_id,
-        canaries=canaries_for(settings),
-        clock=utc_now,
-        context_of=lambda leg: _hold(replace(unclaimed, leg=leg), engine),
-    )
     try:
+        request = LegRequest(
+            results=results,
+            plan=_plan_for(results, run_id, settings),
+            base_url=settings.service.base_url,
+            service=engine.awaited_service(bounds.reserve),
+            key_fingerprint=lambda: engine.key_fingerprint,
+            flow_run_id=flow_run_id,
+            canaries=canaries_for(settings),
+            clock=utc_now,
+        )
         remember_rate(engine, results)
-        with leg_session(request) as leg:
-            yield replace(unclaimed, leg=leg.leg), leg
+        with claimed_leg(request) as claimed:
+            handle = _handle_of(settings, run_id, claimed.leg, bounds, options)
+            budget = BudgetGuard(
+                bounds, engine.partner.for_control(), engine.stop, utc_now, settings.bounds.ask_seconds
+            )
+            engine.leg = leg = build_context(handle, engine, budget, is_holder=True)
+        with leg_session(request, claimed, leg):
+            yield handle, leg
     finally:
-        with _lock:
-            _legs.clear()
+        engine.leg = None
         close_engines()
 
 
@@ -133,26 +127,11 @@ def remember_rate(engine: Engine, results: Results, processes: int = 1) -> None:
     engine.dispatcher.remember(None if rate is None else rate / processes)
 
 
-def leg_held_here(handle: LegHandle) -> LegContext | None:
-    """Return the context of a leg that this process holds; None in its worker processes."""
-    with _lock:
-        return _legs.get(handle)
-
-
-def active_legs() -> list[LegContext]:
-    """Return the legs that this process works on."""
-    with _lock:
-        return list(_legs.values())
-
-
-def _hold(handle: LegHandle, engine: Engine) -> LegContext:
-    """Make the context of a leg that this process has claimed."""
-    ask_seconds = engine.settings.bounds.ask_seconds
-    budget = BudgetGuard(handle.bounds, engine.partner.for_control(), engine.stop, utc_now, ask_seconds)
-    leg = build_context(handle, engine, budget, is_holder=True)
-    with _lock:
-        _legs[handle] = leg
-    return leg
+def _handle_of(settings: Settings, run_id: str, leg: int, bounds: Bounds, options: LegOptions) -> LegHandle:
+    dedupe = settings.catalog.dedupe if options.dedupe is None else options.dedupe
+    return LegHandle(
+        settings=_anywhere(settings), run_id=run_id, leg=leg, bounds=bounds, dedupe=dedupe, believes=options.believe
+    )
 
 
 def _anywhere(settings: Settings) -> Settings:
@@ -167,9 +146,14 @@ def _anywhere(settings: Settings) -> Settings:
     )
 
 
-def _plan_with_wire_name(results: Results, run_id: str, settings: Settings) -> Plan:
-    """Return a run's plan, unless it has pairs to send and the sidecar's wire name is no longer set."""
-    plan = results.plan(run_id)
+def _plan_for(results: Results, run_id: str, settings: Settings) -> Plan:
+    """Return a run's plan; ConfigError if it is of another environment, or has pairs whose wire name is not set."""
+    plan, environment = results.plan(run_id), settings.service.environment
+    if plan.environment != environment:
+        raise ConfigError(
+            f"Run {run_id} was planned for {plan.environment}, but the settings are for {environment}; give the config "
+            "it was planned with."
+        )
     if plan.pairs and settings.service.sidecar_field is None:
         raise ConfigError(
             f"Run {run_id} was planned with {plan.pairs:,} legacy pairs to send, and the sidecar's wire name is not "
@@ -272,6 +256,7 @@ def _control(
     return Control(
         calls=calls,
         dispatcher=engine.dispatcher,
+        stop=engine.stop,
         write=write,
         mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
         outage_seconds=retry.breaker_seconds,

@@ -1,11 +1,10 @@
 """Runs that somebody must go on with, wired: which they are, and how a catalog goes on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 
-from proofsweep.answers.describe_run import run_worked_on_by, unfinished_runs
-from proofsweep.answers.run_status import RunStatus
+from proofsweep.answers.describe_run import describe_run, run_worked_on_by, unfinished_runs
 from proofsweep.errors import NothingDue, RunIsActive, RunMustStop
 from proofsweep.model.runs import INGEST, PARTIAL_KINDS, EndedBy, Plan, new_run_id
 from proofsweep.settings import Settings
@@ -61,16 +60,10 @@ def supersede_older(settings: Settings, new: Plan) -> None:
                 supersede(results, plan, utc_now)
 
 
-def go_on_with_catalog(
-    settings: Settings,
-    catalog: str,
-    read_block: ReadBlock | None,
-    bounds: Bounds,
-    verify: Callable[[str, Bounds], RunStatus],
-    *,
-    max_age: str | None = None,
-) -> RunStatus:
-    """Do `resume_then_plan` for a catalog, whatever its unfinished run has chosen.
+def runs_of_catalog(
+    settings: Settings, catalog: str, bounds: Bounds, read_block: ReadBlock | None, *, max_age: str | None = None
+) -> Iterator[tuple[str, Bounds]]:
+    """Yield the `runs_in_turn` of a catalog, whatever its unfinished run has chosen.
 
     With `max_age` the second run leaves out rows whose answer is younger. UsageError if it cannot be read; then nothing
     was done.
@@ -83,36 +76,37 @@ def go_on_with_catalog(
             settings, catalog, read_block, reserve=rest.reserve, due=due, selection=selection, beside=unfinished
         )
 
-    return resume_then_plan(unfinished, plan, bounds, verify)
+    yield from runs_in_turn(settings, unfinished, plan, bounds)
 
 
-def resume_then_plan(
-    unfinished: Plan | None,
-    plan: Callable[[Bounds], Plan],
-    bounds: Bounds,
-    verify: Callable[[str, Bounds], RunStatus],
-) -> RunStatus:
-    """Verify what remains of a catalog's last run, then what is due of it if calls and time are left; give the status.
+def runs_in_turn(
+    settings: Settings, unfinished: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds
+) -> Iterator[tuple[str, Bounds]]:
+    """Yield the ID and the bounds of each run that is worked on now; the leg of one ends before the next is asked for.
 
-    Rows that stay in doubt do not stop the second run: they remain for the first one's next leg.
+    (1) a catalog's unfinished run, (2) a run of what is due, if calls and time are left. Rows that stay in doubt do not
+    stop the second run: they remain for the first one's next leg.
 
     Args:
-        unfinished: the last run, if rows of it remain.
+        settings: of the runs.
+        unfinished: the catalog's last run, if rows of it remain.
         plan: plans what is due.
         bounds: of both runs together.
-        verify: verifies a planned run within bounds.
 
     Raises:
         NothingDue: there was no run to resume, and no row is due.
-        CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned, or no leg can begin.
+        CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned.
     """
     if unfinished is None:
-        return verify(plan(bounds).run_id, bounds)
-    run = verify(unfinished.run_id, bounds)
+        yield plan(bounds).run_id, bounds  # (2)
+        return
+    yield unfinished.run_id, bounds  # (1)
+    run = describe_run(results_for(settings), unfinished.run_id)
     is_done = run.is_over or run.is_in_doubt
     rest = left_of(bounds, run.legs[-1].count("calls") or 0, utc_now()) if is_done else None
     planned = None if rest is None else _planned_if_worthwhile(plan, rest)
-    return run if rest is None or planned is None else verify(planned.run_id, rest)
+    if rest is not None and planned is not None:
+        yield planned.run_id, rest  # (2)
 
 
 def _planned_if_worthwhile(plan: Callable[[Bounds], Plan], bounds: Bounds) -> Plan | None:
@@ -127,11 +121,13 @@ def _planned_if_worthwhile(plan: Callable[[Bounds], Plan], bounds: Bounds) -> Pl
         raise
 
 
-def run_of_retry(settings: Settings, flow_run_id: str) -> str | None:
-    """Name the run that a retried flow run worked on before; None if it had claimed no leg.
+def run_of_retry(settings: Settings, flow_run_id: str | None) -> str | None:
+    """Name the run that a retried flow run worked on before; None if it had claimed no leg, or is no retry.
 
     Raises:
         ResultsError: the store cannot be read.
     """
+    if flow_run_id is None:
+        return None
     since = utc_now() - timedelta(days=settings.bounds.resume_days)
     return run_worked_on_by(results_for(settings), flow_run_id, since)

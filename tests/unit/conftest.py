@@ -34,7 +34,7 @@ from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.calls import ControlCalls
 from proofsweep.verify.control.control import Control
 from proofsweep.verify.control.source_control import SourceControl
-from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
@@ -161,6 +161,7 @@ class LegBuilder:
                 source=SourceControl(files=verify.files, past=past, root=str(self.folder)),
             ),
             dispatcher=self.partner.session.context.dispatcher,
+            stop=self.stop,
             write=write,
             mode=Mode.ONE_FILE,
             outage_seconds=self.outage_seconds,

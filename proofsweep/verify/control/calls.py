@@ -21,8 +21,7 @@ from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.probe_audio import ProbeFiles, probe_item
 from proofsweep.verify.control.rules import ControlFinding, Doubt, Subject
 from proofsweep.verify.control.source_control import SourceControl
-from proofsweep.verify.item.item_work import VerifyContext
-from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
 _NO_ROW = -1
@@ -83,6 +82,14 @@ class ControlCalls:
         if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
             accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
             self._accepted = _ends([*self._accepted, accepted])
+
+    def root_of(self, location: str) -> str:
+        """Return the root in which a file lies, whose loss would explain that it cannot be read."""
+        return self.source.root_of(location)
+
+    def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
+        """Return whether the service accepted the same bytes before; ResultsError if that cannot be read."""
+        return self.past.was_accepted(mode, audio_sha256, sidecar_sha256)
 
     def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
         """Make the control of a subject.

@@ -13,6 +13,7 @@ from proofsweep.model.items import Mode, WorkItem
 from proofsweep.model.outcomes import Finished, Rejected
 from proofsweep.model.tables.columns import Row
 from proofsweep.partner.pacing.dispatcher import Dispatcher
+from proofsweep.partner.stop import StopSwitch
 from proofsweep.verify.control.calls import ControlCalls, Result, size_of
 from proofsweep.verify.control.rules import TRIES_IN_A_ROW, ControlFinding, Doubt, Schedule, Subject, doubt_about
 from proofsweep.verify.control.suspects import Suspect, Suspects
@@ -49,6 +50,7 @@ class Control:
 
     calls: ControlCalls
     dispatcher: Dispatcher
+    stop: StopSwitch
     write: Callable[[Finished, Row], None]
     mode: Mode
     outage_seconds: float
@@ -76,7 +78,7 @@ class Control:
             if doubt is None:
                 self._believe(done, row)
             else:
-                root = self.calls.source.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
+                root = self.calls.root_of(done.item.audio) if doubt is Doubt.SOURCE else ""
                 subject = Subject(doubt, done.item.mode, root)
                 now = self.clock()
                 self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
@@ -87,7 +89,7 @@ class Control:
 
     def may_try(self, item: WorkItem) -> bool:
         """Whether an item may be tried now; one whose root is away, or whose mode only fails, comes last."""
-        is_lost = bool(self._lost_roots) and self.calls.source.root_of(item.audio) in self._lost_roots
+        is_lost = bool(self._lost_roots) and self.calls.root_of(item.audio) in self._lost_roots
         return not is_lost and item.mode not in self._stormy
 
     def is_well(self) -> bool:
@@ -99,7 +101,7 @@ class Control:
             RunMustStop: the leg ends.
         """
         with self._asking:
-            self.dispatcher.stop.check()
+            self.stop.check()
             subject = Subject(Doubt.SERVICE, self.mode)
             if not self.dispatcher.is_in_doubt:  # another thread made the control meanwhile
                 return True
@@ -107,6 +109,10 @@ class Control:
                 return False
             self._control(subject)
             return True
+
+    def false_acceptance(self, mode: Mode) -> str | None:
+        """Make the negative control; return in one sentence that it came out wrong."""
+        return self.calls.false_acceptance(mode)
 
     def finish(self) -> None:
         """Make the controls that are left, and look again at roots that were lost.
@@ -119,7 +125,7 @@ class Control:
         with self._asking:
             while waiting := self.suspects.subjects():
                 subject = min(waiting, key=lambda each: self._schedule(each).due_at)
-                self.dispatcher.stop.rest(self._schedule(subject).due_at - self.clock())
+                self.stop.rest(self._schedule(subject).due_at - self.clock())
                 self._control(subject, is_last=True)
             for root, lost in list(self._lost_roots.items()):
                 subject = Subject(Doubt.SOURCE, self.mode, root)
@@ -132,7 +138,7 @@ class Control:
         Raises:
             RunMustStop: the leg ends meanwhile, or because of that.
         """
-        stop, lost_at = self.dispatcher.stop, self.clock() + self.outage_seconds
+        stop, lost_at = self.stop, self.clock() + self.outage_seconds
         while True:
             try:
                 return ask()
@@ -178,12 +184,12 @@ class Control:
         if not subjects or not self._asking.acquire(blocking=self._must_wait):
             return
         try:
-            self.dispatcher.stop.check()
+            self.stop.check()
             for subject in subjects:
                 wait_seconds = self._schedule(subject).due_at - self.clock()
                 is_due = wait_seconds <= 0.0 or self._must_wait
                 if is_due and subject in self.suspects.subjects():  # else the control before has decided
-                    self.dispatcher.stop.rest(wait_seconds)
+                    self.stop.rest(wait_seconds)
                     self._control(subject)
         finally:
             self._asking.release()
@@ -217,7 +223,7 @@ class Control:
                 self._schedule(subject).began(began_at)
                 if subject.doubt is Doubt.KEY:
                     self.dispatcher.hold(is_held=False)
-                self.dispatcher.stop.check()
+                self.stop.check()
 
     def _made(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
         result = self.ask_store(lambda: self.calls.make(subject, suspects))
@@ -269,7 +275,7 @@ class Control:
                 self._give_up(subject, suspects, wrong)
                 break
             self._schedule(subject).began(self._wrong_at)
-            self.dispatcher.stop.rest(min(self._schedule(subject).due_at, lost_at) - self._wrong_at)
+            self.stop.rest(min(self._schedule(subject).due_at, lost_at) - self._wrong_at)
             result = self._made(subject, suspects)
         self._wrong_at = self.clock()
         self._trust()
@@ -279,8 +285,8 @@ class Control:
         if subject.doubt is Doubt.SOURCE:
             self._lost_roots[subject.root] = _LostRoot(wrong.why, suspects)
             return
-        self.dispatcher.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
-        self.dispatcher.stop.check()
+        self.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
+        self.stop.check()
 
     def _was_accepted(self, done: Finished) -> bool:
         """Whether the service accepted these same bytes before; RunMustStop if the leg ends meanwhile."""
@@ -288,4 +294,4 @@ class Control:
         if not isinstance(done.outcome, Rejected) or read is None or read.sha256 is None:
             return False
         audio, sidecar = read.sha256, read.sidecar_sha256
-        return self.ask_store(lambda: self.calls.past.was_accepted(done.item.mode, audio, sidecar))
+        return self.ask_store(lambda: self.calls.was_accepted(done.item.mode, audio, sidecar))

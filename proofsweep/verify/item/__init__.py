@@ -1,1 +1,1 @@
-"""Verifies one item: `verify_item` has the steps of the protocol, `item_work` what each does."""
+"""Verifies one item: `verify_item` has the steps of the protocol, `download_asset` those before them for a proof."""

@@ -11,8 +11,7 @@ from proofsweep.model.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.model.outcomes import Deferred, Finished
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.partner import Partner
-from proofsweep.verify.item.item_work import Clock, VerifyContext
-from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.item.verify_item import Clock, VerifyContext, verify_item
 
 
 def check_file(

@@ -1,12 +1,50 @@
 """Take one item through the contract's core flow (contract, What the service does)."""
 
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from types import TracebackType
+from typing import Self
 
+from proofsweep.catalog.preflight import SizeLimits, judge_content, judge_size
 from proofsweep.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
-from proofsweep.model.items import WorkItem
-from proofsweep.model.outcomes import Deferred, Failed, Finished, Outcome, outcome_of
+from proofsweep.files.asset_files import AssetFiles
+from proofsweep.files.audio import AudioFile, open_audio, read_sidecar
+from proofsweep.files.files import Files
+from proofsweep.model.exchanges import Exchange
+from proofsweep.model.items import FileFacts, WorkItem, proof_id_of
+from proofsweep.model.outcomes import AudioRead, Deferred, Failed, Finished, Outcome, Rejected, outcome_of
 from proofsweep.model.reasons import Ineligible, Reason
-from proofsweep.verify.item.item_work import ItemWork, Record, VerifyContext
+from proofsweep.partner.partner import Partner
+from proofsweep.verify.item.download_asset import download_asset
+from proofsweep.verify.item.duplicates import DuplicateCache, DuplicateKey
+
+Clock = Callable[[], datetime]
+Record = Callable[[Exchange], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyContext:
+    """What items are verified with.
+
+    Attributes:
+        limits: largest sizes that are sent.
+        files: where audio and sidecars are read.
+        clock: gives the time in UTC.
+        duplicates: knows the answers for bytes that were sent before; None sends every item.
+        is_as_planned: whether only the planned version of a file is sent: another one may still be written.
+        assets: where the assets of proofs are while they are verified.
+    """
+
+    partner: Partner
+    limits: SizeLimits
+    files: Files
+    clock: Clock
+    duplicates: DuplicateCache | None = None
+    is_as_planned: bool = False
+    assets: AssetFiles = field(default_factory=AssetFiles)
 
 
 def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda _exchange: None) -> Finished | Deferred:
@@ -21,23 +59,164 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
         context: what it is verified with.
         record: takes each exchange at once, since an item may take minutes and its request IDs must outlive a crash.
     """
+    outcome: Outcome | None = None if item.may_be_found else item.ineligible
     with ItemWork(item, context, record) as work:
         try:
-            while work.outcome is None:  # again where a fresh slot may help
+            while outcome is None:
                 with suppress(SlotSpent), work.open_audio() as audio:
-                    work.outcome = work.outcome_without_call(audio)
-                    if work.outcome is None:
+                    outcome = work.outcome_without_call(audio)
+                    if outcome is None:
                         slot = work.partner.request_slot()  # (1)
                         work.partner.fill_slot(slot, audio)  # (2)
-                        answer = work.partner.verify(slot, work.sidecar)  # (3)
-                        work.outcome = outcome_of(answer)
+                        outcome = outcome_of(work.partner.verify(slot, work.sidecar))  # (3)
         except (RunMustStop, ResourceShortage):
             return work.deferred()
         except SourceError as error:
-            work.outcome = _unreadable(error)
+            outcome = _unreadable(error)
         except (CallFailed, SlotRefused) as error:
-            work.outcome = Failed(reason=error.reason, detail=error.message, error_code=error.code)
-        return work.finished(work.unless_source_changed(work.outcome))  # (4)
+            outcome = Failed(reason=error.reason, detail=error.message, error_code=error.code)
+        return work.finished(work.unless_source_changed(outcome))  # (4)
+
+
+class ItemWork:
+    """The work on one item, by one thread. Leaving its `with` block tells the items that wait for the same bytes.
+
+    Attributes:
+        partner: the partner in a session of this item's own.
+        sidecar: the sidecar's bytes, once they are read; None for a one-file item.
+    """
+
+    def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
+        self.sidecar: bytes | None = None
+        self._item = item
+        self._context = context
+        self._record = record
+        self._exchanges: list[Exchange] = []
+        self._started_at = context.clock()
+        self._audio: AudioFile | None = None
+        self._asset: AudioFile | None = None
+        self._kept = ExitStack()
+        self._duplicate_key: DuplicateKey | None = None
+        self._original: Finished | None = None
+        self._done: Finished | Deferred | None = None
+        self.partner = context.partner.in_new_session(self.note)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free the item's asset, and tell the duplicates what became of the item."""
+        self._kept.close()
+        if self._context.duplicates is not None and self._duplicate_key is not None:
+            self._context.duplicates.settle(self._duplicate_key, self._done)
+
+    def open_audio(self) -> AbstractContextManager[AudioFile]:
+        """Open the item's audio, or download the asset of its proof, once; SourceError when it cannot be read."""
+        proof_id = proof_id_of(self._item.audio)
+        if proof_id is not None:
+            return nullcontext(self._asset or self._downloaded(proof_id))
+        with ExitStack() as unless_kept:
+            audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
+            self._require_planned(self._item.audio_version, audio.facts)
+            unless_kept.pop_all()
+        self._audio = audio
+        return audio
+
+    def _downloaded(self, proof_id: str) -> AudioFile:
+        asset = download_asset(self.partner, proof_id, self._context.assets, self._context.limits.one_file)
+        self._audio = self._asset = self._kept.enter_context(asset)
+        return asset
+
+    def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
+        """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
+        mode, limits = self._item.mode, self._context.limits
+        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_content(
+            audio.audio_format, mode, audio.content_guess
+        )
+        if unfit is not None:
+            return unfit
+        if self._item.sidecar is not None:
+            self.sidecar = read_sidecar(self._item.sidecar, limits.sidecar, self._context.files)
+            if self._context.is_as_planned:
+                self._require_planned(self._item.sidecar_version, self._context.files.facts(self._item.sidecar))
+        self._find_original(audio)
+        return None if self._original is None else self._original.outcome
+
+    def unless_source_changed(self, outcome: Outcome) -> Outcome:
+        """Turn a rejection of files that are no longer what was sent into a failure: a delivery may still be going on.
+
+        Only a rejection is checked, since it blames the supplier: one stat for a local file, one HEAD for an object.
+        """
+        if not isinstance(outcome, Rejected) or self._asset is not None or not self._has_source_changed():
+            return outcome
+        self._original = None
+        detail = "The file changed while it was verified: the service rejected bytes that are no longer there."
+        return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
+
+    def finished(self, outcome: Outcome) -> Finished:
+        """Close the item with its outcome."""
+        self._done = Finished(
+            item=self._item,
+            outcome=outcome,
+            started_at=self._started_at,
+            finished_at=max(self._started_at, self._context.clock()),  # a wall clock may be put back meanwhile
+            read=self._read(),
+            exchanges=self._exchanges,
+            original=self._original,
+        )
+        return self._done
+
+    def deferred(self) -> Deferred:
+        """Close the item without an outcome; its row remains."""
+        self._done = Deferred(self._item, self._exchanges)
+        return self._done
+
+    def _require_planned(self, planned: str | None, facts: FileFacts | None) -> None:
+        """Raise SourceError for a file that is not the planned version, where only that one is sent."""
+        if self._context.is_as_planned and planned is not None and (facts is None or facts.version != planned):
+            raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
+
+    def note(self, exchange: Exchange) -> None:
+        """Take an exchange that was made for the item."""
+        self._exchanges.append(exchange)
+        self._record(exchange)
+
+    def _find_original(self, audio: AudioFile) -> None:
+        """Look once, not with each fresh slot, for an answered item with the same bytes."""
+        if self._context.duplicates is None or self._duplicate_key is not None:
+            return
+        self._duplicate_key = DuplicateKey(
+            self._item.mode, audio.facts.size_bytes, audio.head_digest(), _sha256_of(self.sidecar)
+        )
+        self._original = self._context.duplicates.original_of(self._duplicate_key, audio)
+
+    def _has_source_changed(self) -> bool:
+        """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
+        files, sidecar = self._context.files, self._item.sidecar
+        try:
+            if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
+                return True
+            most_bytes = self._context.limits.sidecar
+            return sidecar is not None and read_sidecar(sidecar, most_bytes, files) != self.sidecar
+        except SourceError:
+            return False
+
+    def _read(self) -> AudioRead | None:
+        if self._audio is None:
+            return None
+        return AudioRead(
+            audio_format=str(self._audio.audio_format),
+            size_bytes=self._audio.facts.size_bytes,
+            version=self._audio.facts.version or None,
+            sha256=self._audio.sha256,
+            sidecar_sha256=None if self._audio.sha256 is None else _sha256_of(self.sidecar),
+        )
+
+
+def _sha256_of(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
 
 
 def _unreadable(error: SourceError) -> Outcome:

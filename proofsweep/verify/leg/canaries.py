@@ -75,7 +75,7 @@ def send_negative_control(leg: LegContext) -> None:
         return
     modes = {Mode.LEGACY_PAIR: leg.plan.pairs, Mode.ONE_FILE: leg.plan.eligible - leg.plan.pairs}
     for mode in (mode for mode, items in modes.items() if items):
-        why = leg.control.calls.false_acceptance(mode)
+        why = leg.control.false_acceptance(mode)
         if why is not None:
             leg.stop.pull(RunMustStop(why, ended_by="breaker"))
 

@@ -51,6 +51,10 @@ class Heartbeat:
         since = self._writing_since
         return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
 
+    def is_settled(self) -> bool:
+        """Return whether the leg has its receipt."""
+        return self.legs.receipt(self.leg) is not None
+
     def keep(self, over: threading.Event) -> None:
         """Write every second until `over` is set, and once more then.
 

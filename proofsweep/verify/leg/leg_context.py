@@ -12,14 +12,14 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.control.control import Control
-from proofsweep.verify.item.item_work import VerifyContext
+from proofsweep.verify.item.verify_item import VerifyContext
 from proofsweep.verify.leg.audit_trail import AuditTrail
 from proofsweep.verify.leg.counters import Counters
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.remaining import RemainingItems
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LegContext:
     """What the work on one leg needs.
 
@@ -55,6 +55,10 @@ class LegContext:
     in_doubt_before: AbstractSet[int] = frozenset()
     recovered: AbstractSet[tuple[str, str]] = frozenset()
     epoch: int = 0
+
+    def __repr__(self) -> str:
+        """Return its run and number alone: an orchestrator may show what a task is given."""
+        return f"LegContext(run_id={self.plan.run_id!r}, leg={self.leg})"
 
     @property
     def row_context(self) -> RowContext:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from proofsweep.allocators import give_memory_back
-from proofsweep.errors import CallFailed, ConfigError, RunMustStop
+from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.runs import EndedBy, Plan
 from proofsweep.model.tables.columns import Row
@@ -15,7 +15,7 @@ from proofsweep.store.claims import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.run_index import RunIndex
-from proofsweep.verify.item.item_work import Clock
+from proofsweep.verify.item.verify_item import Clock
 from proofsweep.verify.leg.canaries import Canary, send_canaries, send_negative_control
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.note_leg import note_leg
@@ -31,45 +31,61 @@ class LegRequest:
     """What a leg is to be opened with.
 
     Attributes:
-        service: examines the service; raises where a leg cannot begin.
+        service: as it was just examined.
         key_fingerprint: tells the key in use from others; another one may take over during the leg.
         canaries: sent before anything else.
-        context_of: makes the context of the leg with this number, once it is claimed.
     """
 
     results: Results
     plan: Plan
-    environment: str
     base_url: str
-    service: Callable[[], ServiceStatus]
+    service: ServiceStatus
     key_fingerprint: Callable[[], str]
     flow_run_id: str | None
     canaries: Sequence[Canary]
     clock: Clock
-    context_of: Callable[[int], LegContext]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedLeg:
+    """The number of a claimed leg, and the cells of its `runs` row that are known when it begins."""
+
+    leg: int
+    facts: Row
 
 
 @contextmanager
-def leg_session(request: LegRequest) -> Iterator[LegContext]:
-    """Hold the next leg of a run for the work inside.
+def claimed_leg(request: LegRequest) -> Iterator[ClaimedLeg]:
+    """Claim the next leg of a run; release it if its context, which is made inside, cannot be made.
 
-    (1) examine the service and bind the key to it, (2) claim the leg, (3) keep it alive, (4) settle the legs that died
-    before it, and send canaries and the negative control, (5) settle it, however the work ended.
+    (1) bind the key to the service, (2) claim the leg.
 
     Raises:
-        ConfigError, ResultsError: it cannot be begun; nothing was claimed.
+        ResultsError: it cannot be begun; nothing was claimed.
         RunIsActive: another leg is alive.
     """
-    results, plan = request.results, request.plan
-    _refuse_other_environment(plan, request.environment)
-    service = request.service()  # (1)
-    bind_key(results.store, request.key_fingerprint(), request.base_url)
-    facts = _leg_facts(request, service)
-    leg = _claimed_leg(request, facts)  # (2)
+    bind_key(request.results.store, request.key_fingerprint(), request.base_url)  # (1)
+    facts = _leg_facts(request)
+    number = open_leg(request.results, request.plan, request.clock, facts)  # (2)
+    try:
+        yield ClaimedLeg(number, facts)
+    except BaseException:
+        Legs(request.results, request.plan.run_id, request.clock).release(number)
+        raise
+
+
+@contextmanager
+def leg_session(request: LegRequest, claimed: ClaimedLeg, leg: LegContext) -> Iterator[None]:
+    """Hold a claimed leg for the work inside.
+
+    (3) keep it alive, (4) settle the legs that died before it, and send canaries and the negative control, (5) settle
+    it, however the work ended.
+    """
+    results, plan, facts = request.results, request.plan, claimed.facts
     started_at, cpu_then = request.clock(), time.process_time()
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
     try:
-        leg.budget.take_snapshot(service.headroom, service.quota_reset)
+        leg.budget.take_snapshot(request.service.headroom, request.service.quota_reset)
         leg.trail.write_unattributed()
         with (
             beside("heartbeat", leg.heartbeat.keep, leg.stop),  # (3)
@@ -78,12 +94,12 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
             send_canaries(leg, request.canaries)
             send_negative_control(leg)
-            yield leg
+            yield
     except BaseException:
         leg.stop.pull(RunMustStop("The work broke off.", ended_by="error"))
         raise
     finally:
-        facts |= {"started_at": started_at, "quota_after": _headroom(leg)}
+        facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
         give_memory_back()
         _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
@@ -92,18 +108,9 @@ def leg_session(request: LegRequest) -> Iterator[LegContext]:
     bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
 
 
-def _claimed_leg(request: LegRequest, facts: Row) -> LegContext:
-    """Claim the next leg and make its context; release the claim if that fails."""
-    number = open_leg(request.results, request.plan, request.clock, facts)
-    try:
-        return request.context_of(number)
-    except BaseException:
-        Legs(request.results, request.plan.run_id, request.clock).release(number)
-        raise
-
-
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
     """Write down what is still in memory, and end the leg."""
+    suspects = leg.control.suspects
     end = LegEnd(
         leg=leg.leg,
         ended_by=_ended_by(leg),
@@ -111,8 +118,8 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         why=leg.stop.reason.message if leg.stop.reason else None,
         quota_reset=leg.budget.quota_reset,
         facts=facts,
-        in_doubt=sorted(leg.control.put_aside),
-        refused_again=sorted(leg.control.suspects.refused_again),
+        in_doubt=sorted(suspects.put_aside),
+        refused_again=sorted(suspects.refused_again),
     )
     leg.trail.write_unattributed()
     leg.journal.flush()
@@ -121,16 +128,9 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
 
 
-def _refuse_other_environment(plan: Plan, environment: str) -> None:
-    if plan.environment != environment:
-        raise ConfigError(
-            f"Run {plan.run_id} was planned for {plan.environment}, but the settings are for {environment}; give the "
-            "config it was planned with."
-        )
-
-
-def _leg_facts(request: LegRequest, service: ServiceStatus) -> Row:
+def _leg_facts(request: LegRequest) -> Row:
     """Return the cells of the `runs` row that are known when a leg begins."""
+    service = request.service
     return {
         "key_fingerprint": request.key_fingerprint(),
         "flow_run_id": request.flow_run_id,

@@ -12,7 +12,7 @@ from proofsweep.store.journal import Segments
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.redactions import redaction_lease
-from proofsweep.verify.item.item_work import Clock
+from proofsweep.verify.item.verify_item import Clock
 from proofsweep.verify.leg.note_leg import note_leg
 from proofsweep.verify.leg.publish import publish_exchanges
 from proofsweep.verify.leg.settle import LegEnd, settle_leg, write_runs_row

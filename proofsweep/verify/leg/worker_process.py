@@ -99,7 +99,7 @@ class WorkerProcess:
             self._shards.release(SHARDS_AT_ONCE)
         leg = self.leg
         with suppress(ResultsError):
-            if leg.heartbeat.legs.receipt(leg.leg) is not None:  # it was settled without this process
+            if leg.heartbeat.is_settled():  # it was settled without this process
                 segments = Segments(leg.results, leg.plan.run_id, leg.leg)
                 publish_exchanges(leg.results, leg.plan, leg.leg, segments)
                 segments.delete()

@@ -68,7 +68,7 @@ def await_service(
         ConfigError: another service answers.
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
     """
-    stop, policy = partner.session.context.dispatcher.stop, partner.session.context.policy
+    stop, policy = partner.session.stop, partner.session.context.policy
     due_at, examinations = clock() + patience_seconds, 0
     while True:
         try:

@@ -9,8 +9,7 @@ from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.items import WorkItem
 from proofsweep.model.outcomes import Finished
 from proofsweep.partner.partner import Partner
-from proofsweep.verify.item.item_work import VerifyContext
-from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 from proofsweep.verify.plan.forecast import Measurement
 
 _QUOTA_PROBES = 2

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.settings import Settings, load_settings
-from proofsweep.wiring import legs
 from proofsweep.wiring.engines import close_engines
 
 from ..scripted_service import ScriptedService
@@ -19,12 +18,11 @@ Change = Callable[..., Settings]
 
 @pytest.fixture(autouse=True)
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedService]:
-    """What every engine of a test talks to; engines and legs are forgotten afterwards."""
+    """What every engine of a test talks to; engines are forgotten afterwards."""
     service = ScriptedService()
     monkeypatch.setattr("proofsweep.wiring.engines.Transport", lambda **_: service)
     yield service
     close_engines()
-    legs._legs.clear()
 
 
 @pytest.fixture

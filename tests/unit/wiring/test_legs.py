@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import RunIsActive, RunMustStop
+from proofsweep.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.model.exchanges import Call
 from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.work import verify_slice
-from proofsweep.wiring.engines import engine_for, utc_now
-from proofsweep.wiring.legs import LegHandle, LegOptions, active_legs, held_leg, leg_held_here
+from proofsweep.wiring.engines import active_leg, close_engines, engine_for, utc_now
+from proofsweep.wiring.legs import LegHandle, LegOptions, held_leg
 from proofsweep.wiring.runs import plan_catalog
 from proofsweep.wiring.stores import results_for
 
@@ -77,13 +77,13 @@ def test_the_same_bytes_are_looked_for_if_the_handle_says_so(config: str, run_id
 def test_a_held_leg_works_through_its_run(
     settings: Settings, config: str, run_id: str, service: ScriptedService
 ) -> None:
-    """Tasks that are given its handle find its context; at the end the run is complete."""
-    with held(run_id, config) as (handle, leg):
-        found = [leg_held_here(handle), *active_legs()]
+    """A display finds it meanwhile; at the end the run is complete."""
+    with held(run_id, config) as (_, leg):
+        found = active_leg()
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
-    assert found == [leg, leg]
+    assert found is leg
     assert receipts(settings, run_id) == ["complete"]
     assert rows_of(results_for(settings), leg.plan) == [0, 1, 2]
     assert service.calls.count(Call.VERIFY) == 3
@@ -147,7 +147,7 @@ def test_a_leg_that_is_over_is_forgotten(
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
-    assert active_legs() == []
+    assert active_leg() is None
     assert engine_for(settings) is not engine
     assert receipts(settings, run_id) == ["complete" if error is None else "error"]
 
@@ -160,9 +160,50 @@ def test_a_run_that_another_leg_holds_is_not_begun(settings: Settings, config: s
     with pytest.raises(RunIsActive), held(run_id, config):
         pytest.fail("another leg is alive")
 
-    assert active_legs() == []
+    assert active_leg() is None
     assert engine_for(settings) is not engine
     assert receipts(settings, run_id) == [None]
+
+
+def test_another_environment_is_refused_before_anything_else(
+    settings: Settings, config: str, run_id: str, change: Change, service: ScriptedService
+) -> None:
+    """Rows of two environments would stand in one run: no call is made for it, and nothing is written."""
+    close_engines()
+    change(SERVICE__ENVIRONMENT="production")
+    service.calls.clear()
+
+    with (
+        pytest.raises(ConfigError, match="was planned for beta, but the settings are for production"),
+        held(run_id, config),
+    ):
+        pytest.fail("it is of another environment")
+
+    assert service.calls == []
+    assert receipts(settings, run_id) == []
+
+
+def test_a_leg_whose_context_cannot_be_made_is_released(
+    settings: Settings, config: str, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody works on it, so nobody is kept out."""
+
+    def fail(*_args: object, **_more: object) -> None:
+        raise ConfigError("The key is gone.")
+
+    monkeypatch.setattr("proofsweep.wiring.legs.build_context", fail)
+
+    with pytest.raises(ConfigError), held(run_id, config):
+        pytest.fail("there is no context")
+
+    assert active_leg() is None
+    assert receipts(settings, run_id) == []
+
+
+def test_what_a_leg_shows_of_itself_is_its_run_and_its_number(config: str, run_id: str) -> None:
+    """Tasks are given it; Prefect's own messages may show what they are given."""
+    with held(run_id, config) as (_, leg):
+        assert repr(leg) == f"LegContext(run_id={run_id!r}, leg=1)"
 
 
 def test_a_service_without_calls_above_the_reserve_begins_no_leg(settings: Settings, config: str, run_id: str) -> None:

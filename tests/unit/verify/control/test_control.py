@@ -88,6 +88,7 @@ class World:
         self.control = Control(
             calls=ScriptedCalls(self),
             dispatcher=self.dispatcher,
+            stop=self.stop,
             write=self.write,
             mode=Mode.ONE_FILE,
             outage_seconds=60.0,

@@ -10,8 +10,7 @@ from proofsweep.model.exchanges import Call
 from proofsweep.model.items import Mode
 from proofsweep.model.outcomes import Finished
 from proofsweep.verify.control.probe_audio import ProbeFiles, probe_item
-from proofsweep.verify.item.item_work import VerifyContext
-from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import NOW, ScriptedService
 

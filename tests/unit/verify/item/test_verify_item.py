@@ -18,8 +18,7 @@ from proofsweep.model.outcomes import Accepted, Deferred, Failed, Finished, Reje
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.item_work import VerifyContext
-from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.item.verify_item import VerifyContext, verify_item
 
 from ...scripted_service import Scripted, ScriptedService
 

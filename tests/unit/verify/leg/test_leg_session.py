@@ -1,14 +1,15 @@
 """A leg is one attempt at a run, from claim to receipt, however the work inside ends."""
 
 import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.errors import ConfigError, ProofsweepError, ResultsError, RunIsActive, RunMustStop
+from proofsweep.errors import ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.model import layout
 from proofsweep.model.exchanges import Call
 from proofsweep.model.items import WorkItem
@@ -21,7 +22,7 @@ from proofsweep.verify.budget.budget_guard import BudgetGuard
 from proofsweep.verify.leg.canaries import Canary
 from proofsweep.verify.leg.heartbeat import Heartbeat
 from proofsweep.verify.leg.leg_context import LegContext
-from proofsweep.verify.leg.leg_session import LegRequest, leg_session
+from proofsweep.verify.leg.leg_session import LegRequest, claimed_leg, leg_session
 from proofsweep.verify.leg.open import open_leg, settle_legs_before
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.examine_service import ServiceStatus
@@ -53,16 +54,22 @@ class SteppingStore(FolderStore):
             self.steps += [kind for kind in self.kinds if kind in name]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltRequest(LegRequest):
+    """A request, and what makes the context of the leg with a number."""
+
+    context_of: Callable[[int], LegContext]
+
+
 @pytest.fixture
-def request_for(new_leg: LegBuilder) -> LegRequest:
+def request_for(new_leg: LegBuilder) -> BuiltRequest:
     """What the first leg of a run of three items is opened with."""
     plan = new_leg.plan(3)
-    return LegRequest(
+    return BuiltRequest(
         results=new_leg.results,
         plan=plan,
-        environment="beta",
         base_url=URL,
-        service=lambda: STATUS,
+        service=STATUS,
         key_fingerprint=lambda: "abc",
         flow_run_id="flow-7",
         canaries=[],
@@ -71,16 +78,25 @@ def request_for(new_leg: LegBuilder) -> LegRequest:
     )
 
 
-def run(request: LegRequest, work: Callable[[LegContext], object] | None = None) -> None:
+@contextmanager
+def held(request: BuiltRequest) -> Iterator[LegContext]:
+    """Claim a leg, make its context, and hold it."""
+    with claimed_leg(request) as claimed:
+        leg = request.context_of(claimed.leg)
+    with leg_session(request, claimed, leg):
+        yield leg
+
+
+def run(request: BuiltRequest, work: Callable[[LegContext], object] | None = None) -> None:
     """Hold a leg, and verify all that remains; or do something else in it."""
-    with leg_session(request) as leg:
+    with held(request) as leg:
         if work is not None:
             work(leg)
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
 
 
-def receipt_of(request: LegRequest, new_leg: LegBuilder) -> dict[str, object]:
+def receipt_of(request: BuiltRequest, new_leg: LegBuilder) -> dict[str, object]:
     """Read the first leg's receipt."""
     receipt = new_leg.legs(request.plan).receipt(1)
     assert receipt is not None
@@ -100,29 +116,28 @@ def end_by(ended_by: str) -> Callable[[LegContext], None]:
 
 
 def test_a_leg_goes_from_claim_to_receipt(
-    request_for: LegRequest, new_leg: LegBuilder, service: ScriptedService, wav: Path, tmp_path: Path
+    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService, wav: Path, tmp_path: Path
 ) -> None:
-    """The service is examined and the key bound before the claim; the canaries go before the work."""
+    """The key is bound before the claim; the canaries go before the work."""
     steps: list[str] = []
     new_leg.results = Results(SteppingStore(tmp_path / "results", steps))
     service.on_call = lambda call: call is Call.VERIFY and steps.append("verify")
     request = replace(
         request_for,
         results=new_leg.results,
-        service=lambda: steps.append("examine") or STATUS,
         canaries=[Canary(WorkItem(manifest_row=0, item_id="canary", audio=str(wav)), "accepted")],
     )
 
     run(request, lambda _leg: steps.append("work"))
 
-    begin = ["examine", "_keys", "claim", "verify", "work"]
+    begin = ["_keys", "claim", "verify", "work"]
     assert steps == [*begin, *["verify"] * 3, "verdicts", "exchanges", "receipt", "runs/run_date"]
     assert rows_of(request.results, request.plan) == [0, 1, 2]
 
 
-def test_the_row_of_a_leg_says_how_it_began_and_ended(request_for: LegRequest, new_leg: LegBuilder) -> None:
+def test_the_row_of_a_leg_says_how_it_began_and_ended(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
     """What the service said, the quota before and after, the key's fingerprint and the flow run."""
-    run(request_for, lambda leg: leg.verify.partner.session.context.dispatcher.remember(500.0))
+    run(request_for, lambda leg: leg.dispatcher.remember(500.0))
 
     row = row_of(request_for.results, request_for.plan)
     told = {"quota_before": 1_000, "quota_after": 900, "key_fingerprint": "abc", "flow_run_id": "flow-7"}
@@ -132,37 +147,7 @@ def test_the_row_of_a_leg_says_how_it_began_and_ended(request_for: LegRequest, n
     assert receipt_of(request_for, new_leg)["quota_reset"] == str(RESET)
 
 
-def test_another_environment_is_refused_before_anything_else(request_for: LegRequest, new_leg: LegBuilder) -> None:
-    """Rows of two environments would stand in one run: no call is made, and nothing is written."""
-    examined: list[str] = []
-    request = replace(request_for, environment="production", service=lambda: examined.append("service") or STATUS)
-
-    with pytest.raises(ConfigError, match="was planned for beta, but the settings are for production"):
-        run(request)
-
-    assert examined == []
-    assert new_leg.legs(request.plan).numbers() == []
-    assert request.results.store.read(layout.key_name("abc")) is None
-
-
-@pytest.mark.parametrize(
-    "error", [ConfigError("No such service."), RunMustStop("No calls are left.", ended_by="quota")]
-)
-def test_a_service_that_cannot_be_used_leaves_no_leg(
-    request_for: LegRequest, new_leg: LegBuilder, error: ProofsweepError
-) -> None:
-    """The next attempt is the first one still."""
-
-    def fail() -> ServiceStatus:
-        raise error
-
-    with pytest.raises(type(error)):
-        run(replace(request_for, service=fail))
-
-    assert new_leg.legs(request_for.plan).numbers() == []
-
-
-def test_a_key_of_another_service_leaves_no_leg(request_for: LegRequest, new_leg: LegBuilder) -> None:
+def test_a_key_of_another_service_leaves_no_leg(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
     """It was sent to another address before; keys belong to one environment."""
     bind_key(request_for.results.store, "abc", "https://other.example/v1")
 
@@ -172,20 +157,20 @@ def test_a_key_of_another_service_leaves_no_leg(request_for: LegRequest, new_leg
     assert new_leg.legs(request_for.plan).numbers() == []
 
 
-def test_a_leg_keeps_every_other_out_until_its_end(request_for: LegRequest, service: ScriptedService) -> None:
+def test_a_leg_keeps_every_other_out_until_its_end(request_for: BuiltRequest, service: ScriptedService) -> None:
     """The other one sends nothing and stops nothing; afterwards there is nothing left to do."""
 
     def try_another(leg: LegContext) -> None:
-        with pytest.raises(RunIsActive), leg_session(request_for):
+        with pytest.raises(RunIsActive), held(request_for):
             pytest.fail("two legs are alive")
         assert (service.calls, leg.stop.reason) == ([], None)
 
     run(request_for, try_another)
-    with leg_session(request_for) as second:
+    with held(request_for) as second:
         assert (second.leg, second.remaining.slices()) == (2, [])
 
 
-def test_a_leg_whose_context_cannot_be_made_is_released(request_for: LegRequest, new_leg: LegBuilder) -> None:
+def test_a_leg_whose_context_cannot_be_made_is_released(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
     """Nobody works on it, so nobody is kept out."""
 
     def fail(_number: int) -> LegContext:
@@ -197,7 +182,7 @@ def test_a_leg_whose_context_cannot_be_made_is_released(request_for: LegRequest,
     assert new_leg.legs(request_for.plan).numbers() == []
 
 
-def test_a_leg_that_died_is_settled_before_the_work(request_for: LegRequest, service: ScriptedService) -> None:
+def test_a_leg_that_died_is_settled_before_the_work(request_for: BuiltRequest, service: ScriptedService) -> None:
     """Its rows are published and not verified again."""
     results, plan = request_for.results, request_for.plan
     open_leg(results, plan, lambda: NOW, {})
@@ -211,7 +196,7 @@ def test_a_leg_that_died_is_settled_before_the_work(request_for: LegRequest, ser
 
 
 def test_a_leg_that_comes_back_loses_no_request_id_and_doubles_no_row(
-    request_for: LegRequest, new_leg: LegBuilder
+    request_for: BuiltRequest, new_leg: LegBuilder
 ) -> None:
     """It was taken for dead: another leg has published its journal, and works. Then its process goes on."""
     results, plan = request_for.results, request_for.plan
@@ -234,7 +219,7 @@ def test_a_leg_that_comes_back_loses_no_request_id_and_doubles_no_row(
     assert (new_leg.legs(plan).receipt(1) or {})["ended_by"] == "killed"
 
 
-def test_a_key_that_takes_over_is_bound_too(request_for: LegRequest) -> None:
+def test_a_key_that_takes_over_is_bound_too(request_for: BuiltRequest) -> None:
     """It was rotated meanwhile, and was sent to this service."""
     fingerprints = ["old"]
 
@@ -245,7 +230,7 @@ def test_a_key_that_takes_over_is_bound_too(request_for: LegRequest) -> None:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_work_that_breaks_off_ends_the_leg_as_an_error(
-    request_for: LegRequest, new_leg: LegBuilder, error: type[BaseException]
+    request_for: BuiltRequest, new_leg: LegBuilder, error: type[BaseException]
 ) -> None:
     """It is raised again; what was finished is published, and the run can be resumed."""
 
@@ -261,9 +246,9 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
     assert rows_of(request_for.results, request_for.plan) == [1]
 
 
-def test_a_leg_whose_rows_remain_for_no_reason_is_not_complete(request_for: LegRequest, new_leg: LegBuilder) -> None:
+def test_a_leg_whose_rows_remain_for_no_reason_is_not_complete(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
     """Only a mistake of this program leads to it; the run can be resumed."""
-    with leg_session(request_for) as leg:
+    with held(request_for) as leg:
         verify_slice(leg, leg.remaining.slices()[0])
 
     receipt = receipt_of(request_for, new_leg)
@@ -271,7 +256,7 @@ def test_a_leg_whose_rows_remain_for_no_reason_is_not_complete(request_for: LegR
     assert row_of(request_for.results, request_for.plan)["ended_by"] == "error"
 
 
-def test_the_first_reason_to_stop_is_the_legs(request_for: LegRequest, new_leg: LegBuilder) -> None:
+def test_the_first_reason_to_stop_is_the_legs(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
     """The error that a stop raises in the work is no error of its own."""
 
     def stop_and_raise(leg: LegContext) -> None:
@@ -286,7 +271,7 @@ def test_the_first_reason_to_stop_is_the_legs(request_for: LegRequest, new_leg: 
 
 
 def test_a_canary_that_comes_out_otherwise_ends_the_leg_before_any_row(
-    request_for: LegRequest, new_leg: LegBuilder, service: ScriptedService, wav: Path
+    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService, wav: Path
 ) -> None:
     """The rows remain, and the receipt says which canary it was."""
     canary = Canary(WorkItem(manifest_row=0, item_id="the canary", audio=str(wav)), "rejected")
@@ -305,7 +290,7 @@ def test_a_canary_that_comes_out_otherwise_ends_the_leg_before_any_row(
     [("cancelled", 900, 1), ("window", 900, 1), ("quota", 0, 0), ("breaker", None, 0), ("key_refused", None, 0)],
 )
 def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
-    request_for: LegRequest, service: ScriptedService, *, ended_by: str, quota_after: int | None, asks: int
+    request_for: BuiltRequest, service: ScriptedService, *, ended_by: str, quota_after: int | None, asks: int
 ) -> None:
     """A service that said that nothing is left has said so."""
     run(request_for, end_by(ended_by))
@@ -314,7 +299,7 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
     assert service.calls.count(Call.USAGE) == asks
 
 
-def test_a_quota_that_the_service_does_not_tell_is_unknown(request_for: LegRequest, service: ScriptedService) -> None:
+def test_a_quota_that_the_service_does_not_tell_is_unknown(request_for: BuiltRequest, service: ScriptedService) -> None:
     """It is asked once; the leg is complete all the same."""
     service.usual[Call.USAGE] = Scripted(status=500)
 
@@ -326,12 +311,12 @@ def test_a_quota_that_the_service_does_not_tell_is_unknown(request_for: LegReque
 
 
 def test_a_leg_knows_its_quota_from_the_first_item(
-    request_for: LegRequest, new_leg: LegBuilder, service: ScriptedService
+    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService
 ) -> None:
     """Calls for one file are left, and those of the usage calls that make sure: the others remain."""
     service.usual[Call.USAGE] = Scripted(document={}, remaining=1)
 
-    run(replace(request_for, service=lambda: replace(STATUS, headroom=3)))
+    run(replace(request_for, service=replace(STATUS, headroom=3)))
 
     receipt, row = receipt_of(request_for, new_leg), row_of(request_for.results, request_for.plan)
     assert (receipt["ended_by"], row["accepted"], row["remaining"]) == ("quota", 1, 2)
@@ -339,7 +324,7 @@ def test_a_leg_knows_its_quota_from_the_first_item(
     assert row["quota_after"] == 1
 
 
-def test_what_is_still_in_memory_at_the_end_is_written(request_for: LegRequest, new_leg: LegBuilder) -> None:
+def test_what_is_still_in_memory_at_the_end_is_written(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
     """Rows, and exchanges of no row: the last is that of the quota."""
     new_leg.unattributed.append(exchange(Call.HEALTH))
 
@@ -356,7 +341,7 @@ def test_what_is_still_in_memory_at_the_end_is_written(request_for: LegRequest, 
 
 
 def test_the_receipt_names_the_rows_in_doubt(
-    request_for: LegRequest, new_leg: LegBuilder, service: ScriptedService
+    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService
 ) -> None:
     """They were tried and remain; the next leg reads there which rows come last."""
     service.script[Call.VERIFY] = [Scripted(status=422)]
@@ -372,7 +357,7 @@ def test_the_receipt_names_the_rows_in_doubt(
     assert new_leg.legs(request_for.plan).in_doubt_before(2) == {1}
 
 
-def test_the_heartbeat_and_the_quota_are_watched_beside_the_work(request_for: LegRequest) -> None:
+def test_the_heartbeat_and_the_quota_are_watched_beside_the_work(request_for: BuiltRequest) -> None:
     """Each in a thread of its own, which ends with the leg."""
 
     def names() -> set[str]:
@@ -404,7 +389,7 @@ class _BrokenHeartbeat(Heartbeat):
 
 
 @pytest.mark.parametrize("thread", ["heartbeat", "quota"])
-def test_a_helper_thread_that_fails_ends_the_leg(request_for: LegRequest, new_leg: LegBuilder, thread: str) -> None:
+def test_a_helper_thread_that_fails_ends_the_leg(request_for: BuiltRequest, new_leg: LegBuilder, thread: str) -> None:
     """Without it the leg would be unwatched, or overspend: the rest remains, and the error is raised."""
 
     def broken(number: int) -> LegContext:
@@ -436,7 +421,7 @@ def test_a_helper_thread_that_fails_ends_the_leg(request_for: LegRequest, new_le
 
 
 def test_a_leg_after_one_whose_clock_was_ahead_is_of_a_later_epoch(
-    request_for: LegRequest, new_leg: LegBuilder
+    request_for: BuiltRequest, new_leg: LegBuilder
 ) -> None:
     """Its claim and its row of `runs` say so; the time of that other leg stays as it was written."""
     end_leg(new_leg.results, plan_of_run("20261119T120000Z_000aa"), epoch=3, finished_at="2030-01-01T00:00:00+00:00")

@@ -16,8 +16,7 @@ from proofsweep.model.outcomes import Accepted, Failed, Finished
 from proofsweep.model.reasons import Ineligible, Reason
 from proofsweep.partner.stop import StopSwitch
 from proofsweep.verify.item.duplicates import DuplicateCache
-from proofsweep.verify.item.item_work import ItemWork, VerifyContext
-from proofsweep.verify.item.verify_item import verify_item
+from proofsweep.verify.item.verify_item import ItemWork, VerifyContext, verify_item
 
 from ...scripted_service import NOW, Scripted, ScriptedService
 
@@ -126,20 +125,17 @@ def test_the_answer_to_the_same_bytes_is_taken_over(
     assert done.read.sha256 == sha256(wav.read_bytes()).hexdigest()
 
 
-def test_an_ineligible_item_begins_with_its_outcome(verify_context: VerifyContext) -> None:
-    """That of the plan."""
-    planned = Ineligible(Reason.EMPTY, "No bytes.")
-    item = WorkItem(manifest_row=0, item_id="a", audio="/a.wav", ineligible=planned)
-
-    assert ItemWork(item, verify_context, lambda _: None).outcome is planned
-
-
 @pytest.mark.parametrize("reason", [Reason.MISSING_AUDIO, Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN])
-def test_a_file_that_the_listing_did_not_show_may_be_there_now(verify_context: VerifyContext, reason: Reason) -> None:
+def test_a_file_that_the_listing_did_not_show_may_be_there_now(
+    verify_context: VerifyContext, wav: Path, reason: Reason
+) -> None:
     """Its folder or bucket was away when the run was planned."""
-    item = WorkItem(manifest_row=0, item_id="a", audio="/a.wav", ineligible=Ineligible(reason, "Not there."))
+    item = WorkItem(manifest_row=0, item_id="a", audio=str(wav), ineligible=Ineligible(reason, "Not there."))
 
-    assert ItemWork(item, verify_context, lambda _: None).outcome is None
+    done = verify_item(item, verify_context)
+
+    assert isinstance(done, Finished)
+    assert isinstance(done.outcome, Accepted)
 
 
 def test_only_the_planned_version_is_sent_where_that_is_asked(

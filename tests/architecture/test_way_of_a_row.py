@@ -1,0 +1,108 @@
+"""How far a row travels: the modules and functions that one healthy file enters, counted by a trace.
+
+A reader follows these. Comprehensions, lambdas, and what `dataclass` generates are not counted.
+"""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from proofsweep.settings import load_settings
+from proofsweep.verify.leg.work import verify_slice, work_last
+from proofsweep.wiring.legs import held_leg
+from proofsweep.wiring.runs import plan_catalog
+
+from ..unit.scripted_service import ScriptedService
+
+# Measured: 55 modules and 213 functions, and 96 modules. A thread that waits, and the heartbeat of a slow leg, meet a
+# few more. The aim is 35 and 150, and 60: lower these with each step that comes nearer, and never raise them.
+FILE_MODULES, FILE_FUNCTIONS, LEG_MODULES = 58, 220, 101
+
+CORE = Path(__file__).parents[2] / "proofsweep"
+WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
+
+
+class Trace:
+    """The functions of the core that were entered, in this thread and in those that started meanwhile."""
+
+    def __init__(self) -> None:
+        self.functions: set[tuple[str, str]] = set()
+
+    @property
+    def modules(self) -> set[str]:
+        """The files of these functions."""
+        return {module for module, _ in self.functions}
+
+    def note(self, frame: FrameType, event: str, _arg: object) -> None:
+        """Take note of a call; Python calls it for each."""
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(CORE)) and not code.co_name.startswith("<"):
+            module = str(Path(code.co_filename).relative_to(CORE))
+            self.functions.add((module, f"{code.co_firstlineno} {code.co_qualname}"))
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Trace what is done inside."""
+        before = sys.getprofile()
+        threading.setprofile(self.note)
+        sys.setprofile(self.note)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+            threading.setprofile(None)
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A profile whose service is in this very process."""
+    monkeypatch.setattr("proofsweep.wiring.engines.Transport", lambda **_: ScriptedService())
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", str(tmp_path / "results"))
+    (tmp_path / "key").write_text("pk_test\n")
+    path = tmp_path / "config.toml"
+    path.write_text(f"""
+        [service]
+        base_url = "https://partner.example/v1"
+        environment = "beta"
+        api_key_file = "{tmp_path / "key"}"
+    """)
+    return str(path)
+
+
+def planned(config: str, folder: Path, files: int) -> str:
+    """Plan a run of so many files, and return its ID."""
+    folder.mkdir()
+    for number in range(files):
+        (folder / f"{number}.wav").write_bytes(WAV + bytes([number]))
+    return plan_catalog(load_settings(config), str(folder)).run_id
+
+
+def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path: Path) -> None:
+    """From its task to the journal."""
+    run_id, trace = planned(config, tmp_path / "music", 1), Trace()
+
+    with held_leg(run_id, config, None, flow_run_id=None, read_block=None) as (_, leg):
+        (piece,) = leg.remaining.slices()
+        with trace.on():
+            verify_slice(leg, piece)
+            leg.journal.flush()
+
+    assert len(trace.modules) <= FILE_MODULES, sorted(trace.modules)
+    assert len(trace.functions) <= FILE_FUNCTIONS, sorted(trace.functions)
+
+
+def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) -> None:
+    """From its claim to its receipt."""
+    run_id, trace = planned(config, tmp_path / "music", 14), Trace()
+
+    with trace.on(), held_leg(run_id, config, None, flow_run_id=None, read_block=None) as (_, leg):
+        for piece in leg.remaining.slices():
+            verify_slice(leg, piece)
+        work_last(leg)
+
+    assert len(trace.modules) <= LEG_MODULES, sorted(trace.modules)
