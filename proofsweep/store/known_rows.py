@@ -131,6 +131,7 @@ def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) 
     An answer is `accepted` or `rejected`; an item without one has no row. The columns are those of the snapshot, which
     is as new as the last leg that ended. ResultsError if the snapshot cannot be read.
     """
+    is_answer = (pc.field("environment") == environment) & pc.field("outcome").isin(ANSWERED)
     rest = iter(item_ids)
     few = sorted(islice(rest, _FEW_ITEMS))
     wanted = HashedItems(chain(few, rest))
@@ -138,14 +139,10 @@ def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) 
     snapshot = Snapshot(results.store)
     chosen = [[file for file in files_of(entry) if _may_hold(file, near)] for entry in snapshot.entries()]
     for table in merged([snapshot.tables_of(files) for files in chosen]):
-        answers = table.filter(_is_answer(environment))
+        answers = table.filter(is_answer)
         found = [str(item_id) in wanted for item_id in answers["item_id"].to_pylist()]
         if any(found):
             yield answers.filter(pa.array(found)).select(COLUMNS)
-
-
-def _is_answer(environment: str) -> pc.Expression:
-    return (pc.field("environment") == environment) & pc.field("outcome").isin(ANSWERED)
 
 
 def _may_hold(file: SnapshotFile, items: Sequence[str] | None) -> bool:
