@@ -67,10 +67,7 @@ class AssetFiles:
         self._open = 0
 
     def new(self, most_bytes: int) -> AssetFile | None:
-        """Return an empty file for so many bytes; None where there is room only when one that is open is closed.
-
-        RunMustStop if there is too little room without any other, or the file cannot be made.
-        """
+        """Return an empty file for so many bytes; None where one must be closed first; RunMustStop without room."""
         with self._lock:
             try:
                 with tempfile.TemporaryFile() as file:

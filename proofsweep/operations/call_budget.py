@@ -84,10 +84,7 @@ Result = TypeVar("Result")
 
 
 def some_at_once(items: Iterable[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
-    """Yield the results in the order of the items; after an error no other item is begun, and those begun are finished.
-
-    Raises Exception: what the work on an item raised.
-    """
+    """Yield the results in the items' order; after an error no other item is begun, and those begun are finished."""
     waiting = iter(items)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         begun: deque[Future[Result]] = deque(pool.submit(work, item) for item in islice(waiting, 2 * _AT_ONCE))

@@ -103,10 +103,7 @@ class KilledOperations:
     is_done: Callable[[Row], bool] = lambda _row: True  # whether what was noted has happened
 
     def end_all(self) -> None:
-        """End those whose process does not hold its lease; one whose files cannot be read now is ended another time.
-
-        ResultsError if the store cannot be used, or a journal is damaged.
-        """
+        """End those whose process does not hold its lease; one whose files cannot be read now is ended another time."""
         for operation_id in self.journals.open():
             with suppress(RunIsActive, SourceError), sole_process(self.operations.lease(operation_id)):
                 self.end(operation_id)

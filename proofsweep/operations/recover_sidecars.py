@@ -78,10 +78,7 @@ class ProvenItem:
 
 
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
-    """Yield the items with a proof in the order of their locations: in all folders, or below one, then or now.
-
-    ResultsError if the store cannot be read, or has no run of the environment.
-    """
+    """Yield the items with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
     with opened(results, environment, with_tags=False) as store:
         folder = f"{below.removesuffix('/')}/" if below else ""
         wanted = {"below": below, "folder": folder, "with_one_files": with_one_files}
@@ -135,10 +132,7 @@ class SidecarRecovery:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def run(self, items: Iterable[ProvenItem]) -> None:
-        """Recover what is missing.
-
-        RunMustStop if the calls, the quota or the service end before the items; each that was asked for has its row.
-        """
+        """Recover what is missing; RunMustStop if calls, quota or service end. Each that was asked for has its row."""
         waiting = (item for item in items if item.proof_id not in NO_PROOF_IDS)
         for number in count():
             if not (wave := list(islice(waiting, _WAVE))):

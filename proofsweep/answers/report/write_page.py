@@ -134,14 +134,12 @@ def _refuse_other_file(path: Path) -> None:
 
 
 def _by_value(selected: SelectedRows, tag: str) -> list[tuple[str | None, list[AttentionGroup]]]:
-    """Count what needs attention by the values of a tag."""
     groups = attention_groups(selected, 1, tag)
     values = dict.fromkeys(group.value for group in groups)
     return [(value, [group for group in groups if group.value == value]) for value in values]
 
 
 def _quota_of(run: RunStatus) -> list[str]:
-    """Return what is left of the quota, when it resets, and what the rest of the run needs."""
     known = [leg for leg in run.legs if leg.count("quota_after") is not None]
     if not known:
         return []

@@ -168,7 +168,6 @@ class ChanceTest:
         self._evidence, self._resting, self._calls, self._refusals = 0.0, _REST, 0, 0
 
     def _weigh(self, *, is_through: bool) -> None:
-        """Weigh what became of the calls that followed the last 429."""
         number, self._next_ones = len(self._next_ones), []
         if number:
             chance, shared = _THROUGH_BY_CHANCE**number, _THROUGH_IF_SHARED**number
