@@ -12,11 +12,7 @@ from proofsweep.model.reasons import Reason
 
 
 class AssetFile(LocalFile):
-    """One such file, with the last body that it has taken.
-
-    Attributes:
-        error: why that body is not here whole, through no fault of the connection; None if it is.
-    """
+    """One such file with its last body; `error` says why that is not whole, unless the connection broke."""
 
     def __init__(self, descriptor: int, most_bytes: int, note_closed: Callable[[], None]) -> None:
         super().__init__(descriptor)

@@ -30,11 +30,7 @@ class BucketMoves:
         self._files = BucketFiles(open_root)
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
-        """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
-
-        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
-        written.
-        """
+        """Put an object of exactly these bytes in one conditional create; NameTaken, or SourceError by their digest."""
         content = b"".join(pieces)
         if hashlib.sha256(content).hexdigest() != sha256:
             raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)

@@ -133,11 +133,7 @@ _KEPT = timedelta(minutes=5)
 
 
 class AwsCredentials:
-    """Credentials as botocore finds and renews them; obstore calls this when those in use are five minutes old.
-
-    Attributes:
-        region: the profile's.
-    """
+    """Credentials as botocore renews them, asked for when five minutes old; `region` is the profile's."""
 
     def __init__(self, provider: "Boto3CredentialProvider") -> None:
         self._provider = provider

@@ -15,11 +15,7 @@ from proofsweep.partner.partner import Partner
 
 
 class CallBudget:
-    """Keyed calls that are left to an operation. Thread-safe.
-
-    Attributes:
-        most: keyed calls in all, those before it included; None for any number.
-    """
+    """Keyed calls left to an operation, of `most` in all (None: any number), earlier ones included. Thread-safe."""
 
     def __init__(self, log: OperationLog, most: int | None, ended_by: EndedBy = EndedBy.WINDOW) -> None:
         """Begin; `ended_by` says what it means that none is left: a bound that was given, or the quota."""

@@ -24,12 +24,7 @@ _LONGEST_HOLD = timedelta(seconds=60)
 
 
 class OperationLog:
-    """Takes the calls and the rows of one operation, and writes them as parts. Thread-safe.
-
-    Attributes:
-        operation: which one.
-        counts: of the calls so far.
-    """
+    """Takes the calls and the rows of one operation, and writes them as parts; `counts` are its calls. Thread-safe."""
 
     def __init__(self, operation: Operation, operations: Operations, clock: Callable[[], datetime]) -> None:
         self.operation = operation

@@ -59,11 +59,7 @@ _BATCH_ROWS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvenItem:
-    """An item with a proof, as the snapshot has it.
-
-    Attributes:
-        placed_audio, placed_sidecar: where they are now, if `ingest` has moved them.
-    """
+    """An item with a proof, as the snapshot has it; `placed_*` is where its files are now, if `ingest` moved them."""
 
     proof_id: str
     item_id: str
@@ -178,11 +174,7 @@ class SidecarRecovery:
         return None
 
     def _end(self, number: int, asked: Sequence[_Asked]) -> None:
-        """End a wave.
-
-        (1) The rows of files to be written go into the journal, (2) the files are written, (3) all rows go into the
-        table.
-        """
+        """(1) Journal the rows of files to be written, (2) write these files, (3) put all rows into the table."""
         operation_id, writes = self.log.operation.operation_id, [each for each in asked if each.content]
         rows = [each.row for each in asked if not each.content]
         if writes:

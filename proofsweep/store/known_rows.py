@@ -60,11 +60,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AnswerTimes:
-    """The newest time of each item and version in one environment; the first call reads them.
-
-    Attributes:
-        outcomes: rows with other ones do not count.
-    """
+    """The newest time of each item and version in one environment, by rows of these `outcomes`; read at first use."""
 
     def __init__(self, results: Results, environment: str, outcomes: Sequence[str]) -> None:
         self.outcomes = outcomes

@@ -49,10 +49,7 @@ def rotate_key(
 ) -> Rotated:
     """Rotate the key of the settings, or go on with a rotation that was begun.
 
-    The new key goes to `new_key_file`, which must not exist, else to the old one's place. `again` rotates a key that
-    came from a rotation of the last hours, too. ConfigError or ResultsError if nothing was asked. RotationUnfinished if
-    the same command goes on later. CallFailed or RunMustStop if the service does not rotate the key; the old one is in
-    its place.
+    The new key goes to `new_key_file`, which must not exist, else to the old place; `again` rotates a recent key too.
     """
     place = place_for(settings, blocks, new_key_file)
     engine, results = engine_for(settings, blocks.read), results_for(settings)

@@ -165,11 +165,7 @@ class Monitored:
 
 
 def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:
-    """Make one pass of monitoring, and write it down.
-
-    Its engine is its own: what an earlier pass or a run has seen fail must not hold this probe back. ConfigError or
-    ResultsError if the key cannot be had, or the store cannot be used.
-    """
+    """Make one pass of monitoring, with an engine of its own: no earlier failure must hold this probe back."""
     engine, results, began = build_engine(settings, read_block), results_for(settings), utc_now()
     try:
         found = probe_service(engine.partner)

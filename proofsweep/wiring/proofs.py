@@ -191,11 +191,7 @@ def erase_proofs(
     read_block: ReadBlock | None,
     told: Callable[[Erasure], object] = lambda _erasure: None,
 ) -> ErasureReport:
-    """Erase the proofs of a list for good, one after the other; `told` hears of each.
-
-    ConfigError or ResultsError if nothing was asked for, or an answer could not be recorded; RunIsActive if another
-    process erases with this store.
-    """
+    """Erase the proofs of a list for good, one by one; `told` is called with each. RunIsActive if another process erases."""
     results = results_for(settings)
     store = results.store.within("_erasing")
     journals = OperationJournals(store, table.COLUMNS)

@@ -72,11 +72,7 @@ _NO_SCREENING: Mapping[str, str] = {}
 def page_of(
     results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
 ) -> str:
-    """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded.
-
-    ConfigError if a screening condition is none; ResultsError if there is no such run; UsageError if no file that needs
-    attention has the tag.
-    """
+    """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded."""
     run = describe_run(results, run_id)
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)

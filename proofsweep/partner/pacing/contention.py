@@ -31,11 +31,7 @@ _SHARED = 0.1
 
 @dataclass(slots=True)
 class Contention:
-    """A balance: each 429 adds, each call takes away.
-
-    Attributes:
-        margin: the logarithm of how far the pace stays below the rate; not below 0.
-    """
+    """A balance: each 429 adds, each call takes away; `margin` is the logarithm of the rate over the pace."""
 
     _balance: float = -_FREE_REFUSALS * _STEP
     _calls_before: float = _SHORT_CALLS

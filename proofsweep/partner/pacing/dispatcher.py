@@ -39,12 +39,7 @@ class LaneStatus:
 
 
 class Dispatcher:
-    """Thread-safe front of the call queue and the service's health.
-
-    Attributes:
-        stop: the leg's switch.
-        clock: gives monotonic seconds.
-    """
+    """Thread-safe front of the call queue and the service's health; `stop` is the leg's switch."""
 
     def __init__(
         self,
