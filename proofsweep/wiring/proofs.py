@@ -191,7 +191,7 @@ def erase_proofs(
     read_block: ReadBlock | None,
     told: Callable[[Erasure], object] = lambda _erasure: None,
 ) -> ErasureReport:
-    """Erase the proofs of a list for good, one by one; `told` is called with each. RunIsActive if another process erases."""
+    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does."""
     results = results_for(settings)
     store = results.store.within("_erasing")
     journals = OperationJournals(store, table.COLUMNS)
