@@ -9,11 +9,11 @@ from cli.key_block import read_block
 from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, print_error, print_json
 from proofsweep.alerts.messages import TEST_ALERT
-from proofsweep.alerts.notifier import Telling
+from proofsweep.alerts.notifier import Delivery
 from proofsweep.errors import ConfigError
 from proofsweep.logs import set_up_logs
 from proofsweep.settings import load_settings
-from proofsweep.wiring.alerts import missed_line, receivers_for, teller_for
+from proofsweep.wiring.alerts import missed_line, notifier_for, receivers_for
 from proofsweep.wiring.alerts_check import Check
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
@@ -44,16 +44,16 @@ def check(
     """
     set_up_logs()
     settings = load_settings(config, results)
-    teller = teller_for(settings, read_block)
-    if teller is None:
+    notifier = notifier_for(settings, read_block)
+    if notifier is None:
         raise ConfigError(_NOBODY)
     looked = Check(settings, catalogs or [], str(Path.cwd()), read_block)
-    telling = teller.tell(looked.decide)
+    delivery = notifier.notify(looked.decide)
     if as_json:
-        print_json(_json_of(telling, looked))
+        print_json(_json_of(delivery, looked))
     else:
-        _print(telling, looked)
-    return ExitCode.FAILED if telling.missed else ExitCode.REJECTED if telling.urgent else ExitCode.ACCEPTED
+        _print(delivery, looked)
+    return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.urgent else ExitCode.ACCEPTED
 
 
 def send_test(config: str | None = Config) -> int:
@@ -66,28 +66,28 @@ def send_test(config: str | None = Config) -> int:
         raise ConfigError(_NOBODY)
     (missed,) = receivers.send([TEST_ALERT])
     if missed:
-        print_error(missed_line(Telling([TEST_ALERT], [], missed)))
+        print_error(missed_line(Delivery([TEST_ALERT], [], missed)))
         return ExitCode.FAILED
     console().print(f"The test message was taken by {len(receivers)} of {len(receivers)}.")
     return ExitCode.ACCEPTED
 
 
-def _print(telling: Telling, looked: Check) -> None:
+def _print(delivery: Delivery, looked: Check) -> None:
     out = console()
-    for alert in dict.fromkeys([*telling.urgent, *telling.sent]):
-        state = "sent" if alert in telling.sent else "not sent" if telling.missed else "told before"
+    for alert in dict.fromkeys([*delivery.urgent, *delivery.sent]):
+        state = "sent" if alert in delivery.sent else "not sent" if delivery.missed else "told before"
         out.print(f"{state:<12}{alert.subject}", soft_wrap=True)
-    if not telling.urgent:
+    if not delivery.urgent:
         out.print("Nothing needs a person.")
     for line in looked.skipped:
         out.print(line, soft_wrap=True)
-    if telling.missed:
-        print_error(missed_line(telling))
+    if delivery.missed:
+        print_error(missed_line(delivery))
 
 
-def _json_of(telling: Telling, looked: Check) -> dict[str, object]:
+def _json_of(delivery: Delivery, looked: Check) -> dict[str, object]:
     alerts = [
-        {"kind": alert.kind, "subject": alert.subject, "body": alert.body, "sent": alert in telling.sent}
-        for alert in telling.hold
+        {"kind": alert.kind, "subject": alert.subject, "body": alert.body, "sent": alert in delivery.sent}
+        for alert in delivery.hold
     ]
-    return {"alerts": alerts, "missed": list(telling.missed), "skipped": looked.skipped}
+    return {"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped}

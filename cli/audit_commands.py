@@ -12,7 +12,7 @@ from cli.options import AsJson, Config, ResultsUrl
 from cli.screen import console, counted, print_json, styled
 from proofsweep.audit.audit_store import audit_store
 from proofsweep.audit.findings import Audit, AuditFinding
-from proofsweep.audit.heads import checked_head
+from proofsweep.audit.receipt_heads import checked_head
 from proofsweep.audit.signatures import private_key, public_key, sign_audit
 from proofsweep.settings import load_settings
 from proofsweep.wiring.engines import utc_now

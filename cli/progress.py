@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cli.screen import COLOURS, duration_text, size_text, styled
 from proofsweep.partner.pacing.dispatcher import LaneStatus
-from proofsweep.store.background import beside
+from proofsweep.store.background import background_thread
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.wiring.engines import active_leg
 
@@ -76,7 +76,7 @@ def progress_shown(out: Console, items: int, finished_before: int) -> AbstractCo
         finished_before: rows that earlier legs have finished.
     """
     show = _show_live if out.is_terminal else _show_plainly
-    return beside("progress", lambda over: show(out, over, items, finished_before))
+    return background_thread("progress", lambda over: show(out, over, items, finished_before))
 
 
 def line_of(progress: Progress, columns: int) -> Text:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from cli.embedded_server import is_there
-from proofsweep.store.background import beside
+from proofsweep.store.background import background_thread
 from proofsweep.wiring.engines import active_leg
 
 # Time between two health requests. Chosen: half doubles them, twice adds half a second to an exit.
@@ -19,7 +19,7 @@ _LOST_SECONDS = 5.0
 
 def prefect_watched(on_lost: Callable[[], object]) -> AbstractContextManager[object]:
     """Call `on_lost` in another thread if the leg is settled and the work still waits for a server that is lost."""
-    return beside("watch-prefect", partial(_watch, on_lost))
+    return background_thread("watch-prefect", partial(_watch, on_lost))
 
 
 def _watch(on_lost: Callable[[], object], over: threading.Event) -> None:

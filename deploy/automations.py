@@ -35,7 +35,7 @@ from prefect.events.schemas.events import ResourceSpecification
 from prefect.server.schemas.schedules import SCHEDULE_TYPES, CronSchedule
 from pydantic import SecretStr, TypeAdapter
 
-from proofsweep.alerts.events import END_STATES, EVENTS, FLOWS, SUCCESSES, AlertEvent, AlertKind
+from proofsweep.alerts.events import END_STATES, EVENTS, FLOWS, SUCCESSES, AlertKind, AlertRule
 from proofsweep.alerts.messages import LOOK_ALIKES
 
 BLOCK = "proofsweep-alerts"
@@ -115,7 +115,7 @@ def automations(blocks: list[UUID], deployments: Iterable[DeploymentResponse] = 
     yield of_events(blocks)
 
 
-def of_states(kind: AlertKind, event: AlertEvent, blocks: list[UUID]) -> AutomationCore:
+def of_states(kind: AlertKind, event: AlertRule, blocks: list[UUID]) -> AutomationCore:
     """Tell that a deployment's flow run is in one of some states: once in 20 hours, or a week, for each state."""
     body = (
         f"Flow run {quoted('flow_run.name')} of {quoted('deployment.name')}: {{{{ flow_run.state.name }}}}.\n"

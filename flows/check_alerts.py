@@ -28,7 +28,7 @@ def check_alerts(
 
     def work(settings: Settings) -> State[Any]:
         check = Check(settings, catalogs or [], str(Path.cwd()), read_block)
-        tell_alerts(check.occasion)
+        tell_alerts(check.event)
         for line in check.skipped:
             get_run_logger().warning(line)
         return Completed(message=" ".join(["What must be told is told.", *check.skipped]))

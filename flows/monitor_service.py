@@ -29,8 +29,8 @@ def monitor_service(config: str | None = None, results: str | None = None) -> St
 
     def work(settings: Settings) -> State[Any]:
         monitored = operations.monitor_service(settings, read_block)  # (1)
-        tell_alerts(monitored.occasion)  # (2)
-        line = line_of_round(monitored.round.probes)
+        tell_alerts(monitored.event)  # (2)
+        line = line_of_round(monitored.batch.probes)
         if any(alert.kind is AlertKind.KEY_REFUSED for alert in monitored.alerts):
             return Failed(name="KeyRefused", message=line)
         return Completed(message=line)

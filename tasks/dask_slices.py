@@ -10,7 +10,7 @@ from typing import Any
 
 from proofsweep.errors import RunMustStop
 from proofsweep.model.runs import Slice
-from proofsweep.store.background import beside
+from proofsweep.store.background import background_thread
 from proofsweep.verify.leg.leg_context import LegContext
 from proofsweep.verify.leg.slice_queue import GrantedSlice, SliceQueue
 from proofsweep.wiring.legs import LegHandle
@@ -43,7 +43,7 @@ def work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner, title_of
         with suppress(*UNREACHABLE):
             over.set()
 
-    with beside("stop", pass_on, leg.stop):
+    with background_thread("stop", pass_on, leg.stop):
         try:
             while True:
                 slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))

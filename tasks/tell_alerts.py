@@ -10,7 +10,7 @@ from proofsweep.alerts.messages import Alert
 from proofsweep.alerts.notifier import Channel
 from proofsweep.logs import Event, log
 from proofsweep.text import printable
-from proofsweep.wiring.alerts import Occasion, complaints_of
+from proofsweep.wiring.alerts import AlertEvent, complaints_of
 from tasks.key_block import read_block
 
 
@@ -39,8 +39,8 @@ def channels() -> list[Channel]:
     return [PrefectEvents()] if deployment.id else []
 
 
-def tell_alerts(occasion: Occasion | None) -> None:
+def tell_alerts(event: AlertEvent | None) -> None:
     """Tell what must be told, each cause once. If that fails, one line says so."""
-    for line in [] if occasion is None else complaints_of(occasion, read_block, channels()):
+    for line in [] if event is None else complaints_of(event, read_block, channels()):
         log(Event.ALERT_MISSED, why=line)
         sys.stderr.write(f"proofsweep: {printable(line)}\n")

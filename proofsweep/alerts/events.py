@@ -114,7 +114,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AlertEvent:
+class AlertRule:
     """One event: when it is told, and what to do; and of a state of flow runs, its names and the message's title."""
 
     when: str
@@ -129,116 +129,116 @@ _KEY = "put the right key in place, and try it with `proofsweep doctor`; the nex
 _REDRIVE = "see the reasons; then verify these files with `proofsweep redrive RUN --reason REASON`."
 _QUOTA = "nothing, if the rest may wait for the reset; else ask the partner for more quota."
 
-EVENTS: Mapping[AlertKind, AlertEvent] = MappingProxyType(
+EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
     {
-        AlertKind.ROWS_REMAIN: AlertEvent(
+        AlertKind.ROWS_REMAIN: AlertRule(
             "the quota, the window or the calls were used up, or SIGTERM came, as at a shutdown, and work remains",
             *(_REST, "work remains", ("QuotaSpent", "WindowClosed", INTERRUPTED)),
         ),
-        AlertKind.OUTAGE: AlertEvent(
+        AlertKind.OUTAGE: AlertRule(
             "the service or the files' source could not be relied on, before or during a run",
             "nothing at first: the next run resumes. If it stays, report request IDs of `exchanges` to the partner.",
             *("the service or the source failed", ("Outage",)),
         ),
-        AlertKind.KEY_REFUSED: AlertEvent(
+        AlertKind.KEY_REFUSED: AlertRule(
             "the service refuses the key; monitoring tells it after three probes",
             *(_KEY, "the service refused the API key", ("KeyRefused",), Severity.FAILURE),
         ),
-        AlertKind.FAILED: AlertEvent(
+        AlertKind.FAILED: AlertRule(
             "a flow run failed: bad settings, a catalog or store that cannot be used, a mistake of this program",
             "see the message, and `proofsweep doctor`; the next run resumes what remains.",
             *("a flow run failed", (FAILED, "TimedOut"), Severity.FAILURE),
         ),
-        AlertKind.SOME_FAILED: AlertEvent(
+        AlertKind.SOME_FAILED: AlertRule(
             "every row of a run has its outcome, and some failed", _REDRIVE, "some rows failed", ("SomeFailed",)
         ),
-        AlertKind.ALL_FAILED: AlertEvent(
+        AlertKind.ALL_FAILED: AlertRule(
             "the same, and no row was accepted or rejected",
             *(_REDRIVE, "all rows failed", ("AllFailed",), Severity.FAILURE),
         ),
-        AlertKind.FOUND_DIFFERENCES: AlertEvent(
+        AlertKind.FOUND_DIFFERENCES: AlertRule(
             "proofs differ from their answers, sidecars from the sealed ones, or assets are not their masters",
             "see the rows of `proofs`, `recoveries` or `verdicts`, and ask the partner or the supplier which is right.",
             *("differences were found", ("FoundDifferences",)),
         ),
-        AlertKind.NOT_MOVED: AlertEvent(
+        AlertKind.NOT_MOVED: AlertRule(
             "a pass over a watched folder could not move verified files",
             "make room at the target, or give the right to write there; the next pass moves what remains.",
             *("verified files are not moved", ("NotMoved",)),
         ),
-        AlertKind.CRASHED: AlertEvent(
+        AlertKind.CRASHED: AlertRule(
             "the process was killed, or its machine is gone; what it left unended, nobody works on",
             "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
             *("a flow run was killed", (CRASHED,), Severity.FAILURE),
         ),
-        AlertKind.LATE: AlertEvent(
+        AlertKind.LATE: AlertRule(
             "no worker took a scheduled flow run in time (Prefect only)",
             "start a worker: see `prefect work-pool inspect proofsweep`.",
             *("a scheduled flow run did not begin", ("Late",), Severity.FAILURE),
         ),
-        AlertKind.NO_SUCCESS: AlertEvent(
+        AlertKind.NO_SUCCESS: AlertRule(
             "no run has done its work for `alerts.no_success_hours`, or for 1.5 times the longest gap of its schedule",
             "see `proofsweep runs`, the worker and its schedule; then `proofsweep doctor`.",
             severity=Severity.FAILURE,
         ),
-        AlertKind.IN_DOUBT: AlertEvent(
+        AlertKind.IN_DOUBT: AlertRule(
             "for three nights nothing could show whether some files or the service are at fault",
             "see why, and if the files are at fault: `proofsweep resume RUN --believe`.",
         ),
-        AlertKind.KEY_EXPIRES: AlertEvent(
+        AlertKind.KEY_EXPIRES: AlertRule(
             "a key ends within 24 hours, or has ended: by `service.key_expires_at`, or after a rotation of `rotations`",
             "where the old key is still in use, put the new one in place, and try it with `proofsweep doctor`.",
             severity=Severity.FAILURE,
         ),
-        AlertKind.QUOTA_SHORT: AlertEvent("a run begins, or rows remain, and the quota is too small for them", _QUOTA),
-        AlertKind.REJECTIONS: AlertEvent(
+        AlertKind.QUOTA_SHORT: AlertRule("a run begins, or rows remain, and the quota is too small for them", _QUOTA),
+        AlertKind.REJECTIONS: AlertRule(
             "a supplier has the first file that is rejected for a reason",
             "as above for each reason; `proofsweep rejects` lists the files.",
         ),
-        AlertKind.SUNSET: AlertEvent(
+        AlertKind.SUNSET: AlertRule(
             "the service sends a `Sunset` header: a breaking change is announced",
             "ask the partner for the migration guide, and plan the update of proofsweep before that day.",
         ),
-        AlertKind.USAGE: AlertEvent(
+        AlertKind.USAGE: AlertRule(
             "on the last UTC day, `days[].used` of `GET /partner/usage` is larger than the calls in the tables",
             "find who made them. If nobody did, rotate the key.",
         ),
-        AlertKind.SERVICE: AlertEvent(
+        AlertKind.SERVICE: AlertRule(
             "three probes of a call fail in a row, or half of the last twelve; `ok: false` is a failure",
             "ask the partner, with the request IDs; runs stop by themselves, and resume later.",
         ),
-        AlertKind.LATENCY: AlertEvent(
+        AlertKind.LATENCY: AlertRule(
             "the last six probes take `alerts.slow_factor` times as long as those before, and 200 ms more",
             "see the view `probes`, and the network between; then ask the partner.",
         ),
-        AlertKind.THROTTLED: AlertEvent(
+        AlertKind.THROTTLED: AlertRule(
             "three probes in a row, or half of the last twelve, are answered 429",
             "see whether the quota is used up (`proofsweep usage`), and who else uses the key.",
         ),
-        AlertKind.QUOTA_LOW: AlertEvent("less than `alerts.low_quota_percent` of the quota is left", _QUOTA),
-        AlertKind.GIVEN_UP: AlertEvent(
+        AlertKind.QUOTA_LOW: AlertRule("less than `alerts.low_quota_percent` of the quota is left", _QUOTA),
+        AlertKind.GIVEN_UP: AlertRule(
             "files of a watched folder failed as often as they are tried",
             "`proofsweep rejects` names them and says why. Have them delivered anew, or touch them.",
         ),
-        AlertKind.DIGEST: AlertEvent(
+        AlertKind.DIGEST: AlertRule(
             "once a day: the newest leg, and the head of the records, so that an anchor leaves the store",
             "keep this message: `proofsweep audit --head` checks the records by it.",
             severity=Severity.INFO,
         ),
-        AlertKind.TEST: AlertEvent("`proofsweep alerts test`", "nothing."),
+        AlertKind.TEST: AlertRule("`proofsweep alerts test`", "nothing."),
     }
 )
 """Every event, those on states first. Each state holds for each flow; what has no state, a flow or a check finds."""
 
-TOLD_STATES: Mapping[str, AlertKind] = MappingProxyType(
+ALERTED_STATES: Mapping[str, AlertKind] = MappingProxyType(
     {state: kind for kind, event in EVENTS.items() for state in event.states}
 )
 """The states that somebody is told of."""
 
-UNTOLD_STATES = (COMPLETED, CANCELLED, ALREADY_ACTIVE)
+SILENT_STATES = (COMPLETED, CANCELLED, ALREADY_ACTIVE)
 """The states that are told to nobody: a good end, a person's own wish, and work that another process does."""
 
-END_STATES = (*UNTOLD_STATES, *(state for state in TOLD_STATES if state != "Late"))
+END_STATES = (*SILENT_STATES, *(state for state in ALERTED_STATES if state != "Late"))
 """The names of all states in which our flow runs end."""
 
 SUCCESSES = (COMPLETED, "SomeFailed", "FoundDifferences", "QuotaSpent", "WindowClosed")

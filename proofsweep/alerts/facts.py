@@ -107,7 +107,6 @@ def _calls_of_operations(results: Results, base_url: str, begin: datetime) -> in
 
 
 def _calls_of_monitoring(results: Results, base_url: str, day: date) -> int:
-    """Count the keyed probes of a day that were sent."""
     probes = read_probes(results, ["call", "base_url", "failure"], [day])
     is_sent = pc.field("failure").is_null() | (pc.field("failure") != Failure.CONNECTION)
     keyed = pc.field("call").isin(_KEYED) & (pc.field("base_url") == base_url)

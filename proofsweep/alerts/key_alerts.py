@@ -57,11 +57,7 @@ def quota_short(plan: Plan, rows: int, cost: Forecast) -> Alert | None:
 
 
 def unexplained_usage(environment: str, day: date, used: int, ours: int, tolerated: int) -> Alert | None:
-    """Tell that the service counted more calls on a UTC day than this store has.
-
-    `used` is what `days[].used` of GET /partner/usage says, `ours` the keyed calls in the tables; `tolerated` ones, as
-    of `check` and `doctor`, need no explanation.
-    """
+    """Tell that the service counted more calls of a UTC day (`used`) than the tables (`ours`) and tolerated ones."""
     if used - ours <= tolerated:
         return None
     lines = [

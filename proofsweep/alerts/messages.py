@@ -28,7 +28,7 @@ class Alert:
     """One message. It holds no secret, no proof ID, and foreign text only as `quoted` or `harmless` gives it."""
 
     kind: AlertKind
-    causes: tuple[str, ...]  # what it tells of; a cause that was told is not told again soon
+    causes: tuple[str, ...]  # what it tells of; a cause that was sent is not sent again soon
     subject: str  # one line
     body: str  # lines of plain text, with code spans
 
@@ -89,37 +89,37 @@ TEST_ALERT = Alert(
 """What `proofsweep alerts test` sends."""
 
 
-IsTold = Callable[[str], bool]  # Says whether a cause was told not long ago
+WasSent = Callable[[str], bool]  # Says whether a cause was sent not long ago
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCauses:
-    """Causes that were told, and when."""
+class SentCauses:
+    """Causes that were sent, and when."""
 
     at: Mapping[str, datetime]
 
-    def recent(self, now: datetime, repeat_days: float) -> "ToldCauses":
-        """Keep what was told within so many days; one from the future was told by a wrong clock, and is forgotten."""
+    def recent(self, now: datetime, repeat_days: float) -> "SentCauses":
+        """Keep what was sent within so many days; one from the future was sent by a wrong clock, and is forgotten."""
         since = now - timedelta(days=repeat_days)
-        return ToldCauses({cause: at for cause, at in self.at.items() if since < at <= now})
+        return SentCauses({cause: at for cause, at in self.at.items() if since < at <= now})
 
-    def without(self, over: Iterable[str]) -> "ToldCauses":
-        """Forget causes that are over, so that they are told when they come again; `over` are the begins of causes."""
+    def without(self, over: Iterable[str]) -> "SentCauses":
+        """Forget causes that are over, so that they are sent when they come again; `over` are the begins of causes."""
         begins = tuple(over)
         kept = {cause: at for cause, at in self.at.items() if not any(_begins(cause, begin) for begin in begins)}
-        return ToldCauses(kept)
+        return SentCauses(kept)
 
-    def having(self, alerts: Iterable[Alert], now: datetime) -> "ToldCauses":
-        """Add what was told now."""
-        return ToldCauses({**self.at, **{cause: now for alert in alerts for cause in alert.causes}})
+    def having(self, alerts: Iterable[Alert], now: datetime) -> "SentCauses":
+        """Add what was sent now."""
+        return SentCauses({**self.at, **{cause: now for alert in alerts for cause in alert.causes}})
 
-    def is_told(self, cause: str) -> bool:
-        """Return whether a cause was told."""
+    def was_sent(self, cause: str) -> bool:
+        """Return whether a cause was sent."""
         return cause in self.at
 
-    def untold(self, alerts: Iterable[Alert]) -> list[Alert]:
-        """Keep the alerts of which some cause was not told."""
-        return [alert for alert in alerts if not all(map(self.is_told, alert.causes))]
+    def unsent(self, alerts: Iterable[Alert]) -> list[Alert]:
+        """Keep the alerts of which some cause was not sent."""
+        return [alert for alert in alerts if not all(map(self.was_sent, alert.causes))]
 
 
 def _begins(cause: str, begin: str) -> bool:

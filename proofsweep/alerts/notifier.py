@@ -1,4 +1,4 @@
-"""Tell each cause once, whoever finds it: the end of a leg, or a check."""
+"""Send each cause once, whoever finds it: the end of a leg, or a check."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -7,29 +7,29 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from proofsweep.alerts.events import Severity
-from proofsweep.alerts.messages import Alert, IsTold, ToldCauses
+from proofsweep.alerts.messages import Alert, SentCauses, WasSent
 from proofsweep.model import layout
 from proofsweep.store.store import Store
 
 
-def read_told(store: Store) -> ToldCauses:
-    """Read which causes were told when; nothing if there is no such object, or if it cannot be understood."""
-    content = store.read(layout.told_alerts_name())
+def read_sent(store: Store) -> SentCauses:
+    """Read which causes were sent when; nothing if there is no such object, or if it cannot be understood."""
+    content = store.read(layout.sent_alerts_name())
     try:
         cells = json.loads(content or b"{}")
-        return ToldCauses({str(cause): datetime.fromisoformat(at).astimezone(UTC) for cause, at in cells.items()})
+        return SentCauses({str(cause): datetime.fromisoformat(at).astimezone(UTC) for cause, at in cells.items()})
     except (ValueError, TypeError, AttributeError):
-        return ToldCauses({})
+        return SentCauses({})
 
 
-def write_told(store: Store, told: ToldCauses) -> None:
-    """Write which causes were told when. Of two processes that write at once, one loses; its causes are told again."""
-    cells = {cause: at.isoformat() for cause, at in sorted(told.at.items())}
-    store.replace(layout.told_alerts_name(), json.dumps(cells, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
+def write_sent(store: Store, sent: SentCauses) -> None:
+    """Write which causes were sent when. Of two processes that write at once, one loses; its causes are sent again."""
+    cells = {cause: at.isoformat() for cause, at in sorted(sent.at.items())}
+    store.replace(layout.sent_alerts_name(), json.dumps(cells, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-Decide = Sequence[Alert] | Callable[[IsTold], Sequence[Alert]]
-"""The alerts that hold now, or what says them; that may ask which causes were told."""
+Decide = Sequence[Alert] | Callable[[WasSent], Sequence[Alert]]
+"""The alerts that hold now, or what says them; that may ask which causes were sent."""
 
 
 class Channel(Protocol):
@@ -40,12 +40,12 @@ class Channel(Protocol):
         ...
 
     def __len__(self) -> int:
-        """Count those who are told."""
+        """Count those who get them."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Delivery:
     """What became of alerts: those that hold, those sent now, and who did not get them."""
 
     hold: Sequence[Alert]
@@ -59,25 +59,25 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Teller:
-    """Sends the alerts whose causes were not told in the last `repeat_days`, and remembers them in the store."""
+class Notifier:
+    """Sends the alerts whose causes were not sent in the last `repeat_days`, and remembers them in the store."""
 
     store: Store
     channels: Sequence[Channel]
     clock: Callable[[], datetime]
     repeat_days: float
 
-    def tell(self, decide: Decide, over: Iterable[str] = ()) -> Telling:
+    def notify(self, decide: Decide, over: Iterable[str] = ()) -> Delivery:
         """Forget the causes that are over, decide, send what is new, and remember what somebody got."""
-        before = read_told(self.store)
-        told = before.recent(self.clock(), self.repeat_days).without(over)
-        hold = decide(told.is_told) if callable(decide) else decide
-        new = told.untold(hold)
+        before = read_sent(self.store)
+        known = before.recent(self.clock(), self.repeat_days).without(over)
+        hold = decide(known.was_sent) if callable(decide) else decide
+        new = known.unsent(hold)
         by_channel = [channel.send(new) for channel in self.channels] if new else []
         missed = [[name for names in each for name in names] for each in zip(*by_channel, strict=True)]
         everybody = sum(map(len, self.channels))
         sent = [alert for alert, names in zip(new, missed, strict=True) if len(names) < everybody]
-        after = told.having(sent, self.clock())
+        after = known.having(sent, self.clock())
         if after != before:
-            write_told(self.store, after)
-        return Telling(hold, sent, list(dict.fromkeys(name for names in missed for name in names)))
+            write_sent(self.store, after)
+        return Delivery(hold, sent, list(dict.fromkeys(name for names in missed for name in names)))

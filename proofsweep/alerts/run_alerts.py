@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from proofsweep.alerts.events import COMPLETED, EVENTS, TOLD_STATES, AlertKind, is_failure
-from proofsweep.alerts.messages import Alert, IsTold, cause_of, harmless, made_alert, quoted, shortened
+from proofsweep.alerts.events import ALERTED_STATES, COMPLETED, EVENTS, AlertKind, is_failure
+from proofsweep.alerts.messages import Alert, WasSent, cause_of, harmless, made_alert, quoted, shortened
 from proofsweep.model.reasons import remedy_for
 
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
@@ -27,7 +27,7 @@ class FlowEnd:
 
 def alerts_of_end(end: FlowEnd) -> list[Alert]:
     """Return what must be told of an end: nothing, or one message; of a failure that is tried again, its last try's."""
-    kind = TOLD_STATES.get(end.state)
+    kind = ALERTED_STATES.get(end.state)
     if kind is None or (end.tries_left and is_failure(end.state)):
         return []
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
@@ -41,7 +41,7 @@ def over_after_end(end: FlowEnd) -> list[str]:
 
     Work that was begun ends what kept earlier flow runs from beginning; only whole work ends what is told of itself.
     """
-    own = TOLD_STATES.get(end.state)
+    own = ALERTED_STATES.get(end.state)
     is_whole = end.state in _WHOLE
     if own is AlertKind.KEY_REFUSED or not (is_whole or end.subject != end.flow):
         return []
@@ -115,9 +115,9 @@ class RunFacts:
     tries_left: bool = False  # whether its flow run is tried again if it failed
 
 
-def alerts_of_run(run: RunFacts, is_told: IsTold) -> list[Alert]:
+def alerts_of_run(run: RunFacts, was_sent: WasSent) -> list[Alert]:
     """Return what must be told of a run after a leg."""
-    found = [still_in_doubt(run), first_rejections(run, is_told), sunset_seen(run)]
+    found = [still_in_doubt(run), first_rejections(run, was_sent), sunset_seen(run)]
     return [*alerts_of_end(end_of_run(run)), *(alert for alert in found if alert is not None)]
 
 
@@ -148,12 +148,12 @@ def still_in_doubt(run: RunFacts) -> Alert | None:
     return made_alert(AlertKind.IN_DOUBT, run.environment, title, lines, [cause], results_url=run.results_url)
 
 
-def first_rejections(run: RunFacts, is_told: IsTold) -> Alert | None:
+def first_rejections(run: RunFacts, was_sent: WasSent) -> Alert | None:
     """Tell of suppliers with rejected files, for each reason that was not told of them."""
     causes = {
         each: cause_of(AlertKind.REJECTIONS, run.environment, each.supplier, each.reason) for each in run.rejections
     }
-    new = sorted(each for each, cause in causes.items() if not is_told(cause))
+    new = sorted(each for each, cause in causes.items() if not was_sent(cause))
     if not new:
         return None
     suppliers = len({each.supplier for each in new})

@@ -53,10 +53,7 @@ def unfinished_runs(results: Results) -> Iterator[Plan]:
 
 
 def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
-    """Name the newest run of which a flow run has claimed a leg; a leg that was killed counts too.
-
-    A run that was superseded meanwhile does not count.
-    """
+    """Name the newest run, not superseded since, of which a flow run has claimed a leg; a killed one counts too."""
     oldest = new_run_id(since, "")
     runs = takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
     for plan in (run.plan for run in runs if not run.is_superseded):
@@ -79,7 +76,6 @@ def _brief(record: RunRecord) -> RunStatus:
 
 
 def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
-    """Count the rows by outcome alone, from the receipts."""
     return tuple(
         Group(outcome=outcome, verdict=None, reason=None, rows=rows, example="")
         for outcome in OUTCOMES

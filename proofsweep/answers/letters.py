@@ -24,15 +24,13 @@ def file_name_of(value: str) -> str:
 
     Letters, marks and digits of every script stay: a supplier is found by its name.
     """
-    kept = "".join(letter if _may_stay(letter) else "_" for letter in normalize("NFC", value)).lstrip(".")
+    kept = "".join(
+        each if each in "._-" or category(each)[0] in "LMN" else "_" for each in normalize("NFC", value)
+    ).lstrip(".")
     plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
     if plain == value and plain:
         return plain
     return f"{plain or 'supplier'}-{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}"
-
-
-def _may_stay(letter: str) -> bool:
-    return letter in "._-" or category(letter)[0] in "LMN"
 
 
 # Files that are named on a screen. Chosen: a person reads them at once; the letters and the table name all.
@@ -93,10 +91,7 @@ def json_of_pass(folder: str, report: PassReport) -> dict[str, object]:
 
 
 def letters_of(rows: Iterable[Row]) -> Mapping[str, str]:
-    """Write a letter about these files to each supplier, by the supplier's name.
-
-    Files without a supplier are in the letter of an empty name.
-    """
+    """Write a letter about these files to each supplier, by its name; it is empty for files without one."""
     by_supplier: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_supplier[str(row["supplier"] or "")].append(row)
@@ -104,10 +99,7 @@ def letters_of(rows: Iterable[Row]) -> Mapping[str, str]:
 
 
 def write_letters(folder: str, name: str, rows: Sequence[Row]) -> list[str]:
-    """Write the letters about the rows of one part, whose name is in theirs; one that is there already stays.
-
-    ResultsError if the folder cannot be written.
-    """
+    """Write letters about a part's rows; one that is there stays. ResultsError if the folder cannot be written."""
     letters = {Path(folder, f"{file_name_of(each)}-{name}.md"): letter for each, letter in letters_of(rows).items()}
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

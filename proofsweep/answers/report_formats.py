@@ -127,7 +127,8 @@ def write_xlsx(path: Path, tags: Sequence[str], own: Sequence[str], rows: Iterat
             cells = _cells(row, tags)
             for column, cell in enumerate(cells):
                 if column == instants and cell is not None:
-                    sheet.write_datetime(number, column, _naive_utc(str(cell)), instant)
+                    moment = datetime.fromisoformat(str(cell)).astimezone(UTC)  # a spreadsheet knows no zone
+                    sheet.write_datetime(number, column, moment.replace(tzinfo=None), instant)
                 else:
                     _write_cell(sheet, number, column, cell)
         sheet.autofilter(0, 0, number, len(header) - 1)
@@ -182,8 +183,3 @@ def _write_cell(sheet: Worksheet, row: int, column: int, cell: object) -> None:
             sheet.write_number(row, column, cell)
         case _:
             sheet.write_string(row, column, printable(str(cell)))
-
-
-def _naive_utc(text: str) -> datetime:
-    """Return an instant as a spreadsheet knows it: without a zone."""
-    return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)

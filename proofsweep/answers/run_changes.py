@@ -145,7 +145,6 @@ def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
 
 
 def _earlier_runs(results: Results, now: Plan) -> Sequence[RunRecord]:
-    """Return the earlier runs of the environment that have rows, the oldest first."""
     records = RunIndex(results).refreshed().records
     earlier = [records[name] for name in sorted(records) if name < now.run_id]
     return [run for run in earlier if run.plan.environment == now.environment and run.legs]

@@ -31,10 +31,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegStatus:
-    """One leg by its receipt. `ended_by` is None while the leg runs.
-
-    A killed leg has no receipt, and so no counts, until another leg takes over.
-    """
+    """One leg by its receipt. While it runs, or was killed and not taken over, `ended_by` is None, and counts lack."""
 
     leg: int
     ended_by: str | None

@@ -93,7 +93,7 @@ class _RunAuditor:
             may_miss = not worked  # a leg that came to its end had written all rows before
             check_runs_row(self.results.store.read(name), receipt, name, may_miss=may_miss, findings=self.findings)
             self._check_drift(leg, receipt)
-        self._check_strays()  # (6)
+        self._check_unreferenced_parts()  # (6)
         self._check_request_ids()  # (7)
 
     def _check_drift(self, leg: int, receipt: LegReceipt) -> None:
@@ -153,21 +153,21 @@ class _RunAuditor:
         if missing and all(totals.exchanges is not None for totals in self.totals.values()):
             self.findings.bad(self.plan.run_id, f"{missing:,} request IDs of its rows are in no row of exchanges")
 
-    def _check_strays(self) -> None:
+    def _check_unreferenced_parts(self) -> None:
         """Look for parts of this run that no receipt names."""
         named = {part.name for receipt in self.receipts.values() for part in receipt.parts}
         for table in RECEIPTED:
             folder = layout.table_folder(table, self.plan.run_date)
             for name in self.results.store.names(folder):
                 if layout.run_of(name) == self.plan.run_id and name not in named:
-                    self._judge_stray(table, name)
+                    self._judge_unreferenced_part(table, name)
         folder = layout.table_folder("runs", self.plan.run_date)
         known = {layout.runs_name(self.plan.run_id, self.plan.run_date, leg) for leg in self.receipts}
         for name in self.results.store.names(folder):
             if layout.run_of(name) == self.plan.run_id and name not in known:
                 self.findings.bad(name, "is the row of a leg that has no receipt")
 
-    def _judge_stray(self, table: str, name: str) -> None:
+    def _judge_unreferenced_part(self, table: str, name: str) -> None:
         """A leg at work has parts without a receipt; a leg that was taken over may come back with exchanges."""
         ending = name.rpartition("-")[2].removesuffix(".parquet")
         leg = int(ending) if ending.isdecimal() else 0

@@ -14,7 +14,7 @@ from proofsweep.audit.audit_run import Known, audit_run
 from proofsweep.audit.check_parts import PartAuditor
 from proofsweep.audit.exceptions import Redactions, read_redactions
 from proofsweep.audit.findings import Audit, Checked, Findings
-from proofsweep.audit.heads import check_head, read_graph
+from proofsweep.audit.receipt_heads import check_head, read_graph
 from proofsweep.audit.signatures import check_signatures
 from proofsweep.errors import ResultsError
 from proofsweep.model import layout
@@ -58,7 +58,7 @@ def audit_store(
         progress(each)
         audit_run(results, each, known, findings, checked)  # (2)
     if run_id is None:
-        _audit_beside_runs(results, run_ids, redactions, findings, checked)
+        _audit_outside_runs(results, run_ids, redactions, findings, checked)
     if head is not None:
         check_head(graph, head, findings)  # (5)
     if signed_by is not None:
@@ -66,13 +66,13 @@ def audit_store(
     return Audit(head=graph.head, checked=checked, wrong=findings.wrong, notes=findings.notes)
 
 
-def _audit_beside_runs(
+def _audit_outside_runs(
     results: Results, run_ids: Sequence[str], redactions: Redactions, findings: Findings, checked: Checked
 ) -> None:
     operations = Operations(results)
     auditor = PartAuditor(store=results.store, pruned={}, redactions=redactions, findings=findings, checked=checked)
     named = OperationAuditor(operations=operations, auditor=auditor).check_all(operations.ids())
-    _check_strays(results, set(run_ids), named, findings)  # (3)
+    _check_unreferenced_parts(results, set(run_ids), named, findings)  # (3)
     receipted = {name for parts in named.values() for name in parts or ()}
     _check_other_objects(results.store, redactions, receipted, findings)
     if not findings.wrong:  # else it need not fit the parts
@@ -84,7 +84,7 @@ def _existing(store: Store, run_ids: Sequence[str]) -> list[str]:
     return [each for each in run_ids if store.read(layout.plan_name(each)) or store.folders(layout.legs_folder(each))]
 
 
-def _check_strays(
+def _check_unreferenced_parts(
     results: Results, run_ids: set[str], operations: Mapping[str, Collection[str] | None], findings: Findings
 ) -> None:
     """Look for parts of unknown runs and operations, or in the folder of a day that is not that of their run.
@@ -193,7 +193,6 @@ def _rows_of(results: Results, legs: Mapping[str, Sequence[int]]) -> Iterator[pa
 
 
 def _steps(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut a sequence of tables into equal steps."""
     rest: pa.Table | None = None
     for table in tables:
         rows = table.select(list(COLUMNS))

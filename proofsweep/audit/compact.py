@@ -27,7 +27,7 @@ class Compacted:
 def compact(results: Results) -> Compacted:
     """Write the index and the snapshot of all legs that have ended; what is added meanwhile stays.
 
-    ResultsError if there is neither a run nor an operation, a part is damaged. The snapshot is as it was then.
+    ResultsError if there is neither a run nor an operation, or a part is damaged.
     """
     if not results.store.folders("_runs") and not Operations(results).ids():
         raise ResultsError(f"There is no run in {results.store.url}.")

@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 from proofsweep.answers.views.selected_rows import SelectedRows
 from proofsweep.audit.exceptions import read_redactions
 from proofsweep.audit.findings import Findings
-from proofsweep.audit.heads import ReceiptGraph, read_graph
 from proofsweep.audit.leg_receipts import LegReceipt, read_receipts
 from proofsweep.audit.prove import NO_RECEIPT, provable_part
+from proofsweep.audit.receipt_heads import ReceiptGraph, read_graph
 from proofsweep.audit.signatures import newest_signed
 from proofsweep.errors import ResultsError, UsageError
 from proofsweep.model import layout
@@ -165,7 +165,6 @@ class _Packing:
     redactions: set[str] = field(default_factory=set)  # the intents that took content from rows of these parts
 
     def lines(self, rows: _Rows) -> Iterator[bytes]:
-        """Yield one line of JSON for each row that can be proved."""
         redactions = list(redactions_of(self.results.store))
         known: dict[str, Mapping[int, LegReceipt]] = {}
         for name in sorted(rows):

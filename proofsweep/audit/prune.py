@@ -31,9 +31,7 @@ from proofsweep.store.prunings import (
 from proofsweep.store.receipts import ended_parts, seal_prunings
 from proofsweep.store.run_index import IndexedRuns, RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in, missing_legs
-
-# Chosen: requests that wait for a bucket at once, as for the index.
-_AT_ONCE = 16
+from proofsweep.store.store import REQUESTS_AT_ONCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,17 +74,14 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
         now=now,
     )
     taken = {pruning.run_id for pruning in begun}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         found = pool.map(decision.pruning_of, [run.plan.run_id for run in old if run.plan.run_id not in taken])
         new = [pruning for pruning in found if pruning is not None]
     return Prunable(old_runs=len(old), begun=begun, new=new)
 
 
 def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -> list[Pruning]:
-    """Delete what was found; give the prunings that were completed. One that another process has begun is left to it.
-
-    ResultsError if the store cannot be written; repeat it to complete it.
-    """
+    """Delete what was found, but for what another process has begun; return the prunings that were completed."""
     done = [*prunable.begun]
     for pruning in prunable.new:
         with suppress(NameTaken):
@@ -95,7 +90,7 @@ def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -
     if done:
         names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]
         seal_prunings(results.store, names, clock())  # (2)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         for pruning in done:
             list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (3)
             write_receipt(results.store, pruning, clock())  # (4)
@@ -180,7 +175,6 @@ class _Decision:
 
 
 def _parts_with_newest_rows(snapshot: Snapshot, entries: Sequence[Entry], plans: Sequence[Plan]) -> Iterator[str]:
-    """Name the parts of some runs in which the rows of the snapshot are."""
     by_run = {plan.run_id: plan for plan in plans}
     columns = ("run_id", "leg", "manifest_row")
     for table in snapshot.rows(columns, entries):

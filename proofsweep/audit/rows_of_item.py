@@ -15,9 +15,7 @@ from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.items import PROOF_PREFIX, raw_bytes
 from proofsweep.store.plans_and_parts import Results
-
-# Chosen: parts that wait for a bucket at once.
-_READERS = 16
+from proofsweep.store.store import REQUESTS_AT_ONCE
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -44,7 +42,6 @@ class _Known:
     proof_ids: set[str] = field(default_factory=set)
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows of the item."""
         item_ids, proof_ids, locations = (rows[name].to_pylist() for name in ("item_id", "proof_id", "audio"))
         self.item_ids.update(map(str, item_ids))
         self.proof_ids.update(str(each) for each in proof_ids if each)
@@ -60,10 +57,7 @@ class _Known:
 
 
 def rows_of_item(results: Results, item: str) -> Iterator[Found]:
-    """Find an item in the tables, part by part; in those of operations also by the proofs that its answers name.
-
-    ResultsError if a part cannot be read.
-    """
+    """Find an item in the tables, part by part; in those of operations also by the proofs that its answers name."""
     known = _Known()
     for table in _TABLES:
         names = list(results.all_parts(table))
@@ -99,10 +93,7 @@ def listed_rows_of(results: Results, found: Sequence[Found], run_ids: Sequence[s
 
 
 def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list[str]] | None = None) -> pa.Table:
-    """Read a Parquet object as it is; with `columns`, only those that it chooses from the schema.
-
-    ResultsError if it is missing or damaged.
-    """
+    """Read a Parquet object, or the columns that `columns` chooses; ResultsError if it is missing or damaged."""
     try:
         file = pq.ParquetFile(pa.BufferReader(results.store.read(name) or b""))
         chosen = None if columns is None else columns(file.schema_arrow)
@@ -116,8 +107,8 @@ def read_object(results: Results, name: str, columns: Callable[[pa.Schema], list
 def in_parallel(names: Iterable[S], read: Callable[[S], T]) -> Iterator[T]:
     """Read parts, or what else is named, in their order, some at once, and no more ahead than that."""
     waiting = iter(names)
-    with ThreadPoolExecutor(_READERS) as pool:
-        while portion := list(islice(waiting, 2 * _READERS)):
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+        while portion := list(islice(waiting, 2 * REQUESTS_AT_ONCE)):
             yield from pool.map(read, portion)
 
 
@@ -126,7 +117,6 @@ def _columns_in(schema: pa.Schema) -> list[str]:
 
 
 def _places_of(item: str, rows: pa.Table) -> set[int]:
-    """Find the rows that name an item by its ID or its location."""
     places: set[int] = set()
     for column in (each for each in _NAMES if each in rows.column_names):
         wanted = pa.scalar(raw_bytes(item) if pa.types.is_binary(rows[column].type) else item, rows[column].type)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 
 from proofsweep import __version__
 from proofsweep.audit.findings import Audit, Findings
-from proofsweep.audit.heads import ReceiptGraph, check_head, checked_head
+from proofsweep.audit.receipt_heads import ReceiptGraph, check_head, checked_head
 from proofsweep.errors import UsageError
 from proofsweep.model import layout
 from proofsweep.store.store import Store, json_bytes
@@ -52,10 +52,7 @@ def public_key(path: Path) -> Ed25519PublicKey:
 
 
 def sign_audit(store: Store, audit: Audit, key: Ed25519PrivateKey, now: datetime) -> str:
-    """Write a signed statement of an audit that found nothing wrong; give the name of the object.
-
-    UsageError if something is wrong, or the store cannot be written.
-    """
+    """Write a signed statement of an audit, and return its name; UsageError if the audit found something wrong."""
     if audit.wrong or not audit.head:
         raise UsageError("Nothing was signed: only an audit that found nothing wrong is.")
     statement = {

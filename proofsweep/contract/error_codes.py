@@ -33,10 +33,7 @@ _BY_STATUS: Mapping[int, ErrorCode] = MappingProxyType(
 
 
 def meaning_of(status: int, code: str | None) -> ErrorCode:
-    """Read an error by its code if the code is known, otherwise by its HTTP status class.
-
-    The contract pairs only 429 with a code, so for 429 the status decides.
-    """
+    """Read an error by its code if it is known, else by its status class; for 429 the status decides."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ErrorCode.RATE_LIMITED
     return _BY_SLUG.get(code or "") or _of_class(status)

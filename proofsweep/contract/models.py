@@ -101,10 +101,7 @@ class ListProofsResponse(Resource):
 
 
 class GetProofResponse(Resource):
-    """GET /proofs/{proofId}: display fields, and the sealed sidecar as base64.
-
-    The client fills `sidecar` in, because its wire name is a setting. It is never printed.
-    """
+    """GET /proofs/{proofId}. The client fills the sealed `sidecar` (base64) in, by its setting; it is never printed."""
 
     song: Text = None
     classification: Text = None
@@ -120,10 +117,7 @@ class EraseProofResponse(Resource):
 
 
 class EmbeddedAssetResponse(Resource):
-    """GET /proofs/{proofId}/asset: a short-lived download URL.
-
-    The contract does not show its field names, so all members are kept and none is printed.
-    """
+    """GET /proofs/{proofId}/asset: a download URL under a name that the contract does not show: none is printed."""
 
     members: dict[str, object] = Field(repr=False)
 

@@ -12,11 +12,7 @@ from proofsweep.model.reasons import Reason
 
 
 class AssetFile(LocalFile):
-    """One such file, with the last body that it has taken.
-
-    Attributes:
-        error: why that body is not here whole, through no fault of the connection; None if it is.
-    """
+    """One such file with its last body; `error` says why that is not whole, unless the connection broke."""
 
     def __init__(self, descriptor: int, most_bytes: int, note_closed: Callable[[], None]) -> None:
         super().__init__(descriptor)
@@ -67,10 +63,7 @@ class AssetFiles:
         self._open = 0
 
     def new(self, most_bytes: int) -> AssetFile | None:
-        """Return an empty file for so many bytes; None where there is room only when one that is open is closed.
-
-        RunMustStop if there is too little room without any other, or the file cannot be made.
-        """
+        """Return an empty file for so many bytes; None where one must be closed first; RunMustStop without room."""
         with self._lock:
             try:
                 with tempfile.TemporaryFile() as file:

@@ -126,11 +126,7 @@ class AudioFile:
 
 
 def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False) -> AudioFile:
-    """Open audio to look at it, or to send it too.
-
-    Raises SourceError: `missing_audio` if there is no file, `unreadable_file` if it is no regular file or cannot be
-    read.
-    """
+    """Open audio; SourceError: `missing_audio`, or `unreadable_file` if it is no regular file or cannot be read."""
     file = source.open(location, is_whole=is_sent)
     if file is None:
         raise SourceError("There is no audio at this location.", reason=Reason.MISSING_AUDIO)
@@ -142,11 +138,7 @@ def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False)
 
 
 def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> bytes:
-    """Read a whole sidecar.
-
-    Raises SourceError: `missing_sidecar` if there is no file or it is empty, `sidecar_too_large` above `most_bytes`,
-    `unreadable_file` if it is no regular file or cannot be read.
-    """
+    """Read a whole sidecar; SourceError: `missing_sidecar` (empty, too), `sidecar_too_large` or `unreadable_file`."""
     file = source.open(location)
     if file is None:
         raise SourceError("There is no sidecar at this location.", reason=Reason.MISSING_SIDECAR)

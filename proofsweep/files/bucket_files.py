@@ -153,10 +153,7 @@ class BucketFiles:
         yield from folders.in_order()
 
     def listed(self, location: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
-        """List the keys below a prefix with their facts, in the store's order; only those after the key `after`.
-
-        SourceError if it cannot be listed.
-        """
+        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed."""
         store, key = self.place_of(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
         try:

@@ -22,11 +22,7 @@ class LocalMoves:
     """Creates and removes files of this machine; what is created survives a power cut."""
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
-        """Make a file of exactly these bytes: the name appears with its whole content.
-
-        NameTaken if there is something of that name; SourceError if the bytes have another digest, or cannot be
-        written.
-        """
+        """Make a file of exactly these bytes, whole at once; NameTaken, or SourceError if they have another digest."""
         path = Path(location)
         with _wrapped_errors():
             make_folder(path.parent)

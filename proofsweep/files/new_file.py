@@ -16,10 +16,7 @@ _WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write beside the file, and give it its name when it is whole; an existing file stays as it is.
-
-    UsageError if the file exists or cannot be written; nothing is left behind.
-    """
+    """Write beside the file, and name it when it is whole; UsageError if it exists or cannot be written."""
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
         _refuse_existing(path)  # before somebody waits for the content

@@ -133,11 +133,7 @@ _KEPT = timedelta(minutes=5)
 
 
 class AwsCredentials:
-    """Credentials as botocore finds and renews them; obstore calls this when those in use are five minutes old.
-
-    Attributes:
-        region: the profile's.
-    """
+    """Credentials as botocore renews them, asked for when five minutes old; `region` is the profile's."""
 
     def __init__(self, provider: "Boto3CredentialProvider") -> None:
         self._provider = provider
@@ -149,10 +145,7 @@ class AwsCredentials:
 
 
 def aws_credentials() -> AwsCredentials | None:
-    """Find AWS credentials as the AWS tools do; None if boto3 is not installed or finds none.
-
-    ValueError if a profile is named that does not exist, or the files cannot be read.
-    """
+    """Find AWS credentials as its tools do; None without boto3 or any; ValueError if a profile does not exist."""
     try:
         from botocore.exceptions import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, slow to import
             BotoCoreError,
@@ -174,10 +167,7 @@ _CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "t
 
 
 def open_bucket(url: str) -> "ObjectStore":
-    """Open the bucket of a URL: find credentials, and send no request yet.
-
-    Raises Exception: one of `FAILURES`: the configuration does not allow to open it.
-    """
+    """Open the bucket of a URL, with credentials but no request yet; raises one of `FAILURES` if that cannot be."""
     root, _ = root_and_key(url)
     scheme, _, name = root.partition("://")
     # The ignores: obstore takes client options with the configuration too, and then keeps those of the environment.

@@ -92,7 +92,6 @@ def _decoded(front: bytes) -> str:
 
 
 def _stream(front: bytes) -> ContentGuess | None:
-    """Recognise streams that start with MP3's sync bits but are not MP3."""
     match mpeg_layer(front):
         case 0:
             return ContentGuess("AAC without a container", is_other=True, is_audio=True)

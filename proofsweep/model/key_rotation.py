@@ -74,10 +74,7 @@ def is_recent(rotation: Rotation, now: datetime) -> bool:
 
 
 def why_conflict(intent: RotationIntent, now: datetime, *, was_asked_before: bool) -> str:
-    """Explain a 409 (contract, Errors 6).
-
-    `was_asked_before` says that an earlier command may have rotated the key, and lost the answer.
-    """
+    """Explain a 409 (contract, Errors 6); an earlier command may have rotated the key and lost the answer."""
     elsewhere = (
         "The key was rotated before, elsewhere: by a person, another machine or another results store. It works until "
         f"{_hours(GRACE_WINDOW)} hours after that. Get the new key from whoever has it, or ask the partner."

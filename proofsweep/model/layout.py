@@ -228,7 +228,7 @@ INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"
 
 
-def told_alerts_name() -> str:
+def sent_alerts_name() -> str:
     """Which alerts were sent when; it can be deleted."""
     return "_alerts/told.json"
 

@@ -113,10 +113,7 @@ def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
 
 
 def proof_list(places: Iterable[tuple[str, str]]) -> ProofList:
-    """Make a list of texts that should be proof IDs, each with its place for a message.
-
-    UsageError if one cannot be a proof ID, or there is none at all.
-    """
+    """Make a list of proof IDs, each text with its place for a message; UsageError if one cannot be one, or none is."""
     found: list[str] = []
     empty = 0
     for place, text in places:
@@ -131,10 +128,7 @@ def proof_list(places: Iterable[tuple[str, str]]) -> ProofList:
 
 
 def cells_of(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
-    """Find the IDs in a file: in the column `proof_id` of a CSV file, else one on each line.
-
-    UsageError if a CSV file has no such column.
-    """
+    """Find the IDs in a file: each line, or the column `proof_id` of a CSV file, without which it is a UsageError."""
     header = next(csv.reader(lines[:1]), [])
     columns = [cell.strip() for cell in header]
     if COLUMN not in columns:

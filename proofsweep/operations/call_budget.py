@@ -15,11 +15,7 @@ from proofsweep.partner.partner import Partner
 
 
 class CallBudget:
-    """Keyed calls that are left to an operation. Thread-safe.
-
-    Attributes:
-        most: keyed calls in all, those before it included; None for any number.
-    """
+    """Keyed calls left to an operation, of `most` in all (None: any number), earlier ones included. Thread-safe."""
 
     def __init__(self, log: OperationLog, most: int | None, ended_by: EndedBy = EndedBy.WINDOW) -> None:
         """Begin; `ended_by` says what it means that none is left: a bound that was given, or the quota."""
@@ -84,10 +80,7 @@ Result = TypeVar("Result")
 
 
 def some_at_once(items: Iterable[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
-    """Yield the results in the order of the items; after an error no other item is begun, and those begun are finished.
-
-    Raises Exception: what the work on an item raised.
-    """
+    """Yield the results in the items' order; after an error no other item is begun, and those begun are finished."""
     waiting = iter(items)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         begun: deque[Future[Result]] = deque(pool.submit(work, item) for item in islice(waiting, 2 * _AT_ONCE))

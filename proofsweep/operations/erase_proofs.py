@@ -32,11 +32,7 @@ class EraseProofs:
     clock: Callable[[], datetime]
 
     def erase(self, wanted: ProofList) -> Iterator[Erasure]:
-        """Erase, and give what became of each proof once it is recorded.
-
-        ResultsError if an answer cannot be recorded; no other proof is asked for. RunMustStop if no more calls can be
-        made; the other proofs were not asked for.
-        """
+        """Erase, and yield what became of each proof once it is recorded; RunMustStop if no more calls can be made."""
         operation_id, outages = self.log.operation.operation_id, 0
         for number, proof_id in enumerate(wanted.proof_ids):
             self.partner.session.stop.check()

@@ -28,10 +28,7 @@ class KeyFilePlace:
 
     @classmethod
     def of(cls, path: Path, *, is_new: bool = False) -> "KeyFilePlace":
-        """Return the place of a path; a link stays, and the file that it leads to is replaced.
-
-        ConfigError if the path leads nowhere.
-        """
+        """Return the place of a path, behind a link the file that it leads to; ConfigError if it leads nowhere."""
         try:
             return cls(path.expanduser().resolve(), is_new)
         except (OSError, RuntimeError) as error:  # the latter: a circle of links, or no home folder

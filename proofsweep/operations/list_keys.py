@@ -20,10 +20,7 @@ class ListedKey:
 
 
 def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
-    """Ask for all pages, and say of each key what the recorded rotations tell of it.
-
-    CallFailed or RunMustStop if the service cannot be asked.
-    """
+    """Ask for all pages, and add to each key what the recorded rotations tell of it."""
     rotations = list(rotations)
     made: dict[str | None, Rotation] = {each.new_key_id: each for each in rotations if each.new_key_id is not None}
     replaced: dict[str | None, Rotation] = {each.key_id: each for each in rotations if each.key_id is not None}

@@ -24,12 +24,7 @@ _LONGEST_HOLD = timedelta(seconds=60)
 
 
 class OperationLog:
-    """Takes the calls and the rows of one operation, and writes them as parts. Thread-safe.
-
-    Attributes:
-        operation: which one.
-        counts: of the calls so far.
-    """
+    """Takes the calls and the rows of one operation, and writes them as parts; `counts` are its calls. Thread-safe."""
 
     def __init__(self, operation: Operation, operations: Operations, clock: Callable[[], datetime]) -> None:
         self.operation = operation
@@ -103,10 +98,7 @@ class KilledOperations:
     is_done: Callable[[Row], bool] = lambda _row: True  # whether what was noted has happened
 
     def end_all(self) -> None:
-        """End those whose process does not hold its lease; one whose files cannot be read now is ended another time.
-
-        ResultsError if the store cannot be used, or a journal is damaged.
-        """
+        """End those whose process does not hold its lease; one whose files cannot be read now is ended another time."""
         for operation_id in self.journals.open():
             with suppress(RunIsActive, SourceError), sole_process(self.operations.lease(operation_id)):
                 self.end(operation_id)

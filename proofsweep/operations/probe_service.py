@@ -16,7 +16,7 @@ from proofsweep.partner.partner import Partner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class ProbeBatch:
     """What one pass found: its rows of `probes` and of `usage`."""
 
     probes: Sequence[Row]
@@ -29,7 +29,7 @@ class Round:
         return [{**own, **probe, "usage_json": said.get(str(probe["call"]))} for probe in self.probes]
 
 
-def probe_service(partner: Partner) -> Round:
+def probe_service(partner: Partner) -> ProbeBatch:
     """Ask once for each; a probe that is throttled, fails or is refused is a row too.
 
     Nothing is repeated: the next pass comes soon, and what failed is what is to be seen. No other thread may use the
@@ -42,7 +42,9 @@ def probe_service(partner: Partner) -> Round:
         health = once.health()
     with _failure_kept(seen):
         usage = usage_rows(once.usage(days=USAGE_DAYS.start)[0], seen[-1].started_at)
-    return Round(probes=[probe_row(each, health if each.call is Call.HEALTH else None) for each in seen], usage=usage)
+    return ProbeBatch(
+        probes=[probe_row(each, health if each.call is Call.HEALTH else None) for each in seen], usage=usage
+    )
 
 
 @contextmanager

@@ -48,10 +48,7 @@ class ProofListing:
         self._seen: set[str] = set()
 
     def pages(self) -> Iterator[list[ProofSummary]]:
-        """Yield the proofs page by page; those that were given before are left out.
-
-        CallFailed or RunMustStop if a page cannot be had.
-        """
+        """Yield the proofs page by page; those that were given before are left out."""
         cursor: str | None = None
         cursors: set[bytes] = set()
         idle = 0

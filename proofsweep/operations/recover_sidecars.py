@@ -59,11 +59,7 @@ _BATCH_ROWS = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvenItem:
-    """An item with a proof, as the snapshot has it.
-
-    Attributes:
-        placed_audio, placed_sidecar: where they are now, if `ingest` has moved them.
-    """
+    """An item with a proof, as the snapshot has it; `placed_*` is where its files are now, if `ingest` moved them."""
 
     proof_id: str
     item_id: str
@@ -78,10 +74,7 @@ class ProvenItem:
 
 
 def proven_items(results: Results, environment: str, below: str = "", *, with_one_files: bool) -> Iterator[ProvenItem]:
-    """Yield the items with a proof in the order of their locations: in all folders, or below one, then or now.
-
-    ResultsError if the store cannot be read, or has no run of the environment.
-    """
+    """Yield the items with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
     with opened(results, environment, with_tags=False) as store:
         folder = f"{below.removesuffix('/')}/" if below else ""
         wanted = {"below": below, "folder": folder, "with_one_files": with_one_files}
@@ -135,10 +128,7 @@ class SidecarRecovery:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def run(self, items: Iterable[ProvenItem]) -> None:
-        """Recover what is missing.
-
-        RunMustStop if the calls, the quota or the service end before the items; each that was asked for has its row.
-        """
+        """Recover what is missing; RunMustStop if calls, quota or service end. Each that was asked for has its row."""
         waiting = (item for item in items if item.proof_id not in NO_PROOF_IDS)
         for number in count():
             if not (wave := list(islice(waiting, _WAVE))):
@@ -184,11 +174,7 @@ class SidecarRecovery:
         return None
 
     def _end(self, number: int, asked: Sequence[_Asked]) -> None:
-        """End a wave.
-
-        (1) The rows of files to be written go into the journal, (2) the files are written, (3) all rows go into the
-        table.
-        """
+        """(1) Journal the rows of files to be written, (2) write these files, (3) put all rows into the table."""
         operation_id, writes = self.log.operation.operation_id, [each for each in asked if each.content]
         rows = [each.row for each in asked if not each.content]
         if writes:

@@ -50,11 +50,7 @@ class WantedNote:
 
 
 def wanted_notes(results: Results, environment: str, now: datetime) -> list[WantedNote]:
-    """List the proofs whose note must be asked for.
-
-    A proof that is gone is asked for again only if it was accepted since; a note that is unavailable, after a week.
-    ResultsError if the store cannot be read, or has no run of the environment.
-    """
+    """List the proofs whose note to ask for: gone ones only if accepted since, unavailable ones after a week."""
     with opened(results, environment, with_tags=False) as store:
         rows = store.connection.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
     return [WantedNote(proof_id, item_id) for proof_id, item_id in rows]

@@ -190,7 +190,6 @@ class RotateKey:
     def _explained(
         self, refusal: CallFailed | RunMustStop, intent: RotationIntent, *, is_new: bool
     ) -> CallFailed | RunMustStop:
-        """Return what a refusal means for a rotation, and what to do."""
         if isinstance(refusal, RunMustStop):
             if refusal.ended_by != EndedBy.KEY_REFUSED or is_new:
                 return refusal

@@ -211,10 +211,7 @@ _NO_SOCKS = "SOCKS needs the Python package socksio; install it, or set an HTTP 
 
 
 def proxy_for(scheme: str, host: str) -> httpcore.Proxy | None:
-    """Read the proxy on the way to a host; None if there is none.
-
-    ConfigError if it cannot be used. The error does not show it: it may hold a password.
-    """
+    """Return the proxy to a host, if any; ConfigError, which does not show it, if it cannot be used."""
     proxies = getproxies()
     kind = scheme if proxies.get(scheme) else "all"
     address = proxies.get(kind)

@@ -52,10 +52,7 @@ def key_block(name: str, load: Callable[[str], str]) -> KeySource:
 
 
 def usable_key(text: str, *, where: str) -> SecretStr:
-    """Check that a text can be sent as the `x-api-key` header.
-
-    ConfigError if it is empty, or holds what a header cannot. The error does not show the text.
-    """
+    """Return a text that can be the `x-api-key` header; ConfigError, which does not show it, if it cannot."""
     key = text.strip()
     if not key:
         raise ConfigError(f"{where} holds no key.")

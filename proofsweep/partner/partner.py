@@ -151,11 +151,7 @@ class Partner:
         return _read(UploadResponse, self.session.ask(replace(request, flaw=self._flaw_of_slot)))
 
     def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
-        """POST the form to the slot's URL, without the key.
-
-        Raises SlotSpent: ask for a fresh slot and fill that. SlotRefused: the audio is not stored, and will not be.
-        SourceError: the audio changed while it was read.
-        """
+        """POST the form to the slot, without the key; SlotSpent (fill a fresh one), SlotRefused or SourceError."""
         self.session.ask(slot_request(slot, audio))
 
     def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:

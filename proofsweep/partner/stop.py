@@ -6,11 +6,7 @@ from proofsweep.errors import RunMustStop
 
 
 class StopSwitch:
-    """Keeps the first reason to stop. Thread-safe.
-
-    Attributes:
-        is_aborted: calls in flight are aborted, too.
-    """
+    """Keeps the first reason to stop; `is_aborted` if calls in flight are aborted, too. Thread-safe."""
 
     def __init__(self) -> None:
         self._pulled = threading.Event()

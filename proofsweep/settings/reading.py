@@ -201,7 +201,6 @@ def _with_results(settings: Settings, url: str) -> Settings:
 
 
 def _names() -> dict[str, list[str]]:
-    """Return the names of all settings, by section."""
     kinds = {name: field.annotation for name, field in Settings.model_fields.items()}
     return {
         name: list(kind.model_fields)

@@ -9,7 +9,7 @@ from proofsweep.partner.stop import StopSwitch
 
 
 @contextmanager
-def beside(
+def background_thread(
     name: str, work: Callable[[threading.Event], None], stop: StopSwitch | None = None
 ) -> Iterator[Callable[[], None]]:
     """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread. Yields what ends it early.

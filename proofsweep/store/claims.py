@@ -27,10 +27,7 @@ class CatalogClaims:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def last_inactive(self) -> str:
-        """Name the last claim; empty without one.
-
-        RunIsActive if the leg that it names is alive; the message names its run and its host.
-        """
+        """Name the last claim, empty without one; RunIsActive, with run and host, if the leg that it names is alive."""
         self._refuse_if_active(last := self._last(), "")
         return last
 
@@ -61,7 +58,6 @@ class CatalogClaims:
         return layout.catalog_folder(self.environment, self.identity)
 
     def _last(self) -> str:
-        """Name the last claim; empty without one."""
         return max(self.results.store.names(self._folder), default="")
 
     def _refuse_if_active(self, name: str, own_run: str) -> None:
@@ -85,10 +81,7 @@ class CatalogClaims:
 
 @dataclass(frozen=True, slots=True)
 class LaneClaim:
-    """The sign of passes on the lane of one key, in the ingest store.
-
-    Passes over several folders share it: each renews it, and it is fresh while one of them does.
-    """
+    """The sign of passes on the lane of one key; all share it, and it is fresh while one of them renews it."""
 
     store: Store
     fingerprint: str
@@ -112,10 +105,7 @@ class LaneClaim:
 
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
-    """Record which service a key belongs to.
-
-    ResultsError if the key was used with another service (contract, Authentication 6: no key is interchangeable).
-    """
+    """Record a key's service; ResultsError if it had another (contract, Authentication 6)."""
     check_key(store, fingerprint, base_url)
     try:
         store.create(layout.key_name(fingerprint), json.dumps({"base_url": base_url}).encode())

@@ -47,10 +47,7 @@ class DerivedLog:
         return [name for name in self.store.names(self.folder) if name.endswith(_ENDING)]
 
     def entries(self) -> list[Entry]:
-        """Read the entries that no other replaces.
-
-        ResultsError if an entry is damaged, or entries are always deleted before they can be read.
-        """
+        """Read the entries that no other replaces; ResultsError if one is damaged, or the log changes all the time."""
         for _ in range(_ATTEMPTS):
             found = self._read_newest_first(self.names())
             if found is not None:
@@ -112,7 +109,6 @@ class DerivedLog:
 
 
 def _entry(name: str, content: bytes) -> Entry | None:
-    """Read an entry; None if it is damaged."""
     try:
         document = json.loads(gzip.decompress(content))
         return Entry(name, document["body"], tuple(document["objects"]), tuple(document["replaces"]))

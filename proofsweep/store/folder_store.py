@@ -81,7 +81,6 @@ class FolderStore:
 
     @contextmanager
     def _wrapped_errors(self, what: str) -> Iterator[None]:
-        """Turn an error of the file system into a ResultsError."""
         try:
             yield
         except OSError as error:

@@ -47,10 +47,7 @@ class Journal:
                 self._waiting["verdicts"].append(verdict)
 
     def flush(self) -> None:
-        """Write what waits, exchanges first: the audit trail of each row in the journal is there too.
-
-        ResultsError if the store cannot be written; the rows wait for the next flush.
-        """
+        """Write what waits, exchanges first, so each row's audit trail is there; what cannot be written waits."""
         with self._flushing:
             with self._lock:
                 counts = {table: len(rows) for table, rows in self._waiting.items()}

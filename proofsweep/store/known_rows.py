@@ -60,11 +60,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AnswerTimes:
-    """The newest time of each item and version in one environment; the first call reads them.
-
-    Attributes:
-        outcomes: rows with other ones do not count.
-    """
+    """The newest time of each item and version in one environment, by rows of these `outcomes`; read at first use."""
 
     def __init__(self, results: Results, environment: str, outcomes: Sequence[str]) -> None:
         self.outcomes = outcomes
@@ -131,6 +127,7 @@ def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) 
     An answer is `accepted` or `rejected`; an item without one has no row. The columns are those of the snapshot, which
     is as new as the last leg that ended. ResultsError if the snapshot cannot be read.
     """
+    is_answer = (pc.field("environment") == environment) & pc.field("outcome").isin(ANSWERED)
     rest = iter(item_ids)
     few = sorted(islice(rest, _FEW_ITEMS))
     wanted = HashedItems(chain(few, rest))
@@ -138,14 +135,10 @@ def newest_answers(results: Results, environment: str, item_ids: Iterable[str]) 
     snapshot = Snapshot(results.store)
     chosen = [[file for file in files_of(entry) if _may_hold(file, near)] for entry in snapshot.entries()]
     for table in merged([snapshot.tables_of(files) for files in chosen]):
-        answers = table.filter(_is_answer(environment))
+        answers = table.filter(is_answer)
         found = [str(item_id) in wanted for item_id in answers["item_id"].to_pylist()]
         if any(found):
             yield answers.filter(pa.array(found)).select(COLUMNS)
-
-
-def _is_answer(environment: str) -> pc.Expression:
-    return (pc.field("environment") == environment) & pc.field("outcome").isin(ANSWERED)
 
 
 def _may_hold(file: SnapshotFile, items: Sequence[str] | None) -> bool:

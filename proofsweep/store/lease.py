@@ -21,7 +21,7 @@ from proofsweep.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.model import layout
 from proofsweep.model.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.background import beside
+from proofsweep.store.background import background_thread
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.receipts import has_claim, last_leg, receipt_of
 from proofsweep.store.store import Store, json_bytes
@@ -238,7 +238,7 @@ def sole_process(lease: Lease, on_beat: Callable[[], None] = lambda: None, facts
                 on_beat()
 
     try:
-        with beside("lease", keep):
+        with background_thread("lease", keep):
             yield number
     finally:
         with suppress(NameTaken):

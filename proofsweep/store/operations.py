@@ -15,7 +15,7 @@ from proofsweep.model.tables.columns import Column, Row, with_instants
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import OPERATION_TABLES, Results
 from proofsweep.store.receipts import Part, link_to, newest_receipts
-from proofsweep.store.store import Store, json_bytes
+from proofsweep.store.store import Store, damaged, json_bytes
 
 _BUSY = "Another process works on this operation: {holder}."
 
@@ -40,10 +40,7 @@ class Operations:
         return self.results.store.folders(layout.OPERATIONS_FOLDER, since)
 
     def write_intent(self, operation: Operation, facts: Mapping[str, object]) -> None:
-        """Write what an operation is about to do; `facts` are what it needs to continue after a crash.
-
-        NameTaken if there is one with this ID.
-        """
+        """Write what an operation will do, and the `facts` to go on after a crash; NameTaken if its ID is taken."""
         document = {**operation.document(), **facts}
         self.results.store.create(layout.operation_intent_name(operation.operation_id), json_bytes(document))
 
@@ -56,10 +53,7 @@ class Operations:
         return self._document(layout.operation_receipt_name(operation_id))
 
     def ended_parts(self, operation_id: str) -> list[Part]:
-        """Return the parts that an operation's receipt names; none without a receipt.
-
-        ResultsError if the receipt is damaged.
-        """
+        """Return the parts that an operation's receipt names, none without one; ResultsError if it is damaged."""
         try:
             return receipted_parts(self.receipt(operation_id) or {"parts": []})
         except (KeyError, ValueError, TypeError) as damage:
@@ -92,10 +86,7 @@ class Operations:
         return [name for name in names if layout.run_of(name) == operation.operation_id]
 
     def write_receipt(self, operation: Operation, document: Mapping[str, object]) -> None:
-        """Write how an operation ended; the receipt holds its intent, and the newest receipts before it.
-
-        NameTaken if it has ended before.
-        """
+        """Write how an operation ended, with links to its intent and the newest receipts; NameTaken if it had ended."""
         store, (name, intent) = self.results.store, layout.operation_names(operation.operation_id)
         held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]
         store.create(name, json_bytes({**operation.document(), **document, "earlier_receipts": held}))
@@ -111,18 +102,14 @@ class Operations:
         return document
 
     def _damaged(self, name: str) -> ResultsError:
-        url = self.results.store.url
-        return ResultsError(f"{name} in the results store {url} is damaged: it is not whole. Restore it from a backup.")
+        return damaged(self.results.store, name, "it is not whole")
 
 
 _COLUMNS = ["recovered_to", "sidecar_sha256"]
 
 
 def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
-    """Return the location and the hex sha256 of each sidecar that recoveries have written.
-
-    ResultsError if a part cannot be read.
-    """
+    """Return the location and the hex sha256 of each sidecar that recoveries have written."""
     table = results.table("recoveries", results.all_parts("recoveries"), _COLUMNS)
     written = table.filter(pc.is_valid(table["recovered_to"]))
     return frozenset(zip(*(written[name].to_pylist() for name in _COLUMNS), strict=True))
@@ -154,7 +141,7 @@ class OperationJournals:
                 document = json.loads(self._store.read(name) or b"")
                 yield from [with_instants(row, self._columns) for row in [*document]]
             except (ValueError, TypeError, AttributeError) as damage:
-                raise ResultsError(f"{name} in {self._store.url} is damaged. Restore it from a backup.") from damage
+                raise damaged(self._store, name) from damage
 
     def delete(self, operation_id: str) -> None:
         """Delete a journal whose rows are in parts."""

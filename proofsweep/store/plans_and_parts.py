@@ -19,7 +19,7 @@ from proofsweep.model.tables.schemas import conformed
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.receipts import Part, ended_parts
 from proofsweep.store.row_digests import ROOT_KEY, with_merkle_root
-from proofsweep.store.store import Store, json_bytes, sha256_hex
+from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
 
 SCHEMAS = {
     "verdicts": schemas.VERDICTS,
@@ -80,10 +80,7 @@ class Results:
         try:
             return _checked(plan_of(json.loads(content)))
         except (ValueError, TypeError, AttributeError) as damage:
-            raise ResultsError(
-                f"{layout.plan_name(run_id)} in the results store {self.store.url} is damaged: it is not a whole plan. "
-                "Restore it from a backup."
-            ) from damage
+            raise damaged(self.store, layout.plan_name(run_id), "it is not a whole plan") from damage
 
     def plan_digest(self, run_id: str) -> str:
         """Return the hex sha256 of the plan in the store."""
@@ -123,10 +120,7 @@ class Results:
         return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
-        """Write one part with its table's whole schema, and read it back.
-
-        NameTaken if another process wrote it; this one must stop its work on the leg.
-        """
+        """Write one part with its whole schema, and read it back; NameTaken if another process works on the leg."""
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
         whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
@@ -176,10 +170,7 @@ class Results:
         try:
             return conformed(_table_of(self._required(name) if content is None else content, columns), schema)
         except (pa.ArrowException, OSError) as damage:
-            raise ResultsError(
-                f"{name} in the results store {self.store.url} is damaged: it cannot be read as Parquet. Restore it "
-                "from a backup."
-            ) from damage
+            raise damaged(self.store, name, "it cannot be read as Parquet") from damage
 
     def _required(self, name: str) -> bytes:
         content = self.store.read(name)
@@ -189,7 +180,6 @@ class Results:
 
 
 def _schema(table: str, columns: list[str] | None) -> pa.Schema:
-    """Return the schema of some columns of a table; None stands for all."""
     whole = SCHEMAS[table]
     return whole if columns is None else pa.schema(map(whole.field, columns)).with_metadata(whole.metadata)
 

@@ -18,14 +18,13 @@ from proofsweep.errors import NameTaken, ResultsError
 from proofsweep.model import layout
 from proofsweep.model.tables.columns import Row
 from proofsweep.store.plans_and_parts import Results
+from proofsweep.store.store import REQUESTS_AT_ONCE
 
 _TABLE = "probes"
 _KEY = ["operation_id", "call"]
 
 # Days of which hours may wait for their part: also those of the last pass before a pause, and of the turn of a day.
 _NEWEST_DAYS = 2
-# Chosen: requests that wait for a bucket at once, as for the index.
-_AT_ONCE = 16
 
 
 def add_pass(results: Results, pass_id: str, began: datetime, rows: Sequence[Row]) -> None:
@@ -84,13 +83,13 @@ def _publish(results: Results, day: date, hour: str, passes: Sequence[str]) -> N
             results.create_part(name, _TABLE, rest)
         there = results.table(_TABLE, [name], _KEY[:1])[_KEY[0]]  # also after our own: not each store keeps the first
         rest = rest.filter(pc.invert(pc.is_in(rest[_KEY[0]], there.combine_chunks())))
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         list(pool.map(results.store.delete, passes))
 
 
 def _present(results: Results, names: Iterable[str], columns: list[str] | None) -> Iterator[pa.Table]:
     """Read objects, but for those that another process deleted since they were listed."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         yield from (rows for rows in pool.map(lambda name: _read(results, name, columns), names) if rows is not None)
 
 

@@ -7,19 +7,16 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.errors import NameTaken
 from proofsweep.model import layout
 from proofsweep.model.pruning import Pruning
-from proofsweep.store.store import Store
+from proofsweep.store.store import Store, damaged
 
 _PRUNING = TypeAdapter(Pruning)
 
 
 def prunings_of(store: Store, run_id: str) -> list[Pruning]:
-    """Read the intents of a run's prunings, the oldest first; none if it was never pruned.
-
-    ResultsError if one is damaged or cannot be read.
-    """
+    """Read the intents of a run's prunings, the oldest first, none if it had none; ResultsError if one is damaged."""
     names = store.names(layout.pruning_folder(run_id))
     return [_read(store, name) for name in names if name.endswith("-intent.json")]
 
@@ -65,7 +62,7 @@ def _read(store: Store, name: str) -> Pruning:
     try:
         return _PRUNING.validate_json(store.read(name) or b"")
     except ValueError as damage:
-        raise ResultsError(f"{name} in the results store {store.url} is damaged. Restore it from a backup.") from damage
+        raise damaged(store, name) from damage
 
 
 def _json(document: dict[str, object]) -> bytes:

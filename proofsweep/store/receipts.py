@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
-from proofsweep.errors import NameTaken, ResultsError
+from proofsweep.errors import NameTaken
 from proofsweep.model import layout
-from proofsweep.store.store import Store, json_bytes, sha256_hex
+from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,7 @@ def receipt_of(store: Store, run_id: str, leg: int) -> dict[str, object] | None:
     try:
         document = None if content is None else json.loads(content)
     except ValueError as damage:
-        name = layout.receipt_name(run_id, leg)
-        raise ResultsError(
-            f"{name} in the results store {store.url} is damaged: it is not a whole receipt. Restore it from a backup."
-        ) from damage
+        raise damaged(store, layout.receipt_name(run_id, leg), "it is not a whole receipt") from damage
     return document if isinstance(document, dict) else None
 
 

@@ -10,13 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from proofsweep.errors import ResultsError
 from proofsweep.model import layout
 from proofsweep.model.redaction import KEPT, MARKER, Completed, Redaction
 from proofsweep.store.lease import Lease
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.row_digests import row_digests
-from proofsweep.store.store import Store, json_bytes, sha256_hex
+from proofsweep.store.store import Store, damaged, json_bytes, sha256_hex
 
 _Document = TypeVar("_Document")
 _REDACTION, _COMPLETED = TypeAdapter(Redaction), TypeAdapter(Completed)
@@ -41,10 +40,7 @@ def intent_digest(store: Store, redaction: Redaction) -> str:
 
 
 def completion_of(store: Store, redaction: Redaction) -> Completed | None:
-    """Return how a redaction ended; None if it did not come to its end.
-
-    ResultsError if its receipt is damaged or cannot be read.
-    """
+    """Return how a redaction ended, None if it did not; ResultsError if its receipt is damaged."""
     name = layout.redaction_receipt_name(redaction.number)
     return None if store.read(name) is None else _read(store, name, _COMPLETED)
 
@@ -85,4 +81,4 @@ def _read(store: Store, name: str, reader: TypeAdapter[_Document]) -> _Document:
     try:
         return reader.validate_json(store.read(name) or b"")
     except ValueError as damage:
-        raise ResultsError(f"{name} in the results store {store.url} is damaged. Restore it from a backup.") from damage
+        raise damaged(store, name) from damage

@@ -23,10 +23,7 @@ class Rotations:
         self._results = results
 
     def begin(self, intent: RotationIntent) -> RotationIntent:
-        """Write the intent for a key, durably; give the one that counts, which another process may have written.
-
-        ResultsError if the store cannot be written, or the intent there is damaged.
-        """
+        """Write the intent for a key, durably; return the one that counts, which another process may have written."""
         try:
             self._results.store.create(layout.rotation_name(intent.key_fingerprint), json_bytes(asdict(intent)))
         except NameTaken:
@@ -36,10 +33,7 @@ class Rotations:
         return intent
 
     def begun(self, key_fingerprint: str) -> RotationIntent | None:
-        """Read the intent for a key; None if its rotation was never begun in this store.
-
-        ResultsError if it is damaged.
-        """
+        """Read the intent for a key; None if no rotation of it began here. ResultsError if it is damaged."""
         name = layout.rotation_name(key_fingerprint)
         content = self._results.store.read(name)
         try:
@@ -51,10 +45,7 @@ class Rotations:
             ) from damage
 
     def unfinished(self, key_fingerprint: str) -> RotationIntent | None:
-        """Read the intent for a key whose rotation has no receipt; None if there is none.
-
-        ResultsError if it is damaged.
-        """
+        """Read the intent for a key whose rotation has no receipt; None if there is none."""
         intent = self.begun(key_fingerprint)
         is_open = intent is not None and Operations(self._results).receipt(intent.operation_id) is None
         return intent if is_open else None

@@ -46,12 +46,10 @@ def path_in(levels: Sequence[Sequence[bytes]], place: int) -> list[bytes]:
 
 def _next_level(level: Sequence[bytes]) -> list[bytes]:
     """Join neighbours; a last one without a neighbour goes up as it is."""
-    joined = [_node(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
+    joined = [
+        hashlib.sha256(_NODE + left + right).digest() for left, right in zip(level[::2], level[1::2], strict=False)
+    ]
     return joined + list(level[-1:]) if len(level) % 2 else joined
-
-
-def _node(left: bytes, right: bytes) -> bytes:
-    return hashlib.sha256(_NODE + left + right).digest()
 
 
 # Arrow leaves a row out of the result if it has no cell to join, so each row has this one; it names the definition.
@@ -94,7 +92,6 @@ def canonical_rows(table: pa.Table) -> list[bytes]:
 
 
 def _lines(name: str, texts: _Column) -> _Column:
-    """Return the line of each cell of a column, null where the cell is null."""
     lengths = pc.cast(pc.cast(pc.binary_length(texts), pa.string()), pa.binary())
     return _joined([pa.scalar(name.encode()), lengths, texts], b":", pc.JoinOptions(null_handling="emit_null"))
 

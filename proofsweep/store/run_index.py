@@ -20,13 +20,12 @@ from proofsweep.store.derived_log import DerivedLog, Entry
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results, plan_of
 from proofsweep.store.prunings import wholly_pruned
+from proofsweep.store.store import REQUESTS_AT_ONCE
 
 # Chosen: any value from 2 to 8 does.
 _MOST_ENTRIES = 4
 # Chosen: a plan of millions of rows takes minutes between its name and its existence, and clocks differ.
 _SETTLING = timedelta(days=1)
-# Chosen: requests that wait for a bucket at once.
-_READERS = 16
 # Chosen: runs without an end that a person may still resume; each costs one request.
 _WATCHED = 10
 _NONE: Mapping[str, Sequence[str]] = {}
@@ -68,10 +67,7 @@ class RunIndex:
         self._log = DerivedLog(results.store, INDEX_FOLDER, clock)
 
     def read(self) -> IndexedRuns:
-        """Read the index as it is; runs of the last day may be missing, and older ones if it is not complete.
-
-        ResultsError if it cannot be read.
-        """
+        """Read the index as it is; runs of the last day may be missing, and older ones if it is not complete."""
         return _merged(self._log.entries())
 
     def refreshed(self, *, most: int | None = None) -> IndexedRuns:
@@ -79,7 +75,11 @@ class RunIndex:
         index = self._readable()
         if not index.complete_to:
             index = _merged_with(index, [], pruned=self._catalogs_of(wholly_pruned(self._results.store, index.pruned)))
-        missing = [name for name in self._later_runs(index) if name not in index.records and name not in index.pruned]
+        missing = [
+            name
+            for name in self._results.store.folders("_runs", index.complete_to)
+            if name not in index.records and name not in index.pruned
+        ]
         chosen = missing if most is None else missing[-most:]
         complete_to = index.complete_to if len(chosen) < len(missing) else self._complete_to(index, missing)
         found = self._records([*chosen, *self._outdated(index)])
@@ -90,10 +90,7 @@ class RunIndex:
         return _merged_with(index, new, complete_to)
 
     def add(self, records: Iterable[RunRecord], *, complete_to: str = "", pruned: Iterable[str] = ()) -> None:
-        """Write what is known of some runs; fold the index's entries if they are many.
-
-        ResultsError if the index cannot be read or written.
-        """
+        """Write what is known of some runs; fold the index's entries if they are many."""
         self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned), complete_to=complete_to))
 
     def _add(self, new: IndexedRuns) -> None:
@@ -137,15 +134,11 @@ class RunIndex:
         except ResultsError:
             return IndexedRuns()
 
-    def _later_runs(self, index: IndexedRuns) -> list[str]:
-        return self._results.store.folders("_runs", index.complete_to)
-
     def _records(self, run_ids: Iterable[str]) -> list[RunRecord]:
-        with ThreadPoolExecutor(_READERS) as pool:
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
             return [record for record in pool.map(self.record_of, run_ids) if record is not None]
 
     def _catalogs_of(self, run_ids: Iterable[str]) -> dict[str, Sequence[str]]:
-        """Return environment and identity of runs, by ID."""
         plans = (record.plan for record in self._records(run_ids))
         return {plan.run_id: (plan.environment, plan.identity) for plan in plans}
 

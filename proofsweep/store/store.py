@@ -13,6 +13,9 @@ from proofsweep.errors import CatalogError, NameTaken, ResultsError
 from proofsweep.files.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.store.folder_store import FolderStore
 
+# Requests of one process that wait for a bucket together. Chosen: any value from 8 to 32 does.
+REQUESTS_AT_ONCE = 16
+
 
 class Store(Protocol):
     """A tree of objects with names like `verdicts/run_date=2026-11-20/a.parquet`."""
@@ -94,8 +97,13 @@ def probe(store: Store) -> None:
 
 
 def _nearest_folder(path: Path) -> Path:
-    """Return the path itself if it exists, else the nearest folder above it."""
     return next((place for place in (path, *path.parents) if place.exists()), path)
+
+
+def damaged(store: Store, name: str, why: str = "") -> ResultsError:
+    """Return the error for an object that is not as it was written."""
+    what = f"is damaged: {why}" if why else "is damaged"
+    return ResultsError(f"{name} in the results store {store.url} {what}. Restore it from a backup.")
 
 
 def json_bytes(document: object) -> bytes:

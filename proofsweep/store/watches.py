@@ -83,10 +83,7 @@ class Watch:
         self._replace(_ANSWERS, [asdict(answer) for answer in deque(answers, maxlen=MOST_ANSWERS)])
 
     def moves(self) -> tuple[str | None, list[Move]]:
-        """Read the moves that were begun and not ended, and the part that takes their rows; None if another one does.
-
-        ResultsError if they cannot be understood.
-        """
+        """Read the moves that did not end, and the part that takes their rows, if any; ResultsError if damaged."""
         try:
             document = json.loads(self._content(_MOVES) or b'{"part": null, "moves": []}')
             return document["part"], [_move(facts) for facts in document["moves"]]

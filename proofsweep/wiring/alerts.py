@@ -9,7 +9,7 @@ from proofsweep.alerts.events import state_of_ending, state_of_run
 from proofsweep.alerts.facts import supplier_rejections
 from proofsweep.alerts.key_alerts import key_expires, quota_short, rotated_key_ends
 from proofsweep.alerts.messages import Alert, quoted, shortened
-from proofsweep.alerts.notifier import Channel, Decide, Teller, Telling
+from proofsweep.alerts.notifier import Channel, Decide, Delivery, Notifier
 from proofsweep.alerts.receivers import Receivers, UrlSource, url_file, url_variable
 from proofsweep.alerts.run_alerts import (
     FlowEnd,
@@ -39,43 +39,40 @@ Gather = Callable[[], tuple[Decide, Sequence[str]]]  # Gives what decides, and t
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class AlertEvent:
     """Something that may have to be told; it is looked at only if the settings, or others, name somebody to tell."""
 
     settings: Settings
     gather: Gather
 
 
-def complaints_of(occasion: Occasion, read_block: ReadBlock | None = None, also: Sequence[Channel] = ()) -> list[str]:
+def complaints_of(event: AlertEvent, read_block: ReadBlock | None = None, also: Sequence[Channel] = ()) -> list[str]:
     """Tell those whom the settings name and some others; give one line if that failed. It never raises an error."""
     try:
-        teller = teller_for(occasion.settings, read_block, also)
-        telling = None if teller is None else teller.tell(*occasion.gather())
+        notifier = notifier_for(event.settings, read_block, also)
+        delivery = None if notifier is None else notifier.notify(*event.gather())
     except ProofsweepError as error:
         return [f"Nobody could be told: {error.message}"]
     except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
         return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
-    return [] if telling is None or not telling.missed else [missed_line(telling)]
+    return [] if delivery is None or not delivery.missed else [missed_line(delivery)]
 
 
-def missed_line(telling: Telling) -> str:
+def missed_line(delivery: Delivery) -> str:
     """Return who did not get an alert."""
     return (
-        f"An alert was not taken by {', '.join(telling.missed)}; check the URL there, and try: proofsweep alerts test"
+        f"An alert was not taken by {', '.join(delivery.missed)}; check the URL there, and try: proofsweep alerts test"
     )
 
 
-def teller_for(settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = ()) -> Teller | None:
-    """Return what tells those whom the settings name, and some others; None if that is nobody.
-
-    ConfigError if the receivers' URLs cannot be had.
-    """
+def notifier_for(settings: Settings, read_block: ReadBlock | None, also: Sequence[Channel] = ()) -> Notifier | None:
+    """Return what notifies those whom the settings name, and some others; None if that is nobody."""
     receivers = receivers_for(settings, read_block)
     channels = [*([] if receivers is None else [receivers]), *also]
     if not channels:
         return None
     store, repeat_days = results_for(settings).store, settings.alerts.repeat_days
-    return Teller(store=store, channels=channels, clock=utc_now, repeat_days=repeat_days)
+    return Notifier(store=store, channels=channels, clock=utc_now, repeat_days=repeat_days)
 
 
 def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers | None:
@@ -84,32 +81,32 @@ def receivers_for(settings: Settings, read_block: ReadBlock | None) -> Receivers
     return None if source is None else Receivers.read(source[0], where=source[1])
 
 
-def end_of_leg(settings: Settings, run: RunStatus, *, tries_left: bool = False) -> Occasion:
+def end_of_leg(settings: Settings, run: RunStatus, *, tries_left: bool = False) -> AlertEvent:
     """Tell of a run whose leg has just ended, and of a key that expires."""
 
     def gather() -> tuple[Decide, Sequence[str]]:
         facts = facts_of_run(settings, run, tries_left=tries_left)
         in_use = str(run.legs[-1].counts.get("key_fingerprint"))
-        return lambda is_told: [
-            *alerts_of_run(facts, is_told),
+        return lambda was_sent: [
+            *alerts_of_run(facts, was_sent),
             *alerts_of_key(settings, in_use, utc_now()),
         ], over_after_end(end_of_run(facts))
 
-    return Occasion(settings, gather)
+    return AlertEvent(settings, gather)
 
 
-def end_of_flow(settings: Settings, flow: str, state: str, message: str, *, tries_left: bool = False) -> Occasion:
+def end_of_flow(settings: Settings, flow: str, state: str, message: str, *, tries_left: bool = False) -> AlertEvent:
     """Tell of a flow run that ended in a state with a message."""
     end = flow_end(settings, flow, state, flow, [f"It said: {quoted(message)}"], tries_left=tries_left)
-    return Occasion(settings, lambda: (alerts_of_end(end), over_after_end(end)))
+    return AlertEvent(settings, lambda: (alerts_of_end(end), over_after_end(end)))
 
 
-def stop_before_leg(settings: Settings, stop: RunMustStop) -> Occasion:
+def stop_before_leg(settings: Settings, stop: RunMustStop) -> AlertEvent:
     """Tell of a run that could not begin."""
     return end_of_flow(settings, "verify-catalog", state_of_ending(stop.ended_by), stop.message)
 
 
-def end_of_pass(settings: Settings, watched: str, report: PassReport, *, tries_left: bool = False) -> Occasion:
+def end_of_pass(settings: Settings, watched: str, report: PassReport, *, tries_left: bool = False) -> AlertEvent:
     """Tell of files that a pass over a watched folder could not move, or has given up."""
     unmoved = Counter(str(row["detail"]) for row in report.not_moved)
     lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
@@ -124,7 +121,7 @@ def end_of_pass(settings: Settings, watched: str, report: PassReport, *, tries_l
     )
     given_up = files_given_up(end.environment, watched, end.results_url, report.given_up)
     over = over_after_end(end) if report.is_whole and not unmoved else []
-    return Occasion(settings, lambda: ([*alerts_of_end(end), *given_up], over))
+    return AlertEvent(settings, lambda: ([*alerts_of_end(end), *given_up], over))
 
 
 def flow_end(
@@ -142,11 +139,11 @@ def flow_end(
     return FlowEnd(environment, flow, state, subject, url, details, title, tries_left)
 
 
-def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> Occasion | None:
+def begin_of_leg(settings: Settings, plan: Plan, leg: int, service: ServiceStatus, bounds: Bounds) -> AlertEvent | None:
     """Tell that the quota will end before the run does, when its first leg begins; None if there is enough."""
     need = Need(eligible=plan.eligible if leg == 1 else 0, audio_bytes=0)
     alert = alert_of_quota(settings, plan, need, service, bounds)
-    return None if alert is None else Occasion(settings, lambda: ([alert], []))
+    return None if alert is None else AlertEvent(settings, lambda: ([alert], []))
 
 
 def alert_of_quota(settings: Settings, plan: Plan, need: Need, service: ServiceStatus, bounds: Bounds) -> Alert | None:

@@ -15,7 +15,7 @@ from proofsweep.alerts.facts import (
     recent_runs,
 )
 from proofsweep.alerts.key_alerts import unexplained_usage
-from proofsweep.alerts.messages import Alert, IsTold, cause_of, quoted
+from proofsweep.alerts.messages import Alert, WasSent, cause_of, quoted
 from proofsweep.alerts.run_alerts import alerts_of_end, alerts_of_run
 from proofsweep.alerts.schedule_alerts import daily_digest, no_success
 from proofsweep.answers.describe_run import describe_run
@@ -31,7 +31,7 @@ from proofsweep.settings import Settings
 from proofsweep.store.legs import Legs
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.verify.plan.forecast import Need
-from proofsweep.wiring.alerts import Occasion, alert_of_quota, alerts_of_key, facts_of_run, flow_end
+from proofsweep.wiring.alerts import AlertEvent, alert_of_quota, alerts_of_key, facts_of_run, flow_end
 from proofsweep.wiring.engines import ReadBlock, engine_for, utc_now
 from proofsweep.wiring.runs import bounds_for
 from proofsweep.wiring.stores import results_for
@@ -56,27 +56,24 @@ class Check:
     skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
     @property
-    def occasion(self) -> Occasion:
+    def event(self) -> AlertEvent:
         """Return what tells somebody of what is found."""
-        return Occasion(self.settings, lambda: (self.decide, []))
+        return AlertEvent(self.settings, lambda: (self.decide, []))
 
-    def decide(self, is_told: IsTold) -> list[Alert]:
-        """Return the alerts that hold now.
-
-        CatalogError, ConfigError or ResultsError if something that the check needs cannot be read.
-        """
+    def decide(self, was_sent: WasSent) -> list[Alert]:
+        """Return the alerts that hold now."""
         now = utc_now()
         named: list[str | None] = [printable(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
         found: list[Alert | None] = [*alerts_of_key(self.settings, self._key_in_use(), now)]
         usage = self._usage(found)
         for location in named or [None]:
             found.append(self._no_success(location, now))
-            found += self._of_newest_run(location, usage, is_told)
+            found += self._of_newest_run(location, usage, was_sent)
         since, environment = now - timedelta(days=_LOOK_BACK_DAYS), self.settings.service.environment
         for end in killed_work(results_for(self.settings), environment, since):
             found += alerts_of_end(end)
         if usage is not None:
-            found.append(self._unexplained_usage(usage[0], now, is_told))
+            found.append(self._unexplained_usage(usage[0], now, was_sent))
         found.append(self._digest(now))
         return [alert for alert in found if alert is not None]
 
@@ -123,7 +120,7 @@ class Check:
         return daily_digest(environment, results.store.url, line_of_leg(*newest), ended, head or "")
 
     def _of_newest_run(
-        self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, is_told: IsTold
+        self, location: str | None, usage: tuple[PartnerUsageResponse, AnswerHeaders] | None, was_sent: WasSent
     ) -> list[Alert | None]:
         """Look at the newest run if rows of it remain and nobody works on it: its process may have been killed."""
         newest, results = self._newest_run(location), results_for(self.settings)
@@ -135,7 +132,7 @@ class Check:
         run = describe_run(results, newest.plan.run_id)
         if not run.remaining:
             return []
-        found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.settings, run), is_told)]
+        found: list[Alert | None] = [*alerts_of_run(facts_of_run(self.settings, run), was_sent)]
         return found if usage is None else [*found, self._quota_short(run, usage[1])]
 
     def _newest_run(self, location: str | None) -> RunRecord | None:
@@ -150,13 +147,13 @@ class Check:
         service = ServiceStatus(headroom=headers.rate_remaining, quota_reset=headers.rate_reset)
         return alert_of_quota(self.settings, run.plan, need, service, bounds_for(self.settings))
 
-    def _unexplained_usage(self, usage: PartnerUsageResponse, now: datetime, is_told: IsTold) -> Alert | None:
+    def _unexplained_usage(self, usage: PartnerUsageResponse, now: datetime, was_sent: WasSent) -> Alert | None:
         """Compare yesterday's calls, in UTC; today's are not over."""
         service, tolerated = self.settings.service, self.settings.alerts.unexplained_calls
         day = now.date() - timedelta(days=1)
         used = next((one.used for one in usage.days if (one.date or "").startswith(day.isoformat())), None)
         cause = cause_of(AlertKind.USAGE, service.environment, day.isoformat())
-        if used is None or used <= tolerated or is_told(cause):
+        if used is None or used <= tolerated or was_sent(cause):
             return None
         since = now - timedelta(days=_LOOK_BACK_DAYS)
         ours = calls_of_day(results_for(self.settings), service.base_url, day, since)

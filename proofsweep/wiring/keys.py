@@ -23,19 +23,13 @@ from proofsweep.wiring.stores import results_for
 
 
 def listed_keys(settings: Settings, read_block: ReadBlock | None) -> list[ListedKey]:
-    """Ask for all keys of the partner; one keyed call for each page. Nothing is written.
-
-    CallFailed, ConfigError, ResultsError or RunMustStop if they cannot be listed.
-    """
+    """Ask for all keys of the partner; one keyed call for each page. Nothing is written."""
     engine, rotations = engine_for(settings, read_block), Rotations(results_for(settings))
     return list_keys(engine.partner, rotations.answered(), engine.key_fingerprint)
 
 
 def place_for(settings: Settings, blocks: SecretBlocks, new_key_file: Path | None) -> KeyPlace:
-    """Return where a new key goes: into a file that is named, else where the old key is.
-
-    ConfigError if the old key is in an environment variable, which cannot be changed from within.
-    """
+    """Return where a new key goes: a named file, else where the old one is; ConfigError if that is a variable."""
     service = settings.service
     if new_key_file is not None:
         return KeyFilePlace.of(new_key_file, is_new=True)
@@ -55,10 +49,7 @@ def rotate_key(
 ) -> Rotated:
     """Rotate the key of the settings, or go on with a rotation that was begun.
 
-    The new key goes to `new_key_file`, which must not exist, else to the old one's place. `again` rotates a key that
-    came from a rotation of the last hours, too. ConfigError or ResultsError if nothing was asked. RotationUnfinished if
-    the same command goes on later. CallFailed or RunMustStop if the service does not rotate the key; the old one is in
-    its place.
+    The new key goes to `new_key_file`, which must not exist, else to the old place; `again` rotates a recent key too.
     """
     place = place_for(settings, blocks, new_key_file)
     engine, results = engine_for(settings, blocks.read), results_for(settings)
@@ -81,10 +72,7 @@ def rotate_key(
 
 
 def unfinished_rotation(settings: Settings, blocks: SecretBlocks) -> str | None:
-    """Return which rotation of the key in use was not finished, and where its new key is; None if there is none.
-
-    ConfigError or ResultsError if the key or the store cannot be read.
-    """
+    """Return which rotation of the key in use was not finished, and where its new key is; None if there is none."""
     engine, results = engine_for(settings, blocks.read), results_for(settings)
     begun = Rotations(results).unfinished(engine.key_fingerprint)
     named = Path(begun.place) if begun is not None and begun.place.startswith("/") else None

@@ -19,7 +19,7 @@ from proofsweep.model.runs import EndedBy, new_run_id
 from proofsweep.model.tables.columns import Row
 from proofsweep.operations.call_budget import CallBudget, OutageGuard
 from proofsweep.operations.operation_log import OperationLog
-from proofsweep.operations.probe_service import Round, probe_service
+from proofsweep.operations.probe_service import ProbeBatch, probe_service
 from proofsweep.operations.refresh_notes import NoteRefresh, wanted_notes
 from proofsweep.partner.partner import Partner
 from proofsweep.settings import Settings
@@ -27,7 +27,7 @@ from proofsweep.store.lease import sole_process
 from proofsweep.store.operations import Operations
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass, publish_hours
-from proofsweep.wiring.alerts import Occasion
+from proofsweep.wiring.alerts import AlertEvent
 from proofsweep.wiring.engines import Engine, ReadBlock, build_engine, engine_for, utc_now
 from proofsweep.wiring.stores import results_for
 
@@ -73,10 +73,7 @@ def operation_begun(
 
 
 def call_budget(work: OperationWork, settings: Settings, max_calls: int | None = None) -> CallBudget:
-    """See that the service can be worked with, and say how many calls may be made: fewer by a bound or by the quota.
-
-    ConfigError or RunMustStop if it cannot be worked with.
-    """
+    """See that the service can be worked with, and return how many calls a bound or the quota allows."""
     bounds = settings.bounds
     headroom = work.engine.usable_service(bounds.reserve).headroom
     _write_unattributed(work)
@@ -133,10 +130,7 @@ def _write_unattributed(work: OperationWork) -> None:
 def refresh_interpretations(
     settings: Settings, read_block: ReadBlock | None = None, max_calls: int | None = None
 ) -> NotesRefreshed:
-    """Ask for the notes of accepted proofs that have no ready one, with as many calls as settings and quota allow.
-
-    ConfigError, ResultsError or RunMustStop if it could not be done to its end.
-    """
+    """Ask for the notes of accepted proofs that have no ready one, with as many calls as settings and quota allow."""
     wanted = wanted_notes(results_for(settings), settings.service.environment, utc_now())
     if not wanted:
         return NotesRefreshed(operation_id=None, wanted=0, states={})
@@ -160,22 +154,18 @@ class Monitored:
     """One pass, and what its probes and those before it show."""
 
     settings: Settings
-    round: Round
+    batch: ProbeBatch
     alerts: Sequence[Alert]  # that hold now, told before or not
     over: Sequence[str] = field(default_factory=list)  # the begins of causes that are over
 
     @property
-    def occasion(self) -> Occasion:
+    def event(self) -> AlertEvent:
         """Return what tells somebody."""
-        return Occasion(self.settings, lambda: (self.alerts, self.over))
+        return AlertEvent(self.settings, lambda: (self.alerts, self.over))
 
 
 def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> Monitored:
-    """Make one pass of monitoring, and write it down.
-
-    Its engine is its own: what an earlier pass or a run has seen fail must not hold this probe back. ConfigError or
-    ResultsError if the key cannot be had, or the store cannot be used.
-    """
+    """Make one pass of monitoring, with an engine of its own: no earlier failure must hold this probe back."""
     engine, results, began = build_engine(settings, read_block), results_for(settings), utc_now()
     try:
         found = probe_service(engine.partner)
@@ -194,4 +184,4 @@ def monitor_service(settings: Settings, read_block: ReadBlock | None = None) -> 
         slow_factor=settings.alerts.slow_factor,
     )
     alerts, over = alerts_of_probes(recent_probes(results, rules.environment, utc_now()), rules)
-    return Monitored(settings=settings, round=found, alerts=alerts, over=over)
+    return Monitored(settings=settings, batch=found, alerts=alerts, over=over)

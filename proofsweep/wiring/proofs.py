@@ -47,10 +47,7 @@ _MOST_NAMED = 10
 
 
 def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) -> Inventory:
-    """List all proofs, and reconcile them with the newest answers of the results store.
-
-    CallFailed, ConfigError, ResultsError or RunMustStop if it could not be done.
-    """
+    """List all proofs, and reconcile them with the newest answers of the results store."""
     with operation_begun(settings, OperationKind.INVENTORY, read_block) as work:
         call_budget(work, settings)
         found = take_inventory(work.partner, work.results, work.log)
@@ -59,10 +56,7 @@ def inventory_proofs(settings: Settings, read_block: ReadBlock | None = None) ->
 
 
 def recover_sidecars(settings: Settings, wanted: RecoveryRequest, read_block: ReadBlock | None = None) -> Recovered:
-    """Compare the sidecars of items with a proof with the sealed ones, and write those that are missing.
-
-    ConfigError, ResultsError, RunMustStop or UsageError if it could not be done to its end.
-    """
+    """Compare the sidecars of items with a proof with the sealed ones, and write those that are missing."""
     environment, lies_in_watched = settings.service.environment, _lies_in_watched(settings)
     place = _place_of(settings, wanted, lies_in_watched)
     outcomes: Counter[str] = Counter()
@@ -105,10 +99,7 @@ def killed_recoveries(results: Results, files: Files) -> KilledOperations:
 
 
 def line_of_masters(settings: Settings, run_id: str) -> str | None:
-    """Return how the assets that a run has verified agree with their masters; None if the list gave no digest.
-
-    ResultsError if the run cannot be read.
-    """
+    """Return how the assets that a run has verified agree with their masters; None if the list gave no digest."""
     same, other = masters_of(settings, run_id)
     if not same and not other:
         return None
@@ -117,10 +108,7 @@ def line_of_masters(settings: Settings, run_id: str) -> str | None:
 
 
 def masters_of(settings: Settings, run_id: str) -> tuple[int, list[str]]:
-    """Count the assets of a run that are their masters, and name the items whose asset is not.
-
-    ResultsError if the run cannot be read.
-    """
+    """Count the assets of a run that are their masters, and name the items whose asset is not."""
     results = results_for(settings)
     masters = list(compared_masters(results, results.plan(run_id)))
     return sum(master.is_same for master in masters), [each.item_id for each in masters if not each.is_same]
@@ -203,11 +191,7 @@ def erase_proofs(
     read_block: ReadBlock | None,
     told: Callable[[Erasure], object] = lambda _erasure: None,
 ) -> ErasureReport:
-    """Erase the proofs of a list for good, one after the other; `told` hears of each.
-
-    ConfigError or ResultsError if nothing was asked for, or an answer could not be recorded; RunIsActive if another
-    process erases with this store.
-    """
+    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does."""
     results = results_for(settings)
     store = results.store.within("_erasing")
     journals = OperationJournals(store, table.COLUMNS)

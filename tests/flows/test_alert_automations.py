@@ -17,12 +17,12 @@ import httpx
 import pytest
 
 from proofsweep.alerts.events import (
+    ALERTED_STATES,
     EVENTS,
     FLOWS,
     OF_TYPE_CANCELLED,
     OF_TYPE_COMPLETED,
-    TOLD_STATES,
-    UNTOLD_STATES,
+    SILENT_STATES,
 )
 
 from ..servers.alert_receivers import Webhook, webhook
@@ -208,18 +208,18 @@ def test_each_state_of_each_flow_is_told_by_prefect(hook: Webhook, name: str) ->
                 ended = State(type=StateType(types.get(state, "FAILED")), name=state, message=f"{name} said so")
                 client.set_flow_run_state(run_id, ended, force=True)
 
-    states = [*UNTOLD_STATES, *TOLD_STATES]
+    states = [*SILENT_STATES, *ALERTED_STATES]
     with get_client(sync_client=True) as client:
         deployment = client.create_deployment(client.create_flow(of_flow(name)), "all-states", paused=True)
         runs = [client.create_flow_run_from_deployment(deployment).id for _ in range(2)]
     with ThreadPoolExecutor(2) as clients:
         list(clients.map(end_in, runs, [states[::2], states[1::2]]))
 
-    wait_for(lambda: len(hook.posts) >= len(TOLD_STATES), lambda: f"{len(hook.posts)} of {len(TOLD_STATES)}")
+    wait_for(lambda: len(hook.posts) >= len(ALERTED_STATES), lambda: f"{len(hook.posts)} of {len(ALERTED_STATES)}")
     told = {post["subject"].rpartition("(")[2].removesuffix(")"): post["body"] for _, post in hook.posts}
-    assert told.keys() == TOLD_STATES.keys()
-    assert len(hook.posts) == len(TOLD_STATES)
-    assert all(EVENTS[TOLD_STATES[state]].advice in body for state, body in told.items())
+    assert told.keys() == ALERTED_STATES.keys()
+    assert len(hook.posts) == len(ALERTED_STATES)
+    assert all(EVENTS[ALERTED_STATES[state]].advice in body for state, body in told.items())
     assert all(f"`{name} said so`" in body and "None" not in body for body in told.values())
 
 

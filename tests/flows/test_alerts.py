@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.app import run
-from proofsweep.alerts.events import END_STATES, FLOWS, TOLD_STATES
+from proofsweep.alerts.events import ALERTED_STATES, END_STATES, FLOWS
 
 from ..servers.alert_receivers import Webhook, webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -256,7 +256,7 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
         ended_flow(None, world.results_url, lambda _settings: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
 
     told = [post["message"].splitlines()[0] for _, post in hook.posts]
-    assert {line.rpartition(" ")[2].rstrip(".") for line in told} == set(TOLD_STATES) - {"Late"}
+    assert {line.rpartition(" ")[2].rstrip(".") for line in told} == set(ALERTED_STATES) - {"Late"}
     assert all(f"`{flow}`" in line for line in told)
 
 

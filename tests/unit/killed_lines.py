@@ -4,7 +4,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+
+CORE = Path(__file__).parents[2] / "proofsweep"
 
 
 class Killed(BaseException):
@@ -18,6 +21,7 @@ def killed_after(lines: int, files: tuple[str, ...]) -> Iterator[Callable[[], bo
     Yields:
         says afterwards whether the work came to its end before.
     """
+    assert all(any(CORE.glob(f"**/{file}")) for file in files), "a file was moved, and its lines are not killed"
     left = lines
 
     def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., object] | None:

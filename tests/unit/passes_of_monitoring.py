@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from proofsweep.model.exchanges import Call, Exchange
 from proofsweep.model.tables.probes import probe_row
-from proofsweep.operations.probe_service import Round
+from proofsweep.operations.probe_service import ProbeBatch
 from proofsweep.store.plans_and_parts import Results
 from proofsweep.store.probes import add_pass
 
@@ -25,7 +25,7 @@ def leave_pass(
     named = operation_named(pass_id, "monitoring", environment)
     calls = [call_of(named, f"{pass_id}-{call}", call) for call in (Call.HEALTH, Call.USAGE)]
     said = [{"asked_at": named.started_at, "day": named.run_date.isoformat(), "used": 3, "quota_limit": 1000.0}]
-    found = Round(probes=[probe_row(call) for call in (calls if probes is None else probes)], usage=said)
+    found = ProbeBatch(probes=[probe_row(call) for call in (calls if probes is None else probes)], usage=said)
     own = {"operation_id": pass_id, "environment": environment, "base_url": named.base_url}
     add_pass(results, pass_id, named.started_at, found.rows(own))
     return pass_id

@@ -23,10 +23,7 @@ _CALLS_LOOK_BACK = timedelta(days=35)
 
 
 def explain_item(search: Search, wanted: str, since: timedelta | None) -> tuple[str, list[Occurrence]]:
-    """Return the ID of an item, and what happened to it in each run that began so long ago at most, the newest first.
-
-    ResultsError if nothing fits, or several items do.
-    """
+    """Return an item's ID and what happened to it in runs of this span, newest first; ResultsError unless one fits."""
     oldest = "" if since is None else new_run_id(datetime.now(UTC) - since, "")
     item_id = search.item(wanted, _location(wanted), oldest)
     return item_id, list(search.occurrences(item_id, oldest))

@@ -95,10 +95,7 @@ class Search:
         return str(by_end[0]["item_id"]) if by_end else self._item_of_call(wanted, oldest)
 
     def occurrences(self, item_id: str, oldest: str = "") -> Iterator[Occurrence]:
-        """Yield what happened to an item in each run that has it, the newest first.
-
-        What a leg that is active now has not published yet is missing.
-        """
+        """Yield what happened to an item in each run, newest first; what an active leg has not published is missing."""
         found: defaultdict[str, dict[int, Row | None]] = defaultdict(dict)
         unfinished = "SELECT run_id FROM store.plans WHERE remaining > 0 AND run_id >= ?"
         for run_id in (str(row["run_id"]) for row in self._rows(unfinished, oldest)):

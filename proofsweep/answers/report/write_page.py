@@ -72,11 +72,7 @@ _NO_SCREENING: Mapping[str, str] = {}
 def page_of(
     results: Results, run_id: str, tag: str | None, packet: str, screening: Mapping[str, str] = _NO_SCREENING
 ) -> str:
-    """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded.
-
-    ConfigError if a screening condition is none; ResultsError if there is no such run; UsageError if no file that needs
-    attention has the tag.
-    """
+    """Write the page of a run; `packet` is what the partner's support needs of it, empty if every call succeeded."""
     run = describe_run(results, run_id)
     selected = SelectedRows(results=results, environment=run.plan.environment, plan=run.plan, outcomes=NEED_ATTENTION)
     attention = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
@@ -134,14 +130,12 @@ def _refuse_other_file(path: Path) -> None:
 
 
 def _by_value(selected: SelectedRows, tag: str) -> list[tuple[str | None, list[AttentionGroup]]]:
-    """Count what needs attention by the values of a tag."""
     groups = attention_groups(selected, 1, tag)
     values = dict.fromkeys(group.value for group in groups)
     return [(value, [group for group in groups if group.value == value]) for value in values]
 
 
 def _quota_of(run: RunStatus) -> list[str]:
-    """Return what is left of the quota, when it resets, and what the rest of the run needs."""
     known = [leg for leg in run.legs if leg.count("quota_after") is not None]
     if not known:
         return []

@@ -89,7 +89,6 @@ def _check(database: duckdb.DuckDBPyConnection, name: str, condition: str) -> No
 
 
 def _classes(database: duckdb.DuckDBPyConnection, query: str) -> set[object]:
-    """Return the classes of all parts of a query."""
     (text,) = database.execute("SELECT json_serialize_sql($query)", {"query": query}).fetchone() or ("{}",)
     found: set[object] = set()
     waiting: list[object] = [json.loads(text)]

@@ -31,11 +31,7 @@ _SHARED = 0.1
 
 @dataclass(slots=True)
 class Contention:
-    """A balance: each 429 adds, each call takes away.
-
-    Attributes:
-        margin: the logarithm of how far the pace stays below the rate; not below 0.
-    """
+    """A balance: each 429 adds, each call takes away; `margin` is the logarithm of the rate over the pace."""
 
     _balance: float = -_FREE_REFUSALS * _STEP
     _calls_before: float = _SHORT_CALLS
@@ -168,7 +164,6 @@ class ChanceTest:
         self._evidence, self._resting, self._calls, self._refusals = 0.0, _REST, 0, 0
 
     def _weigh(self, *, is_through: bool) -> None:
-        """Weigh what became of the calls that followed the last 429."""
         number, self._next_ones = len(self._next_ones), []
         if number:
             chance, shared = _THROUGH_BY_CHANCE**number, _THROUGH_IF_SHARED**number

@@ -39,12 +39,7 @@ class LaneStatus:
 
 
 class Dispatcher:
-    """Thread-safe front of the call queue and the service's health.
-
-    Attributes:
-        stop: the leg's switch.
-        clock: gives monotonic seconds.
-    """
+    """Thread-safe front of the call queue and the service's health; `stop` is the leg's switch."""
 
     def __init__(
         self,
@@ -98,10 +93,7 @@ class Dispatcher:
         return ticket
 
     def note(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
-        """Take note of an exchange. After a 429 of the lane, `pause_all` follows.
-
-        GET /partner/usage may have a lane of its own, so its 429 changes nothing here.
-        """
+        """Take note of an exchange; a 429 of GET /partner/usage changes nothing here: it may have its own lane."""
         with self._locked():
             now = self.clock()
             if ticket is not None and not exchange.is_throttled:
@@ -136,13 +128,10 @@ class Dispatcher:
             self._report(status)
 
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
-        """Hold all calls back for so long; end the leg when the service has made this call wait for too long.
-
-        Only a 429 changes the rate: an outage does not.
-        """
+        """Hold all calls back; end the leg after too long a wait. Only a 429 changes the rate: an outage does not."""
         with self._locked():
             now, before = self.clock(), self._status()
-            pause_seconds = _with_jitter(wait_seconds)
+            pause_seconds = wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads the processes
             if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
@@ -228,11 +217,6 @@ class Dispatcher:
         wait_seconds = self._queue.pacer.next_at - self.clock()
         if ticket.priority is not Priority.OTHER or wait_seconds > _DRAIN_SECONDS or self._is_abandoned:
             self.stop.check()
-
-
-def _with_jitter(wait_seconds: float) -> float:
-    """Lengthen a wait a little, so that several processes do not return together."""
-    return wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads, guards nothing
 
 
 def _priority_of(call: Call, *, is_retry: bool) -> Priority:

@@ -47,7 +47,7 @@ def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple
 # The lowest rate learned.
 _LEAST_CALLS_PER_SECOND = 0.01
 # How far above the rate the pace stays after 429s that came late, as a share.
-_MOST_LIFT = 0.007
+_MOST_LOG_EXCESS = 0.007
 # Cycles that the fit remembers.
 _CYCLES = 5
 # Calls that make a cycle meaningful.
@@ -76,7 +76,7 @@ class Circumstances:
     is_short: bool  # it came soon after the last one
     pace: float  # calls per second that could go
     level: float  # tokens that the model still had; below 0 if more went through
-    earliness: float  # 1 right after the last 429, -1 at the end of the quiet time, less later
+    slack: float  # 1 right after the last 429, -1 at the end of the quiet time, less later
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class LaneModel:
 
     bucket: TokenBucket  # the token bucket that explains them best
     widest: float = 0.0  # calls per second that it once let through
-    lift: float = 0.0  # the logarithm of how far above the rate the pace stays
+    log_excess: float = 0.0  # the logarithm of how far above the rate the pace stays
     calm_cycles: int = 0  # regular cycles since the last change
     _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_CYCLES))
 
@@ -97,8 +97,8 @@ class LaneModel:
             self._cycles.clear()
         self._cycles.append(cycle)
         self._fit(cycle, seen, is_wider=is_wider)
-        is_late = seen.earliness < -1 and not seen.is_narrower
-        self.lift = min(_MOST_LIFT, self.lift + 0.01) if is_late else self.lift / 2
+        is_late = seen.slack < -1 and not seen.is_narrower
+        self.log_excess = min(_MOST_LOG_EXCESS, self.log_excess + 0.01) if is_late else self.log_excess / 2
         gave_more = is_wider or -seen.level > 0.25 * before.burst + 3
         self._settle(is_new=seen.is_narrower or seen.is_first, is_unsettled=gave_more and not seen.is_shared)
         if seen.is_first:
@@ -129,7 +129,7 @@ class LaneModel:
             return max(seen.pace / 4, burst)
         if seen.is_overdue:
             return min(burst, max(0.85 * burst, 0.3 * rate))
-        if seen.earliness > 0 and cycle.calls > _CYCLES:
+        if seen.slack > 0 and cycle.calls > _CYCLES:
             return max(burst, min((1.5 if seen.is_short else 1.15) * burst, 1.5 * rate))
         return burst
 

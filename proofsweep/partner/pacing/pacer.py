@@ -130,10 +130,7 @@ class Pacer:
         self._opens_at = max(self._opens_at, now + pause_seconds)
 
     def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
-        """Take note of a 429 to a call, and pause.
-
-        Calls that were in flight when the first 429 came are of the same burst of 429s: they only lengthen the pause.
-        """
+        """Take note of a 429 and pause; one to a call that was in flight at the first 429 only lengthens the pause."""
         self.pause(now, pause_seconds)
         if sent.at <= self._stopped_at:
             self._chance_test.refused_too(sent.at)
@@ -224,7 +221,6 @@ class Pacer:
             self._is_searching = False
 
     def _begin(self) -> None:
-        """Begin a cycle with an empty bucket."""
         self._held_seconds = self._level = self._doublings = 0.0
         self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
 
@@ -245,7 +241,7 @@ class Pacer:
         """Return the pace for now, `elapsed` seconds after the last time."""
         if self._is_searching:
             return self.pace if self._held_seconds < self._search_after else math.inf
-        return self._intended_pace(elapsed) * math.exp(self._model.lift - self._contention.margin)
+        return self._intended_pace(elapsed) * math.exp(self._model.log_excess - self._contention.margin)
 
     def _intended_pace(self, elapsed: float) -> float:
         rate, quiet = self.bucket.rate, self._quiet_seconds()
@@ -277,7 +273,6 @@ class Pacer:
         )
 
     def _learn(self, cycle: Cycle, *, is_narrower: bool) -> None:
-        """Learn from cycles that emptied the bucket."""
         seen = Circumstances(
             is_first=self._is_searching,
             is_narrower=is_narrower,
@@ -286,7 +281,7 @@ class Pacer:
             is_short=self._held_seconds < _SHORT_CYCLE_PAUSES * self._pause_seconds,
             pace=self.pace,
             level=self._level,
-            earliness=1.0 - 2.0 * self._held_seconds / self._quiet_seconds(),
+            slack=1.0 - 2.0 * self._held_seconds / self._quiet_seconds(),
         )
         self.rate_change = self._model.learn(cycle, seen)
         self.learned_rate = self.bucket.rate

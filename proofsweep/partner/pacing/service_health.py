@@ -12,10 +12,7 @@ _CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
 @dataclass(slots=True, kw_only=True)
 class ServiceHealth:
-    """Watches each call for all items, since a service may give slots and still verify nothing.
-
-    Every `now` is monotonic seconds of one clock.
-    """
+    """Watches each call for all items: a service may give slots and verify nothing. Times are monotonic seconds."""
 
     longest_pause_seconds: float = 120.0  # how long the service may make a call wait
     _failures: defaultdict[Call, int] = field(default_factory=lambda: defaultdict(int))

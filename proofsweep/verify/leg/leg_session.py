@@ -10,7 +10,7 @@ from proofsweep.errors import CallFailed, RunMustStop
 from proofsweep.logs import Event, log
 from proofsweep.model.runs import EndedBy, Plan
 from proofsweep.model.tables.columns import Row
-from proofsweep.store.background import beside
+from proofsweep.store.background import background_thread
 from proofsweep.store.claims import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.plans_and_parts import Results
@@ -88,8 +88,8 @@ def leg_session(request: LegRequest, claimed: ClaimedLeg, leg: LegContext) -> It
         leg.budget.take_snapshot(request.service.headroom, request.service.quota_reset)
         leg.trail.write_unattributed()
         with (
-            beside("heartbeat", leg.heartbeat.keep, leg.stop),  # (3)
-            beside("quota", leg.budget.keep_probing, leg.stop),
+            background_thread("heartbeat", leg.heartbeat.keep, leg.stop),  # (3)
+            background_thread("quota", leg.budget.keep_probing, leg.stop),
         ):
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
             send_canaries(leg, request.canaries)
@@ -123,7 +123,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     )
     leg.trail.write_unattributed()
     leg.journal.flush()
-    with beside("heartbeat", leg.heartbeat.keep_beating):  # the parts of a long run take minutes
+    with background_thread("heartbeat", leg.heartbeat.keep_beating):  # the parts of a long run take minutes
         row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
 

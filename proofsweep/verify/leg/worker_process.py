@@ -8,7 +8,7 @@ from functools import partial
 
 from proofsweep.errors import NameTaken, ResultsError, RunMustStop
 from proofsweep.model import layout
-from proofsweep.store.background import beside
+from proofsweep.store.background import background_thread
 from proofsweep.store.journal import FLUSH_SECONDS, Segments
 from proofsweep.verify.budget.budget import Shortage
 from proofsweep.verify.budget.budget_guard import BudgetGuard
@@ -88,7 +88,7 @@ class WorkerProcess:
 
     def follow(self) -> None:
         """Keep the journal and tell counts until the leg is over; then let the items in flight end."""
-        with beside("heartbeat", self.leg.heartbeat.keep, self.leg.stop):
+        with background_thread("heartbeat", self.leg.heartbeat.keep, self.leg.stop):
             while self.leg.stop.reason is None:
                 self._tell(FLUSH_SECONDS)
             timer = threading.Timer(self.drain_seconds, self.abort)

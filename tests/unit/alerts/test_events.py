@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from proofsweep.alerts.events import (
+    ALERTED_STATES,
     END_STATES,
     EVENTS,
     FLOWS,
+    SILENT_STATES,
     SUCCESSES,
-    TOLD_STATES,
-    UNTOLD_STATES,
     AlertKind,
     state_of_ending,
     state_of_run,
@@ -54,7 +54,7 @@ def test_the_rows_decide_the_state_of_a_run_that_is_over() -> None:
 
 def test_somebody_s_own_wish_is_not_told() -> None:
     """Nor a good night; but that a machine's shutdown has interrupted a run is."""
-    assert not set(UNTOLD_STATES) & TOLD_STATES.keys()
-    assert state_of_ending(EndedBy.CANCELLED) in UNTOLD_STATES
-    assert TOLD_STATES[state_of_ending(EndedBy.INTERRUPTED)] is AlertKind.ROWS_REMAIN
+    assert not set(SILENT_STATES) & ALERTED_STATES.keys()
+    assert state_of_ending(EndedBy.CANCELLED) in SILENT_STATES
+    assert ALERTED_STATES[state_of_ending(EndedBy.INTERRUPTED)] is AlertKind.ROWS_REMAIN
     assert set(SUCCESSES) <= set(END_STATES)

@@ -22,13 +22,13 @@ DAY = date(2026, 11, 19)
 
 
 @pytest.mark.parametrize(
-    ("hours_left", "is_told"), [(72, False), (24.01, False), (24, True), (1, True), (0, True), (-100, True)]
+    ("hours_left", "was_sent"), [(72, False), (24.01, False), (24, True), (1, True), (0, True), (-100, True)]
 )
-def test_a_key_is_told_of_in_the_last_24_hours_of_its_grace(hours_left: float, *, is_told: bool) -> None:
+def test_a_key_is_told_of_in_the_last_24_hours_of_its_grace(hours_left: float, *, was_sent: bool) -> None:
     """A rotated key works for 72 hours; then it is refused."""
     alert = key_expires("beta", NOW + timedelta(hours=hours_left), NOW)
 
-    assert (alert is not None) == is_told
+    assert (alert is not None) == was_sent
 
 
 def test_a_key_that_has_ended_is_news_after_one_that_ends() -> None:
@@ -65,13 +65,13 @@ def test_a_quota_that_ends_before_the_catalog_is_told_with_its_reset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "ours", "is_told"), [(1_000, 1_000, False), (1_500, 1_000, False), (1_501, 1_000, True)]
+    ("used", "ours", "was_sent"), [(1_000, 1_000, False), (1_500, 1_000, False), (1_501, 1_000, True)]
 )
-def test_calls_that_nobody_here_made_are_told_above_a_tolerance(used: int, ours: int, *, is_told: bool) -> None:
+def test_calls_that_nobody_here_made_are_told_above_a_tolerance(used: int, ours: int, *, was_sent: bool) -> None:
     """Some calls are in no table: those of `check`, of `doctor`, and the last second of a killed leg."""
     alert = unexplained_usage("beta", DAY, used, ours, 500)
 
-    assert (alert is not None) == is_told
+    assert (alert is not None) == was_sent
 
 
 def test_fewer_calls_than_ours_are_no_alert() -> None:

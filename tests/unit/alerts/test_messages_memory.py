@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.alerts.events import AlertKind
-from proofsweep.alerts.messages import Alert, ToldCauses
+from proofsweep.alerts.messages import Alert, SentCauses
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WEEK = 7.0
@@ -16,32 +16,32 @@ def alert(*causes: str) -> Alert:
 
 def test_what_was_told_is_not_told_again() -> None:
     """Every night finds the same cause."""
-    told = ToldCauses({}).having([alert("a")], NOW)
+    told = SentCauses({}).having([alert("a")], NOW)
 
-    assert told.untold([alert("a"), alert("b")]) == [alert("b")]
+    assert told.unsent([alert("a"), alert("b")]) == [alert("b")]
 
 
 def test_an_alert_with_one_new_cause_is_told() -> None:
     """A second supplier is news, although the first is not."""
-    told = ToldCauses({"a": NOW})
+    told = SentCauses({"a": NOW})
 
-    assert told.untold([alert("a", "b")]) == [alert("a", "b")]
+    assert told.unsent([alert("a", "b")]) == [alert("a", "b")]
 
 
 def test_a_cause_that_still_holds_is_told_again_after_some_days() -> None:
     """Nobody may have acted on the first message."""
-    told = ToldCauses({"old": NOW - timedelta(days=7), "new": NOW - timedelta(days=6, hours=23)})
+    told = SentCauses({"old": NOW - timedelta(days=7), "new": NOW - timedelta(days=6, hours=23)})
 
     assert told.recent(NOW, WEEK).at.keys() == {"new"}
 
 
 def test_a_cause_from_the_future_is_forgotten() -> None:
     """A clock that was wrong once would else keep it silent for years."""
-    assert ToldCauses({"a": NOW + timedelta(seconds=1)}).recent(NOW, WEEK).at == {}
+    assert SentCauses({"a": NOW + timedelta(seconds=1)}).recent(NOW, WEEK).at == {}
 
 
 def test_a_cause_that_is_over_is_told_when_it_comes_back() -> None:
     """The begin of a cause names whole parts of it."""
-    told = ToldCauses({"rows\tbeta\tmusic\tquota": NOW, "rows\tbeta\tmusic2\tquota": NOW, "key\tbeta": NOW})
+    told = SentCauses({"rows\tbeta\tmusic\tquota": NOW, "rows\tbeta\tmusic2\tquota": NOW, "key\tbeta": NOW})
 
     assert told.without(["rows\tbeta\tmusic", "key\tbeta"]).at.keys() == {"rows\tbeta\tmusic2\tquota"}

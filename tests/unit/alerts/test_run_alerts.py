@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.alerts.messages import ToldCauses
+from proofsweep.alerts.messages import SentCauses
 from proofsweep.alerts.run_alerts import (
     RowKind,
     RunFacts,
@@ -91,7 +91,7 @@ def test_rejections_are_told_once_for_each_supplier_and_reason() -> None:
     known, new = SupplierRejections("Alpha", "tampered", 3), SupplierRejections("Alpha", "audioChanged", 1)
     before = first_rejections(replace(RUN, rejections=[known]), nothing_told)
     assert before is not None
-    told = ToldCauses(dict.fromkeys(before.causes)).is_told  # type: ignore[arg-type]  # the instant plays no part
+    told = SentCauses(dict.fromkeys(before.causes)).was_sent  # type: ignore[arg-type]  # the instant plays no part
 
     again = first_rejections(replace(RUN, rejections=[known]), told)
     alert = first_rejections(replace(RUN, rejections=[known, new, SupplierRejections("Beta", "tampered", 9)]), told)

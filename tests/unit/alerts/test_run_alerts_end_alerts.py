@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from proofsweep.alerts.events import END_STATES, EVENTS, FLOWS, TOLD_STATES, UNTOLD_STATES
+from proofsweep.alerts.events import ALERTED_STATES, END_STATES, EVENTS, FLOWS, SILENT_STATES
 from proofsweep.alerts.run_alerts import FlowEnd, alerts_of_end, files_given_up, over_after_end
 
 
@@ -19,11 +19,11 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
     """Told by the event's title and advice, or not at all; and what is told is not over."""
     alerts = alerts_of_end(ended(flow, state))
 
-    if state in UNTOLD_STATES:
+    if state in SILENT_STATES:
         assert alerts == []
         return
     (alert,) = alerts
-    event = EVENTS[TOLD_STATES[state]]
+    event = EVENTS[ALERTED_STATES[state]]
     assert alert.subject == f"proofsweep: {event.title} (beta)"
     assert alert.body.splitlines() == [
         f"Flow `{flow}` ended as {state}.",
@@ -34,10 +34,10 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
     assert not [over for over in over_after_end(ended(flow, state)) if alert.causes[0].startswith(over)]
 
 
-@pytest.mark.parametrize(("state", "is_told"), [("Failed", False), ("SomeFailed", True), ("Interrupted", True)])
-def test_a_failure_that_is_tried_again_is_not_told(state: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("state", "was_sent"), [("Failed", False), ("SomeFailed", True), ("Interrupted", True)])
+def test_a_failure_that_is_tried_again_is_not_told(state: str, was_sent: bool) -> None:
     """Prefect tries again only what is of its type Failed; all else is told at once."""
-    assert bool(alerts_of_end(replace(ended("inventory-proofs", state), tries_left=True))) == is_told
+    assert bool(alerts_of_end(replace(ended("inventory-proofs", state), tries_left=True))) == was_sent
 
 
 def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:

@@ -39,12 +39,12 @@ def test_a_leg_did_its_work_if_only_its_own_limits_ended_it(
     assert not did_its_work(ended_by, finished_rows, have_all_failed=True)
 
 
-@pytest.mark.parametrize(("hours", "is_told"), [(35.9, False), (36, True), (1_000, True)])
-def test_36_hours_without_a_success_are_told(hours: float, *, is_told: bool) -> None:
+@pytest.mark.parametrize(("hours", "was_sent"), [(35.9, False), (36, True), (1_000, True)])
+def test_36_hours_without_a_success_are_told(hours: float, *, was_sent: bool) -> None:
     """One missed night is not; a second one is."""
     facts = NightFacts(environment="beta", results_url="results", catalog="music", last_success=hours_ago(hours))
 
-    assert (no_success(facts, NOW, 36.0) is not None) == is_told
+    assert (no_success(facts, NOW, 36.0) is not None) == was_sent
 
 
 def test_a_catalog_that_was_never_verified_is_told() -> None:

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from proofsweep.files import bucket_folders
+from proofsweep.files import bucket_files
 from proofsweep.files.bucket_files import BucketFolders
 from proofsweep.files.source import Folder
 from proofsweep.model.items import FileFacts
@@ -23,7 +23,7 @@ def folders_of(*keys: str) -> list[Folder]:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_of_the_listing_does_not_matter(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """A folder comes right before its subfolders, although `-` sorts before the slash; nor does the batch matter."""
-    monkeypatch.setattr(bucket_folders, "_BATCH_ROWS", 2)
+    monkeypatch.setattr(bucket_files, "_BATCH_ROWS", 2)
     keys = ["a/1", "a-b/1", "a/b/1", "z", "a/b/c/1", "y"]
     random.Random(seed).shuffle(keys)  # noqa: S311 - any order will do
 

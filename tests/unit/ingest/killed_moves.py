@@ -19,7 +19,7 @@ from proofsweep.store.watches import Watch
 
 from ..killed_lines import killed_after
 
-OF_MOVES = ("ingest/records.py", "results/watches.py", "files/local_moves.py", "files/bucket_moves.py")
+OF_MOVES = ("ingest/records.py", "store/watches.py", "files/local_moves.py", "files/bucket_moves.py")
 """All that changes something."""
 
 AUDIO, PROOF, OTHER = b"audio", b"proof", b"another file"

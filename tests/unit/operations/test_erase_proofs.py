@@ -16,8 +16,8 @@ from .erasing_service import Eraser, ErasingService
 
 OF_ERASURES = (
     "operations/erase_proofs.py",
-    "operations/killed_operations.py",
-    "results/operation_journals.py",
+    "operations/operation_log.py",
+    "store/operations.py",
 )
 
 

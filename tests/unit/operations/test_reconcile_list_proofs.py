@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.errors import CallFailed
 from proofsweep.model.exchanges import Call
-from proofsweep.operations import list_proofs
+from proofsweep.operations import reconcile
 from proofsweep.operations.reconcile import ProofListing
 from proofsweep.partner.partner import Partner
 
@@ -71,7 +71,7 @@ def test_new_cursors_without_new_proofs_end_too(partner: Partner, service: Scrip
 
 def test_the_pages_are_bounded(partner: Partner, service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if each brings something new."""
-    monkeypatch.setattr(list_proofs, "_MOST_PAGES", 3)
+    monkeypatch.setattr(reconcile, "_MOST_PAGES", 3)
     service.script[Call.PROOFS] = [page(str(number), cursor=str(number)) for number in range(4)]
     listing = ProofListing(partner)
 

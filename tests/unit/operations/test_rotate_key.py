@@ -14,10 +14,7 @@ from ..killed_lines import killed_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
-OF_ROTATIONS = (
-    *("keys/rotate_key.py", "operations/key_places.py", "partner/key_drafts.py"),
-    "store/rotations.py",
-)
+OF_ROTATIONS = ("operations/rotate_key.py", "operations/key_places.py", "partner/keys.py", "store/rotations.py")
 
 
 @pytest.fixture

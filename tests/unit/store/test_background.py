@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from proofsweep.partner.stop import StopSwitch
-from proofsweep.store.background import beside
+from proofsweep.store.background import background_thread
 
 from ...worlds.waiting import wait_for
 
@@ -32,7 +32,7 @@ def test_the_thread_runs_beside_the_work_and_has_ended_after_it() -> None:
     """The thread bears its name, runs while the work runs, and has returned when the block is left."""
     worker = Worker()
 
-    with beside("companion", worker):
+    with background_thread("companion", worker):
         assert worker.started.wait(_LIMIT_SECONDS)
         assert not worker.finished.is_set()
 
@@ -45,7 +45,7 @@ def test_a_failure_of_the_work_ends_the_thread_and_is_raised() -> None:
     """An exception passes through, after the thread has ended."""
     worker = Worker()
 
-    with pytest.raises(ValueError, match="broken"), beside("companion", worker):
+    with pytest.raises(ValueError, match="broken"), background_thread("companion", worker):
         raise ValueError("broken")
 
     assert worker.finished.is_set()
@@ -55,7 +55,7 @@ def test_the_thread_can_be_ended_before_the_work() -> None:
     """The yielded function returns when the thread has ended, and may be called twice."""
     worker = Worker()
 
-    with beside("companion", worker) as end:
+    with background_thread("companion", worker) as end:
         end()
         assert worker.finished.is_set()
         end()
@@ -68,7 +68,7 @@ def test_an_error_in_the_thread_ends_the_work_at_once_and_is_raised_at_the_end()
     def work(_over: threading.Event) -> None:
         raise error
 
-    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, stop):
+    with pytest.raises(ZeroDivisionError) as raised, background_thread("companion", work, stop):
         wait_for(lambda: stop.reason is not None)
 
     assert stop.reason is not None
@@ -82,7 +82,7 @@ def test_an_error_in_the_thread_comes_before_one_that_follows_from_it() -> None:
     def work(_over: threading.Event) -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError) as raised, beside("companion", work, StopSwitch()):
+    with pytest.raises(ZeroDivisionError) as raised, background_thread("companion", work, StopSwitch()):
         raise ValueError("stopped")
 
     assert isinstance(raised.value.__context__, ValueError)

@@ -16,15 +16,15 @@ from proofsweep.verify.budget.bounds import Bounds
 from proofsweep.verify.leg.work import verify_slice
 from proofsweep.verify.plan.examine_service import ServiceStatus
 from proofsweep.wiring.alerts import (
-    Occasion,
+    AlertEvent,
     begin_of_leg,
     complaints_of,
     end_of_flow,
     end_of_leg,
     end_of_pass,
+    notifier_for,
     receivers_for,
     stop_before_leg,
-    teller_for,
 )
 from proofsweep.wiring.legs import held_leg
 from proofsweep.wiring.runs import plan_catalog
@@ -63,10 +63,10 @@ def verified(settings: Settings, config: str, catalog: str, bounds: Bounds | Non
     return run_id
 
 
-def told(occasion: Occasion | None) -> Inbox:
+def told(event: AlertEvent | None) -> Inbox:
     """Tell one; fail if there is a complaint."""
     inbox = Inbox()
-    assert occasion is None or complaints_of(occasion, also=[inbox]) == []
+    assert event is None or complaints_of(event, also=[inbox]) == []
     return inbox
 
 
@@ -170,10 +170,10 @@ def test_receivers_are_read_from_a_file_a_variable_or_a_block(
 
 def test_nobody_is_told_without_a_receiver(settings: Settings) -> None:
     """Then nothing is even looked at."""
-    occasion = Occasion(settings, lambda: pytest.fail("it was looked at"))
+    event = AlertEvent(settings, lambda: pytest.fail("it was looked at"))
 
-    assert teller_for(settings, None) is None
-    assert complaints_of(occasion) == []
+    assert notifier_for(settings, None) is None
+    assert complaints_of(event) == []
 
 
 def test_an_alert_that_fails_is_one_line(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_an_alert_that_fails_is_one_line(change: Change, monkeypatch: pytest.Mon
     stop = stop_before_leg(settings, RunMustStop("It does not answer.", ended_by="breaker"))
 
     (away,) = complaints_of(stop)
-    (mistake,) = complaints_of(Occasion(settings, lambda: 1 / 0))  # type: ignore[arg-type,return-value]  # the mistake
+    (mistake,) = complaints_of(AlertEvent(settings, lambda: 1 / 0))  # type: ignore[arg-type,return-value]  # the mistake
     monkeypatch.delenv("ALERT_URLS")
     (wrong,) = complaints_of(stop)
 

@@ -39,4 +39,4 @@ def test_an_hour_that_cannot_be_published_ends_no_pass(
 
     monkeypatch.setattr(operations, "publish_hours", failing)
 
-    assert len(monitor_service(settings).round.probes) == 2
+    assert len(monitor_service(settings).batch.probes) == 2

@@ -15,7 +15,7 @@ REGULAR = Circumstances(
     is_short=False,
     pace=20.0,
     level=0.0,
-    earliness=-0.5,
+    slack=-0.5,
 )
 
 
@@ -80,11 +80,11 @@ def test_a_cycle_of_few_calls_halves_the_rate_at_most() -> None:
 def test_late_429s_lift_the_pace_a_little() -> None:
     """The lane gives more than the model knows; early ones take it back."""
     model = known()
-    model.learn(cycle(20.0), replace(REGULAR, earliness=-2.0))
-    lifted = model.lift
-    model.learn(cycle(20.0), replace(REGULAR, earliness=0.5))
+    model.learn(cycle(20.0), replace(REGULAR, slack=-2.0))
+    lifted = model.log_excess
+    model.learn(cycle(20.0), replace(REGULAR, slack=0.5))
 
-    assert lifted > model.lift > 0.0
+    assert lifted > model.log_excess > 0.0
 
 
 def test_a_lane_that_gave_more_is_not_calm_unless_it_is_shared() -> None:

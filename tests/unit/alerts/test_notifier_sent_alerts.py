@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.messages import ToldCauses
-from proofsweep.alerts.notifier import read_told, write_told
+from proofsweep.alerts.messages import SentCauses
+from proofsweep.alerts.notifier import read_sent, write_sent
 from proofsweep.store.store import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -15,13 +15,13 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 def test_what_was_told_is_read_back(tmp_path: Path) -> None:
     """Also a name that is not UTF-8; and a later one replaces it."""
     store = open_store(str(tmp_path))
-    nothing = read_told(store)
+    nothing = read_sent(store)
 
-    write_told(store, ToldCauses({"a": NOW}))
-    write_told(store, ToldCauses({"b\tSänger": NOW, "caf\\udce9": NOW}))
+    write_sent(store, SentCauses({"a": NOW}))
+    write_sent(store, SentCauses({"b\tSänger": NOW, "caf\\udce9": NOW}))
 
     assert nothing.at == {}
-    assert read_told(store).at == {"b\tSänger": NOW, "caf\\udce9": NOW}
+    assert read_sent(store).at == {"b\tSänger": NOW, "caf\\udce9": NOW}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": "yesterday"}', b"\xff", b"null"])
@@ -30,4 +30,4 @@ def test_an_object_that_cannot_be_understood_is_as_good_as_none(tmp_path: Path, 
     store = open_store(str(tmp_path))
     store.replace("_alerts/told.json", content)
 
-    assert read_told(store).at == {}
+    assert read_sent(store).at == {}

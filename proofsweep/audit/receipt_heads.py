@@ -12,10 +12,7 @@ from proofsweep.audit.leg_receipts import read_receipts
 from proofsweep.errors import UsageError
 from proofsweep.model import layout
 from proofsweep.store.receipts import ReceiptLink, links_in
-from proofsweep.store.store import Store, sha256_hex
-
-# Chosen: requests that wait for a bucket at once, as for the index.
-_AT_ONCE = 16
+from proofsweep.store.store import REQUESTS_AT_ONCE, Store, sha256_hex
 
 _HEAD = re.compile(r"[0-9a-f]{64}(\+[0-9a-f]{64})*")
 
@@ -78,7 +75,7 @@ def checked_head(text: str) -> str:
 def read_graph(store: Store, run_ids: Iterable[str], redactions: Redactions, findings: Findings) -> ReceiptGraph:
     """Read all receipts, and see that each names the others as they are."""
     graph = ReceiptGraph()
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         for receipts in pool.map(lambda run_id: read_receipts(store, run_id, Findings()), run_ids):
             for receipt in receipts.values():
                 graph.digests[receipt.name], graph.links[receipt.name] = receipt.sha256, receipt.links

@@ -9,7 +9,7 @@ from obstore.store import MemoryStore
 
 from proofsweep.errors import NameTaken, SourceError
 from proofsweep.files.bucket_files import facts_of
-from proofsweep.files.moves import BucketMoves
+from proofsweep.files.bucket_moves import BucketMoves
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.audit.exceptions import Redactions
 from proofsweep.audit.findings import Findings
-from proofsweep.audit.heads import ReceiptGraph, checked_head, read_graph
+from proofsweep.audit.receipt_heads import ReceiptGraph, checked_head, read_graph
 from proofsweep.errors import UsageError
 from proofsweep.store.plans_and_parts import Results
 
